@@ -5,6 +5,7 @@ mod commands;
 mod crates;
 mod faults;
 mod forbidden_text;
+mod language;
 mod links;
 mod manifests;
 mod requirements;
@@ -60,6 +61,7 @@ fn check_rules(
     problems.extend(faults::check(repository));
     problems.extend(commands::check(repository, known));
     problems.extend(forbidden_text::check(repository));
+    problems.extend(language::check(repository));
     problems.extend(links::check(repository));
     problems.extend(manifests::check(repository));
     problems.extend(crates::check(repository, known));
