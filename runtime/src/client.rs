@@ -157,7 +157,7 @@ impl ApiClient {
     ///
     /// A request that was stored for another operation fails with [`Error::InvalidRequest`] and is not sent.
     pub fn send_stored<C: Call>(&self, stored: &StoredRequest) -> PendingCall<'_, C> {
-        self.send(self.request(C::OPERATION).from_stored(stored))
+        self.send(self.request(C::OPERATION).with_stored(stored))
     }
 
     /// Sends a request that was built for a call of type `C`.

@@ -35,7 +35,7 @@ pub(super) fn determinize_program(
     let alphabet = CharacterAlphabet::new(classes, looks_at_words)?;
     let program = NfaProgram { start, instructions, alphabet: &alphabet, looks_at_words };
     let table = StateTable::build_table(program)?.minimize();
-    table.into_program(alphabet.runs)
+    table.to_program(alphabet.runs)
 }
 
 /// The partition of all characters into letters: characters that no class of the program distinguishes.
@@ -329,7 +329,7 @@ impl StateTable {
     }
 
     /// Orders the states as `contract_runtime::pattern::Dfa` requires; `None` if the table is too large.
-    fn into_program(&self, runs: Vec<(char, u8)>) -> Option<CompiledProgram> {
+    fn to_program(&self, runs: Vec<(char, u8)>) -> Option<CompiledProgram> {
         let stride = self.next.first()?.len();
         let others = |ends: bool| (2..self.next.len()).filter(move |state| self.ends[*state] == ends);
         let order: Vec<usize> = [DEAD, FOUND].into_iter().chain(others(true)).chain(others(false)).collect();

@@ -49,7 +49,7 @@ impl NonceKey {
     /// - a shared [`ReplayStore`](crate::ReplayStore). With one store per process, each process would admit a
     ///   stolen proof once. With a store in memory and a key that outlives the process, a restart would
     ///   forget
-    /// proofs that
+    ///   proofs that
     ///   are still valid;
     /// - the same server name ([`NonceIssuer::new`]) and the same window ([`NonceIssuer::with_window`]).
     ///   Otherwise they reject each other's nonces, and a client receives a challenge whenever it changes

@@ -433,7 +433,7 @@ impl RequestBuilder {
     }
 
     /// Restores a stored request byte for byte, without validating it again.
-    pub(super) fn from_stored(mut self, stored: &StoredRequest) -> Self {
+    pub(super) fn with_stored(mut self, stored: &StoredRequest) -> Self {
         if stored.operation != self.operation.id {
             self.add_violation("operation", "", "const");
         }

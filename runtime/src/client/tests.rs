@@ -169,7 +169,7 @@ fn pairs_behind_a_path_are_in_every_query() {
     assert_eq!(sent(core.request(&COUNT)), plain);
     assert_eq!(sent(core.request(&COUNT).argument(0, "a b")), format!("{plain}&of=a%20b"));
     let stored = core.request(&COUNT).argument(0, "x").into_stored().unwrap();
-    assert_eq!(sent(core.request(&COUNT).from_stored(&stored)), format!("{plain}&of=x"));
+    assert_eq!(sent(core.request(&COUNT).with_stored(&stored)), format!("{plain}&of=x"));
 }
 
 #[test]

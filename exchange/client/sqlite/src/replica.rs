@@ -74,7 +74,7 @@ impl SqliteReplica {
     /// * Windows: File History covers libraries and the desktop, not `LOCALAPPDATA`. A disk image contains
     ///   everything except
     ///   paths that an administrator excludes in the registry (`FilesNotToBackup`, `FilesNotToSnapshot`),
-    /// which is a task for
+    ///   which is a task for
     ///   an installer.
     ///
     /// # Errors
