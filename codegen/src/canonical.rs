@@ -4,9 +4,11 @@
 //! thread with a timeout; a thread that exceeds it is abandoned.
 
 use std::{
-    cell::Cell,
     panic::{self, AssertUnwindSafe},
-    sync::mpsc,
+    sync::{
+        atomic::{AtomicU8, Ordering},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
@@ -24,7 +26,7 @@ const STACK_SIZE: usize = 64 << 20;
 /// Checks containment between schemas. One instance serves one contract and counts its timeouts.
 #[derive(Debug, Default)]
 pub(crate) struct ContainmentChecker {
-    timeouts: Cell<u8>,
+    timeouts: AtomicU8,
 }
 
 /// A schema in canonical form.
@@ -50,11 +52,17 @@ impl ContainmentChecker {
         })
     }
 
+    /// Returns whether the document `wide` accepts every value that the document `narrow` accepts; `None` if
+    /// undecided.
+    pub(crate) fn is_contained(&self, wide: Value, narrow: Value) -> Option<bool> {
+        self.check_coverage(&self.canonicalize(wide)?, &self.canonicalize(narrow)?)
+    }
+
     fn run_with_timeout<T: Send + 'static>(
         &self,
         step: impl FnOnce() -> Option<T> + Send + 'static,
     ) -> Option<T> {
-        if self.timeouts.get() >= MAX_TIMEOUTS {
+        if self.timeouts.load(Ordering::Relaxed) >= MAX_TIMEOUTS {
             return None;
         }
         let (answer, waiting) = mpsc::channel();
@@ -65,9 +73,9 @@ impl ContainmentChecker {
             let _ = answer.send(found);
         };
         thread::Builder::new().stack_size(STACK_SIZE).spawn(step).ok()?;
-        let found = waiting.recv_timeout(INITIAL_TIMEOUT / (1 << self.timeouts.get()));
+        let found = waiting.recv_timeout(INITIAL_TIMEOUT / (1 << self.timeouts.load(Ordering::Relaxed)));
         if found.is_err() {
-            self.timeouts.set(self.timeouts.get() + 1);
+            self.timeouts.fetch_add(1, Ordering::Relaxed);
         }
         found.ok().flatten()
     }
@@ -81,7 +89,7 @@ mod tests {
 
     #[test]
     fn steps_are_skipped_after_too_many_timeouts() {
-        let engine = ContainmentChecker { timeouts: Cell::new(MAX_TIMEOUTS) };
+        let engine = ContainmentChecker { timeouts: AtomicU8::new(MAX_TIMEOUTS) };
         assert!(engine.canonicalize(json!({})).is_none());
         assert!(ContainmentChecker::default().canonicalize(json!({})).is_some());
     }

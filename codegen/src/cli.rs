@@ -1,9 +1,6 @@
 //! The command line: parses the arguments, runs one library call, prints its result and returns an exit code.
 
-#[cfg_attr(
-    not(all(feature = "engines", feature = "serve")),
-    allow(dead_code, reason = "only `lower` and `mock` use some of the arguments")
-)]
+#[cfg_attr(not(feature = "serve"), allow(dead_code, reason = "only `mock` uses some of the arguments"))]
 mod args;
 mod console;
 mod drift;
@@ -11,7 +8,6 @@ mod error;
 mod explain;
 mod generate;
 mod init;
-#[cfg(feature = "engines")]
 mod lower;
 #[cfg(feature = "serve")]
 mod mock;
@@ -26,8 +22,6 @@ use std::{
 };
 
 use clap::Parser;
-#[cfg(feature = "engines")]
-use contract_codegen::engines::{Engines, serve};
 
 use self::{
     args::{Cli, Command},
@@ -44,10 +38,6 @@ const EXIT_INTERNAL_ERROR: u8 = 70;
 pub(crate) fn main() -> ExitCode {
     // Usage errors and `--help` end here, with 2 and 0.
     let cli = Cli::parse();
-    #[cfg(feature = "engines")]
-    if let Command::Engine = cli.command {
-        return ExitCode::from(serve());
-    }
     let console = Console::new(cli.command.display_args());
     let code = run_guarded(move || run_command(&cli.command, &console));
     ExitCode::from(code)
@@ -58,27 +48,16 @@ fn run_command(command: &Command, console: &Console) -> u8 {
         Command::Init(args) => init::run_init(args, console),
         Command::Generate(args) => generate::run_generate(args, console),
         Command::Check(args) => generate::run_check(args, console),
-        #[cfg(feature = "engines")]
         Command::Lower(args) => lower::run_lower(args, console),
         Command::Explain(args) => explain::run_explain(args, console),
         Command::Report(args) => report::run_report(args, console),
         Command::Drift(args) => drift::run_drift(args, console),
         #[cfg(feature = "serve")]
         Command::Mock(args) => mock::run_mock(args, console),
-        #[cfg(feature = "engines")]
-        Command::Engine => Ok(serve()),
         #[cfg(not(feature = "serve"))]
         Command::Mock(_) => Err(CommandError::missing_serve_feature()),
-        #[cfg(not(feature = "engines"))]
-        Command::Lower(_) | Command::Engine => Err(CommandError::missing_engines_feature()),
     };
     result.unwrap_or_else(|failure| failure.report_to(console))
-}
-
-/// Runs other generators in subprocesses of this executable, with the hidden `engine` subcommand.
-#[cfg(feature = "engines")]
-fn engine_processes() -> Engines {
-    std::env::current_exe().map_or_else(|_| Engines::here(), Engines::of)
 }
 
 impl From<std::io::Error> for CommandError {

@@ -73,8 +73,7 @@ use std::{
     sync::Arc,
 };
 
-pub use self::faults::ContractFault;
-use crate::{
+use contract_codegen_core::{
     api::OpenApiDocument,
     config::{Config, InputConfig},
     diagnostics::{Diagnostic, Diagnostics, FaultPolicy, SourceTextProvider},
@@ -84,6 +83,8 @@ use crate::{
     stack::run_on_deep_stack,
     tree::{SourceDocument, SourceId},
 };
+
+pub use self::faults::ContractFault;
 
 /// The name of the configuration file that lists the inputs of a contract.
 pub const CONFIGURATION_FILE: &str = "codegen.toml";

@@ -15,34 +15,27 @@
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 
-pub(crate) mod constraint;
-mod lookup;
+pub(crate) mod lookup;
 mod operation;
 pub(crate) mod reason;
 mod render;
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::BTreeSet;
 
-use contract_runtime::{media_type::MediaType, operation::ItemFraming, text::LineStarts};
-
-pub use self::constraint::EnforcedBy;
-use self::constraint::truncate_value;
-pub(crate) use self::constraint::{ConstraintLister, SchemaConstraint};
-use crate::{
+use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
-    api::{self, Operation},
     conjunction::{SchemaConjunction, SchemaFacts},
+    enforced_constraints::{ConstraintLister, SchemaConstraint, join_type_names, truncate_value},
     generate::Project,
     plan::{ContractPlan, OperationSide},
     schema::{Schema, SchemaId},
     shape::{StructField, TypeBody, TypeId, TypeRef},
     stack::run_on_deep_stack,
     tables::TableArenas,
-    tree::{DocumentLocation, SourceId},
+    tree::DocumentLocation,
 };
+
+pub use contract_codegen_core::enforced_constraints::EnforcedBy;
 
 /// The explanation of one type, field, schema or operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,7 +175,7 @@ impl Explainer<'_> {
             }
             TypeBody::ByKind(variants) => variants
                 .iter()
-                .map(|v| variant(constraint::join_type_names(v.types), &v.name, &v.ty, "JSON type"))
+                .map(|v| variant(join_type_names(v.types), &v.name, &v.ty, "JSON type"))
                 .collect(),
             TypeBody::Enum(list) => {
                 let parts = list.values.iter().map(|(wire, rust, doc)| ExplainedPart {
@@ -368,114 +361,12 @@ fn rules_from_constraints(constraints: Vec<SchemaConstraint>) -> Vec<ExplainedRu
     out
 }
 
-impl AnalyzedContract {
-    /// Formats a location of the contract as `file:line #/pointer`.
-    #[must_use]
-    pub fn format_location(&self, place: &DocumentLocation) -> String {
-        LocationFormatter::new(self).format_location(place)
-    }
-}
-
-/// Formats locations of a contract as `file:line #/pointer`; indexes the lines of each document once.
-#[derive(Debug)]
-pub(crate) struct LocationFormatter<'a> {
-    contract: &'a AnalyzedContract,
-    lines: RefCell<BTreeMap<SourceId, LineStarts>>,
-}
-
-impl<'a> LocationFormatter<'a> {
-    /// Creates a formatter for the documents of a contract.
-    #[must_use]
-    pub(crate) fn new(contract: &'a AnalyzedContract) -> Self {
-        Self { contract, lines: RefCell::default() }
-    }
-
-    /// Formats a location as `file:line #/pointer`.
-    #[must_use]
-    pub(crate) fn format_location(&self, place: &DocumentLocation) -> String {
-        let Some(source) = self.contract.sources.get(place.source) else {
-            return format!("#{}", place.pointer);
-        };
-        let mut lines = self.lines.borrow_mut();
-        let lines = lines.entry(place.source).or_insert_with(|| LineStarts::new(&source.text));
-        format!("{}:{} #{}", source.name, lines.line_at(place.span.start as usize) + 1, place.pointer)
-    }
-}
-
-/// Lists every constraint of the contract with the mechanism that enforces it.
-///
-/// A constraint of a schema that is used in several locations is listed once.
-#[must_use]
-pub(crate) fn collect_constraints(contract: &AnalyzedContract) -> Vec<SchemaConstraint> {
-    let arenas = TableArenas::default();
-    let tables = contract.build_tables(&arenas);
-    let constraints = ConstraintLister::new(contract, &tables);
-    let mut all = Vec::new();
-    for id in contract.shapes.ids() {
-        let def = contract.shapes.get(id);
-        all.extend(constraints.constraints_at(&def.conj, &TypeRef::Named(id), &[]));
-        if let TypeBody::Struct(body) = &def.body {
-            all.extend(body.fields.iter().flat_map(|field| constraints.field_constraints(field, &[])));
-        }
-    }
-    let operations = || contract.api.operations.iter().chain(&contract.api.webhooks);
-    let at = |id: SchemaId| {
-        constraints.constraints_at(
-            &SchemaConjunction::from_schema(id),
-            contract.shapes.type_of_schema(id),
-            &[],
-        )
-    };
-    all.extend(operations().flat_map(validated_schemas).flat_map(at));
-    // Text and byte bodies are strings by definition, so that `type: string` needs no enforcement.
-    let is_enforceable =
-        |found: &SchemaConstraint| found.keyword != "type" || !found.value.contains("string");
-    let passed = operations().flat_map(unvalidated_schemas).flat_map(at).filter(is_enforceable);
-    all.extend(passed.map(|found| SchemaConstraint { enforcement: EnforcedBy::Nothing, ..found }));
-    let mut seen = BTreeSet::new();
-    all.retain(|found| seen.insert((found.schema, found.keyword, found.value.clone())));
-    all
-}
-
-/// Returns the schemas of an operation whose values are validated: parameters, structured request bodies and
-/// JSON responses.
-fn validated_schemas(operation: &Operation) -> impl Iterator<Item = SchemaId> {
-    let parameters = operation.parameters.iter().map(|parameter| parameter.schema);
-    let sent = request_media_types(operation).filter(|media| is_structured(media)).map(|media| media.schema);
-    let answers = response_media_types(operation).filter(|media| MediaType::parse(&media.name).is_json());
-    parameters.chain(sent).chain(answers.map(|media| media.schema)).flatten()
-}
-
-/// Returns the schemas of text and byte bodies, which are passed on without validation. Streams are excluded,
-/// since the options decide whether their items are validated.
-fn unvalidated_schemas(operation: &Operation) -> impl Iterator<Item = SchemaId> {
-    let is_one =
-        |media: &&api::MediaType| ItemFraming::from_media_type(&MediaType::parse(&media.name)).is_none();
-    let sent = request_media_types(operation).filter(|media| !is_structured(media));
-    let answers = response_media_types(operation).filter(|media| !MediaType::parse(&media.name).is_json());
-    sent.chain(answers).filter(is_one).filter_map(|media| media.schema)
-}
-
-fn request_media_types(operation: &Operation) -> impl Iterator<Item = &api::MediaType> {
-    operation.request_body.iter().flat_map(|body| &body.content)
-}
-
-fn response_media_types(operation: &Operation) -> impl Iterator<Item = &api::MediaType> {
-    operation.responses.iter().flat_map(|response| &response.content)
-}
-
-/// Returns true if a body is parsed according to its schema, and not passed on as text or bytes.
-fn is_structured(media: &api::MediaType) -> bool {
-    let name = MediaType::parse(&media.name);
-    name.is_json() || name.is_form() || name.is_multipart()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::load::Sources;
+    use contract_codegen_core::load::Sources;
 
     /// A `default` beside a `$ref` overrides the default of the referenced schema, in code and in
     /// explanations.

@@ -20,8 +20,7 @@ use std::{
     path::PathBuf,
 };
 
-pub use self::{paging::PagedOperations, render::codegen_toml};
-use crate::{
+use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     api::ParameterIn,
     client,
@@ -36,6 +35,8 @@ use crate::{
     stack::run_on_deep_stack,
     tables,
 };
+
+pub use self::{paging::PagedOperations, render::codegen_toml};
 
 /// The facts about a contract from which suggestions are made.
 #[derive(Clone, Debug, Default)]

@@ -42,7 +42,7 @@
 //! | [`explain`] | reports the origin of a generated item and the code that enforces its rules |
 //! | [`report`] | reports unchecked, assumed and proven constraints |
 //! | `drift` | reports breaking changes between two versions of a contract |
-//! | `engines` | reports the support of progenitor and typify for a contract, and lowers it for them |
+//! | [`lower`] | converts a contract to OpenAPI 3.0.3 or JSON Schema draft-07 |
 //! | `mock` | a mock server for any contract |
 //! | [`pattern`] | compiles ECMA-262 patterns to linear-time programs |
 //!
@@ -51,88 +51,31 @@
 //! | | |
 //! |---|---|
 //! | `cli` (default) | the command `contract-codegen`, with `frames` and `proofs` |
-//! | `engines` | the module `engines`, for `report --engines` and `lower` |
 //! | `frames` | diagnostics with framed source excerpts |
 //! | `mock` | the module `mock` |
 //! | `proofs` | the module `drift`, and proofs instead of tests in a report |
 //! | `serve` (default) | the subcommand `mock`, which serves the mock over HTTP |
 //!
-//! # Stages
-//!
-//! [`Project`] runs these stages, each a private module: `load`, `resolve`, `prune`, `shape`, `plan`,
-//! `tables`, `emit` with `operations`, `calls`, `views`, `client`, `server` and `registry`, then `render` and
-//! [`write`](mod@write). The module `naming` assigns type names before `prune` removes unused parts.
-#![cfg_attr(
-    not(all(feature = "engines", feature = "mock", feature = "proofs")),
-    allow(dead_code, reason = "the build with all features finds items that no feature uses")
-)]
-#![allow(
-    unreachable_pub,
-    reason = "private modules share items with their siblings; this file defines the public API"
-)]
+//! The pipeline from documents to generated files is the crate `contract-codegen-core`.
 
-pub mod config;
-pub mod diagnostics;
 #[cfg(feature = "proofs")]
 pub mod drift;
-#[cfg(feature = "engines")]
-pub mod engines;
 pub mod explain;
 pub mod init;
+pub mod lower;
 #[cfg(feature = "mock")]
 pub mod mock;
-pub mod pattern;
 pub mod report;
-pub mod write;
 
-mod analyzed_contract;
-mod api;
-mod arena;
-mod build;
-mod calls;
 #[cfg(feature = "proofs")]
 mod canonical;
-mod checks;
-mod client;
-mod command_line;
-mod conjunction;
-mod constraint_text;
-mod credentials;
-mod directions;
-mod emit;
-mod formats;
-mod generate;
-mod list_arena;
-mod load;
-mod names;
-mod naming;
-mod operations;
-mod options;
-mod package;
-mod plan;
-mod proof;
-mod prune;
-mod registry;
-mod render;
-mod resolve;
-mod rust_types;
-mod schema;
-mod server;
-mod shape;
-mod stack;
-mod tables;
-mod tree;
-mod typed_value;
-mod views;
 
-pub use analyzed_contract::AnalyzedContract;
-pub use build::{BuildError, BuildScript};
-pub use generate::{GeneratedCode, ProgressCallback, Project};
-pub use load::Sources;
+pub use contract_codegen_core::{
+    AnalyzedContract, BuildError, BuildScript, ContractSize, GeneratedCode, OutputFiles, ProgressCallback,
+    Project, Sources, config, diagnostics, pattern, write,
+};
 #[cfg(feature = "mock")]
 pub use mock::MockServer;
-pub use prune::ContractSize;
-pub use render::OutputFiles;
 
 #[cfg(test)]
 mod tests;

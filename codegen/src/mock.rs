@@ -29,6 +29,18 @@ use std::{
     thread,
 };
 
+use contract_codegen_core::{
+    analyzed_contract::AnalyzedContract,
+    api::{self, StatusPattern},
+    credentials::{self, CredentialScheme},
+    diagnostics::Diagnostics,
+    generate::Project,
+    locations::LocationFormatter,
+    plan::{OperationSide, PlannedCall, ResponseOutcome, SidePlan},
+    schema::SchemaId,
+    stack::run_on_deep_stack,
+    tables::{TableArenas, TableSet},
+};
 use contract_runtime::{
     operation::{Operation, OperationLookup, OperationTable},
     server::Bytes,
@@ -40,18 +52,6 @@ use self::{
     bodies::{BodyError, GeneratedBody},
     preferences::{RequestPreferences, negotiate_media_type},
     problem::ProblemResponse,
-};
-use crate::{
-    analyzed_contract::AnalyzedContract,
-    api::{self, StatusPattern},
-    credentials::{self, CredentialScheme},
-    diagnostics::Diagnostics,
-    explain::LocationFormatter,
-    generate::Project,
-    plan::{OperationSide, PlannedCall, ResponseOutcome, SidePlan},
-    schema::SchemaId,
-    stack::run_on_deep_stack,
-    tables::{TableArenas, TableSet},
 };
 
 /// A mock server for one contract. It keeps the contract and its tables in memory until the process ends,
@@ -449,7 +449,7 @@ enum RouteResult {
 #[derive(Default)]
 struct ReviewFindings {
     without_value: Vec<(SchemaId, String)>,
-    invalid_examples: Vec<(crate::tree::DocumentLocation, String)>,
+    invalid_examples: Vec<(contract_codegen_core::tree::DocumentLocation, String)>,
 }
 
 /// The entry of `responses` that answers a call, and the status.

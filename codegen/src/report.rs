@@ -20,25 +20,25 @@ mod unenforced;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
-pub use self::unenforced::UnenforcedConstraints;
-#[cfg(feature = "engines")]
-use crate::engines::{Opinion, Refusal, Row};
-pub use crate::proof::TypeProof;
-use crate::{
+use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     config::Config,
     conjunction::{SchemaConjunction, SchemaFacts, discriminator},
-    explain::{ConstraintLister, EnforcedBy, LocationFormatter, collect_constraints, reason},
+    enforced_constraints::{ConstraintLister, collect_constraints},
     formats::MappedFormat,
     generate::{ProgressCallback, Project, shortest_selector},
+    locations::LocationFormatter,
     plan::ContractPlan,
     proof::prove_types,
     shape::{TypeBody, TypeId, TypeRef},
     stack::run_on_deep_stack,
     tables::TableArenas,
 };
+use serde_json::{Value, json};
+
+pub use self::unenforced::UnenforcedConstraints;
+use crate::explain::{EnforcedBy, reason};
+pub use contract_codegen_core::proof::TypeProof;
 
 /// The report on one contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,9 +59,6 @@ pub struct Report {
     pub families: Vec<DiscriminatorFamily>,
     /// Operations and webhooks that the client cannot send, with the reason.
     pub unsendable: Vec<UnsendableOperation>,
-    /// Results of other generators; `None` if they did not run.
-    #[cfg(feature = "engines")]
-    pub engines: Option<Vec<Opinion>>,
     /// The proof for each type, in the order of the types.
     pub proofs: Vec<(String, TypeProof)>,
 }
@@ -115,13 +112,21 @@ pub struct UnsendableOperation {
 }
 
 impl Report {
-    /// Builds the report and proves every type; `step` receives progress messages. The caller adds the
-    /// results of other generators to `engines`.
+    /// Builds the report and proves every type; `step` receives progress messages.
     #[must_use]
     pub fn for_contract(project: &Project, contract: &AnalyzedContract, step: ProgressCallback<'_>) -> Self {
         run_on_deep_stack(|| {
             let count = contract.shapes.types.len();
-            let proofs = prove_types(contract, |done| step(&format!("proving {done} of {count} types")));
+            #[cfg(feature = "proofs")]
+            let checker = crate::canonical::ContainmentChecker::default();
+            #[cfg(feature = "proofs")]
+            let is_contained = |wide, narrow| checker.is_contained(wide, narrow);
+            // Without proofs, every type is tested with samples.
+            #[cfg(not(feature = "proofs"))]
+            let is_contained = |_, _| None;
+            let proofs = prove_types(contract, &is_contained, |done| {
+                step(&format!("proving {done} of {count} types"))
+            });
             assemble_report(&project.config, contract, &project.operation_plans(contract), proofs)
         })
     }
@@ -143,8 +148,6 @@ fn assemble_report(
         assumptions: list_assumptions(config, contract, &proofs),
         families: list_families(contract),
         unsendable: list_unsendable(contract, plans),
-        #[cfg(feature = "engines")]
-        engines: None,
         proofs: proofs.into_iter().map(|(id, proof)| (name(id), proof)).collect(),
     }
 }
@@ -272,7 +275,7 @@ fn list_assumptions(
         ));
     }
     out.extend(config.nullable.iter().map(|selector| format!("nullable: `{selector}` also accepts `null`")));
-    if types.unbounded_integers == crate::config::UnboundedIntegerType::I64 {
+    if types.unbounded_integers == contract_codegen_core::config::UnboundedIntegerType::I64 {
         out.push(
             "unbounded-integers = \"i64\": an integer beyond 64 bits is rejected when parsed".to_owned(),
         );
@@ -357,7 +360,7 @@ impl Report {
         let mend = |m: &OverlayChange| json!({ "file": m.file, "what": m.description, "how": m.effect, "places": m.places });
         let family = |f: &DiscriminatorFamily| json!({ "selector": f.selector, "place": f.place, "children": f.children });
         let unsent = |u: &UnsendableOperation| json!({ "id": u.id, "place": u.place, "reason": u.reason });
-        let mut out = json!({
+        json!({
             "title": self.title,
             "counts": counts,
             "mends": self.overlay_changes.iter().map(mend).collect::<Vec<_>>(),
@@ -367,37 +370,7 @@ impl Report {
             "families": self.families.iter().map(family).collect::<Vec<_>>(),
             "unsent": self.unsendable.iter().map(unsent).collect::<Vec<_>>(),
             "proofs": self.proofs.iter().map(proof).collect::<Vec<_>>(),
-        });
-        out["engines"] = self.engines_json();
-        out
-    }
-
-    #[cfg(not(feature = "engines"))]
-    const fn engines_json(&self) -> Value {
-        Value::Null
-    }
-
-    #[cfg(feature = "engines")]
-    fn engines_json(&self) -> Value {
-        let row = |row: &Row| {
-            json!({
-                "construct": row.construct,
-                "kept": row.kept,
-                "dropped": row.dropped,
-                "refused": row.refused,
-                "unasked": row.unasked,
-                "places": row.places,
-            })
-        };
-        let refusal = |each: &Refusal| json!({ "place": each.place, "reason": each.reason });
-        let opinion = |each: &Opinion| {
-            json!({
-                "engine": each.engine,
-                "constructs": each.rows.iter().map(row).collect::<Vec<_>>(),
-                "refusals": each.refusals.iter().map(refusal).collect::<Vec<_>>(),
-            })
-        };
-        self.engines.as_ref().map_or(Value::Null, |all| all.iter().map(opinion).collect())
+        })
     }
 
     /// Returns the report as plain text or, with `markdown`, as Markdown.
@@ -412,7 +385,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::{explain::explain_name, load::Sources};
+    use crate::explain::explain_name;
+    use contract_codegen_core::load::Sources;
 
     /// Rules of parameters and of bodies without a named type are counted and explained like rules of types.
     #[test]

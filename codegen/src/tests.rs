@@ -1,5 +1,4 @@
-//! Tests that span several stages and run on many contracts. Tests of a single stage are in its module, tests
-//! of observable behavior in `codegen/tests`.
+//! Tests that span several modules of this crate.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[cfg(feature = "proofs")]
@@ -7,5 +6,6 @@ mod directions;
 #[allow(dead_code, reason = "shared with the tests of the cases")]
 #[path = "../tests/harness/folder.rs"]
 pub(crate) mod folder;
-mod parts;
-pub(crate) mod random;
+#[allow(dead_code, reason = "shared with the tests of the pipeline")]
+#[path = "../tests/harness/random.rs"]
+pub(crate) mod random_contracts;

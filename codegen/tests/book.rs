@@ -303,7 +303,7 @@ fn run(folder: &Path, command: &str, expected: i32) -> Option<String> {
 #[test]
 fn no_keyword_is_missing() {
     let pages: String = pages().into_iter().map(|page| page.text).collect();
-    let source = include_str!("../src/schema/keywords.rs");
+    let source = include_str!("../core/src/schema/keywords.rs");
     let table = source.split_once("\nkeywords! {\n").unwrap().1;
     let names: Vec<&str> = table
         .lines()

@@ -660,10 +660,8 @@ fn lower_prints_openapi_3_0() {
 #[test]
 fn report_counts_and_proves() {
     let folder = Folder::new("report");
-    let report = folder.run(&["report", "tickets.yaml", "--json"]).ended(0).summary()["report"].clone();
-    assert!(report["engines"].is_null(), "engines were asked: {report}");
-    let ran = folder.run(&["report", "tickets.yaml", "--engines"]).ended(0);
-    for words in ["Tickets 1.0", "dependentRequired", "Results of typify", "proven"] {
+    let ran = folder.run(&["report", "tickets.yaml"]).ended(0);
+    for words in ["Tickets 1.0", "dependentRequired", "proven"] {
         assert!(ran.out.contains(words), "{words}: {}", ran.out);
     }
     assert!(!ran.out.contains("GAP"), "{}", ran.out);

@@ -13,7 +13,7 @@ use contract_codegen::{
 };
 
 #[allow(dead_code, reason = "it is asked where it looks, not run")]
-#[path = "../build.rs"]
+#[path = "../core/build.rs"]
 #[allow(clippy::print_stdout, reason = "cargo is told by it")]
 mod build_script;
 
@@ -138,13 +138,13 @@ fn texts_are_generated_the_same_in_every_order() {
 fn the_runtime_is_found_wherever_packages_are_unpacked() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unpacked");
     let _ = fs::remove_dir_all(&folder);
-    let own = folder.join("contract-codegen-0.1.0");
+    let own = folder.join("contract-codegen-core-0.1.0");
     let put = |path: &str, text: &str| {
         let path = folder.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
-    put("contract-codegen-0.1.0/Cargo.toml", "");
+    put("contract-codegen-core-0.1.0/Cargo.toml", "");
     // Somebody else's.
     put("runtime/Cargo.toml", "name = \"runtime\"\n");
     assert_eq!(build_script::home(&own, "0.1.0"), None);
@@ -155,6 +155,6 @@ fn the_runtime_is_found_wherever_packages_are_unpacked() {
     let home = build_script::home(&own, "0.1.0").unwrap();
     assert_eq!(home, own.join("../contract-runtime-0.1.0"));
     assert_eq!(build_script::written(&home).unwrap(), "name = \"contract-runtime\"\n");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    assert_eq!(build_script::home(here, "0.1.0"), Some(here.join("../runtime")));
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("core");
+    assert_eq!(build_script::home(&here, "0.1.0"), Some(here.join("../../runtime")));
 }

@@ -1,6 +1,6 @@
 //! Compiled regular expressions for the `pattern` and `patternProperties` keywords.
 //!
-//! The generator compiles an ECMA-262 pattern once (`codegen/src/pattern.rs`); this module executes the
+//! The generator compiles an ECMA-262 pattern once (`codegen/core/src/pattern.rs`); this module executes the
 //! result. Matching takes time proportional to input length × program size for every pattern and every input,
 //! and does not recurse. It does not locate a match, it only reports whether there is one (JSON Schema
 //! Validation 6.3.3: a pattern is not anchored).

@@ -78,7 +78,7 @@ const STEPS: &[CheckStep] = &[
         fix: "add `#[cfg(feature = …)]` to code that needs a feature",
     },
     CheckStep {
-        name: "command without engines",
+        name: "command without mock server",
         action: StepAction::Cargo(&[
             "clippy",
             "--package",
@@ -91,7 +91,7 @@ const STEPS: &[CheckStep] = &[
             "-D",
             "warnings",
         ]),
-        fix: "add `#[cfg(feature = \"engines\")]` to code that needs it",
+        fix: "add `#[cfg(feature = \"serve\")]` to code that needs it",
     },
     CheckStep {
         name: "examples",
@@ -218,7 +218,7 @@ mod tests {
         });
         assert_eq!(
             others.map(|step| step.name).collect::<Vec<_>>(),
-            ["generator without features", "command without engines"]
+            ["generator without features", "command without mock server"]
         );
     }
 }

@@ -53,7 +53,7 @@ Examples:
   cargo xtask regen --json")]
     Regen(RegenArgs),
     /// Compare the contract with another version of itself.
-    Drift(drift::DriftArgs),
+    Drift(drift::args::DriftArgs),
     /// Check the rules of this repository.
     ///
     /// Hand-written Rust files start with `//!`, have at most 800 lines and are not called `mod.rs`.
@@ -287,6 +287,9 @@ pub(crate) struct CompareArgs {
     /// A folder with `cargo-progenitor`, `oas3-gen` or `openapi-generator-cli`, searched before PATH
     #[arg(long, value_name = "DIR")]
     pub(crate) tools: Vec<std::path::PathBuf>,
+    /// Instead, report which constructs of each document progenitor and typify keep, drop or reject
+    #[arg(long, conflicts_with_all = ["tools", "json"])]
+    pub(crate) constructs: bool,
     /// Print JSON lines, one per document and generator
     #[arg(long)]
     pub(crate) json: bool,

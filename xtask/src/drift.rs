@@ -1,246 +1,56 @@
-//! `cargo xtask drift`: compares the contract with an older version of it.
-//!
-//! Finds the older version (a folder, a git revision, a running service), compares and prints.
-//! `contract_codegen::drift` implements the comparison.
+//! `cargo xtask drift` builds and runs the package `xtask-drift`.
 
-mod service;
+#[allow(
+    dead_code,
+    reason = "the command reads the values; this program parses them for help and usage errors"
+)]
+#[path = "../drift/src/args.rs"]
+pub(crate) mod args;
 
-use std::{
-    fmt::Display,
-    io::Write,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{ffi::OsString, path::Path, process::ExitCode};
 
-use clap::ArgAction;
-use contract_codegen::drift::{
-    CompareOptions, ContractVersion, compare,
-    report::{self, ReportAudience, ReportOptions},
-    revision::{self, ContractRevision},
-};
+use args::DriftArgs;
 
-/// The path of the OpenAPI document in services of this repository.
-const DEFAULT_DOCUMENT: &str = "/exchange/v1/openapi.json";
-/// The folder of the contract in this repository.
-const DEFAULT_CONTRACT: &str = "schemas";
+use crate::{style::report_error, test::cargo_command};
+
 /// The exit code if nothing could be compared.
 const EXIT_FAILED: u8 = 3;
 
-const EXAMPLES: &str = "\
-EXAMPLES
-  Changes since the main branch:
-      cargo xtask drift
-  Changes since a release, as a table for a pull request:
-      cargo xtask drift --against v1.2.0 --markdown
-  Compare with the contract of a running service:
-      cargo xtask drift --against http://127.0.0.1:8080
-      cargo run --package xtask --features https -- drift --against https://exchange.example
-  Compare with a copy in another folder, including documentation changes:
-      cargo xtask drift --against ../released/schemas --all
-  Explain a rule of the report:
-      cargo xtask drift --explain enum-value-added
-
-EXIT CODES
-  0  same     1  additive or renamed     2  breaking     3  could not compare
-
-Readers receive what the service sends, writers send what it receives. Within a major version,
-declared elements must stay (CON-11); with --across-majors the exit code for a break is 1 if
-`info.version` rises by a major version.";
-
-/// Compare the contract with an older version of it
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct DriftArgs {
-    /// The older version: a folder or file, a git revision, or the URL of a running
-    /// service. Default: `origin/main` if it exists, else `HEAD`
-    #[arg(long, value_name = "OTHER")]
-    against: Option<String>,
-    /// The newer version: a folder (with its `codegen.toml`, if any) or a file
-    #[arg(long, value_name = "PATH", default_value = DEFAULT_CONTRACT)]
-    contract: PathBuf,
-    /// The path of the OpenAPI document in a service, below the URL given by `--against`
-    #[arg(long, value_name = "PATH", default_value = DEFAULT_DOCUMENT)]
-    document: String,
-    /// Allow plain HTTP to services on other machines
-    #[arg(long)]
-    allow_http: bool,
-
-    /// Print one JSON object, as described in `contract_codegen::drift::report::render_json`
-    #[arg(long, group = "form")]
-    json: bool,
-    /// Print a table for a pull request
-    #[arg(long, group = "form")]
-    markdown: bool,
-    /// Print GitHub workflow commands, which annotate the changed lines
-    #[arg(long, group = "form")]
-    annotations: bool,
-    /// Print SARIF 2.1.0, for code scanning
-    #[arg(long, group = "form")]
-    sarif: bool,
-    /// Also show changes without effect, such as descriptions
-    #[arg(long)]
-    all: bool,
-    /// Explain a rule, or list all of them; compares nothing
-    #[arg(long, value_name = "RULE", num_args = 0..=1)]
-    explain: Option<Option<String>>,
-
-    /// Consider only readers
-    #[arg(long, group = "audience")]
-    readers_only: bool,
-    /// Consider only writers
-    #[arg(long, group = "audience")]
-    writers_only: bool,
-    /// Both versions belong to one major version: a break is a failure (the default)
-    #[arg(long, action = ArgAction::SetTrue, overrides_with = "across_majors")]
-    within_major: bool,
-    /// The newer version may be the next major version
-    #[arg(long, action = ArgAction::SetTrue, overrides_with = "within_major")]
-    across_majors: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CommandContext<'a> {
-    /// The root of the repository; relative paths are resolved against it.
-    pub(crate) root: &'a Path,
-    pub(crate) color: bool,
-}
-
-/// Runs the command and returns its exit code.
-pub(crate) fn run(
-    args: &DriftArgs,
-    around: CommandContext<'_>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> ExitCode {
-    ExitCode::from(run_to_exit_code(args, around, out, err))
-}
-
-fn run_to_exit_code(
-    args: &DriftArgs,
-    around: CommandContext<'_>,
-    out: &mut dyn Write,
-    err: &mut dyn Write,
-) -> u8 {
-    let result = match &args.explain {
-        Some(rule) => report::explain_rule(rule.as_deref()).map(|text| (text, 0)),
-        None => render_report(args, around),
-    };
-    let written = match &result {
-        Ok((text, _)) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
-        Err(problem) => writeln!(err, "error: {}", problem.trim_end()),
-    };
-    match (result, written) {
-        (Ok((_, code)), Ok(())) => code,
-        _ => EXIT_FAILED,
+/// Runs the command with the arguments of this process and returns its exit code.
+pub(crate) fn run(args: &DriftArgs, root: &Path) -> ExitCode {
+    let needs_tls = args.against.as_ref().is_some_and(|against| against.starts_with("https://"));
+    let mut cargo = cargo_command();
+    cargo.args(["run", "--package", "xtask-drift"]).current_dir(root);
+    if needs_tls {
+        cargo.args(["--features", "https"]);
     }
-}
-
-fn render_report(args: &DriftArgs, around: CommandContext<'_>) -> Result<(String, u8), String> {
-    let path = around.root.join(&args.contract);
-    let new = open_contract(&path, &args.contract.display())?;
-    let old = open_older_version(args, around.root, &path, &new)?;
-    let within_major = !args.across_majors;
-    let drift = compare(&old.version, &new, &CompareOptions { within_major, ..CompareOptions::default() });
-    let view = ReportOptions {
-        all: args.all,
-        audience: match (args.readers_only, args.writers_only) {
-            (true, _) => ReportAudience::Readers,
-            (_, true) => ReportAudience::Writers,
-            _ => ReportAudience::Everyone,
-        },
-        color: around.color,
-        within_major,
-        prefix: file_prefix(&args.contract, &path),
-        old_prefix: old.prefix,
-        revision: old.revision,
-    };
-    let text = match args {
-        DriftArgs { json: true, .. } => report::render_json(&drift, &view),
-        DriftArgs { markdown: true, .. } => report::render_markdown(&drift, &view),
-        DriftArgs { annotations: true, .. } => report::render_github_annotations(&drift, &view),
-        DriftArgs { sarif: true, .. } => report::render_sarif(&drift, &view),
-        _ => report::render_text(&drift, &view),
-    };
-    Ok((text, report::exit_code(&drift, &view)))
-}
-
-/// Returns the folder of the contract as a prefix of its file names.
-fn file_prefix(given: &Path, path: &Path) -> String {
-    let folder = if path.is_dir() { Some(given) } else { given.parent() };
-    let words = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
-    let words = words.trim_start_matches("./").trim_end_matches('/');
-    if words.is_empty() || words == "." { String::new() } else { format!("{words}/") }
-}
-
-fn open_contract(path: &Path, name: &dyn Display) -> Result<ContractVersion, String> {
-    if !path.exists() {
-        return Err(format!(
-            "{name} does not exist\nhelp: set the path of the contract with `--contract PATH`"
-        ));
-    }
-    ContractVersion::open(path)
-        .map_err(|problems| format!("the contract in {name} cannot be read\n{}", problems.render(false)))
-}
-
-/// The older version, and how its files are named.
-struct OlderVersion {
-    version: ContractVersion,
-    prefix: String,
-    revision: Option<String>,
-}
-
-/// Opens the older version: from a service, a folder or file, or a git revision.
-fn open_older_version(
-    args: &DriftArgs,
-    root: &Path,
-    path: &Path,
-    new: &ContractVersion,
-) -> Result<OlderVersion, String> {
-    match args.against.as_deref() {
-        Some(address) if address.starts_with("http://") || address.starts_with("https://") => {
-            let copy = tempfile::tempdir().map_err(|problem| {
-                format!("cannot create a temporary copy of the older version: {problem}")
-            })?;
-            let version = service::fetch_contract(address, args, new, copy.path())?;
-            Ok(OlderVersion { version, prefix: String::new(), revision: None })
+    cargo.arg("--").args(own_arguments(std::env::args_os()));
+    match cargo.status() {
+        Ok(status) => {
+            status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
         }
-        Some(given) if root.join(given).exists() => {
-            let version = open_contract(&root.join(given), &given)?;
-            Ok(OlderVersion {
-                version,
-                prefix: file_prefix(Path::new(given), &root.join(given)),
-                revision: None,
-            })
-        }
-        given => {
-            let found = revision::open_revision(resolve_revision(given, root)?, path)
-                .map_err(|problem| problem.to_string())?;
-            let ContractRevision { version, revision, folder } = found;
-            Ok(OlderVersion { version, prefix: folder, revision: Some(revision) })
+        Err(error) => {
+            report_error(&format!("cannot run cargo: {error}"));
+            ExitCode::from(EXIT_FAILED)
         }
     }
 }
 
-/// Returns the given revision, or else `origin/main` or `HEAD`.
-fn resolve_revision<'a>(given: Option<&'a str>, root: &Path) -> Result<&'a str, String> {
-    let Some(given) = given else {
-        let default = ["origin/main", "HEAD"].into_iter().find(|name| revision::is_commit(root, name));
-        return default.ok_or_else(|| {
-            "neither `origin/main` nor `HEAD` exists\n\
-             help: create a commit, or set the older version with `--against OTHER`"
-                .to_owned()
-        });
-    };
-    let commit = given.split(':').next().unwrap_or(given);
-    if revision::is_commit(root, given) || revision::is_commit(root, commit) {
-        return Ok(given);
-    }
-    Err(format!(
-        "`{given}` is not a file, a folder or a revision of this repository\n\
-         help: `git fetch --tags` fetches remote tags and branches; URLs start with http:// or https://"
-    ))
+/// Returns the arguments after the name of the subcommand.
+fn own_arguments(arguments: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    arguments.skip_while(|argument| argument != "drift").skip(1)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_after_the_subcommand_are_passed_on() {
+        let passed = |arguments: &[&str]| -> Vec<OsString> {
+            own_arguments(arguments.iter().map(OsString::from)).collect()
+        };
+        assert_eq!(passed(&["target/debug/xtask", "drift"]), Vec::<OsString>::new());
+        assert_eq!(passed(&["xtask", "drift", "--against", "drift"]), ["--against", "drift"]);
+    }
+}

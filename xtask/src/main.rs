@@ -71,10 +71,7 @@ fn main() -> ExitCode {
 fn run_command(command: &XtaskCommand, root: &Path) -> ExitCode {
     match command {
         XtaskCommand::Regen(args) => regen::run(args, root).into(),
-        XtaskCommand::Drift(args) => {
-            let around = drift::CommandContext { root, color: style::supports_color(&std::io::stdout()) };
-            drift::run(args, around, &mut std::io::stdout(), &mut std::io::stderr())
-        }
+        XtaskCommand::Drift(args) => drift::run(args, root),
         XtaskCommand::Tidy(args) => tidy::run(args, root).into(),
         XtaskCommand::Test(args) => test::run(args, root).into(),
         XtaskCommand::Faults => faults::run(root).into(),

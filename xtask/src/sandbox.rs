@@ -21,7 +21,7 @@ pub(crate) fn run(args: &SandboxArgs, root: &Path) -> ExitCode {
 /// Builds the command, which runs in the caller's folder so that `--data ./d` refers to it.
 fn sandbox_command(args: &SandboxArgs, root: &Path) -> Command {
     let mut command = test::cargo_command();
-    command.args(["run", "--quiet", "--manifest-path"]).arg(root.join("Cargo.toml"));
+    command.args(["run", "--manifest-path"]).arg(root.join("Cargo.toml"));
     command.args(["--package", "exchange-service", "--", "sandbox"]).args(&args.args);
     command
 }

@@ -74,10 +74,6 @@ pub(crate) enum Command {
     /// Run a mock server that validates requests and answers with examples or generated values
     #[command(after_help = MOCK_HELP)]
     Mock(MockArgs),
-    /// Run another generator: the request is read from standard input, the response written to standard
-    /// output
-    #[command(hide = true)]
-    Engine,
 }
 
 const INIT_HELP: &str = "\
@@ -146,7 +142,6 @@ with generated values.
 
 Examples:
   contract-codegen report schemas/codegen.toml
-  contract-codegen report openapi.json --engines
   contract-codegen report github.json --path '/repos/**' --markdown
   contract-codegen report openapi.json --json | jq '.summary.report.looser'";
 
@@ -378,9 +373,6 @@ pub(crate) struct ReportArgs {
     /// OpenAPI documents, schema files, folders of them, or a codegen.toml
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Also run progenitor and typify, and report which constructs each keeps, drops or rejects
-    #[arg(long)]
-    pub(crate) engines: bool,
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
@@ -462,7 +454,6 @@ impl Command {
             Self::Report(args) => args.display,
             Self::Drift(args) => args.display,
             Self::Mock(args) => args.display,
-            Self::Engine => DisplayArgs { json: false, color: ColorWhen::Never, verbose: false },
         }
     }
 }

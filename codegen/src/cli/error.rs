@@ -49,12 +49,6 @@ impl CommandError {
         Self::Usage("this build has no mock server: rebuild it with `--features serve`".to_owned())
     }
 
-    /// Returns the error of commands that run other generators in a build without the feature `engines`.
-    #[cfg(not(feature = "engines"))]
-    pub(crate) fn missing_engines_feature() -> Self {
-        Self::Usage("this build cannot run other generators: rebuild it with `--features engines`".to_owned())
-    }
-
     /// Prints the error and returns the exit code.
     pub(crate) fn report_to(self, console: &Console) -> u8 {
         let refused = |diagnostics: &Diagnostics| {

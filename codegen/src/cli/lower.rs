@@ -1,6 +1,6 @@
 //! `lower`: converts the contract to OpenAPI 3.0.3, or its schemas to JSON Schema draft-07.
 
-use contract_codegen::engines::{Document, draft_07, openapi_30};
+use contract_codegen::lower::{Document, draft_07, openapi_30};
 use serde_json::json;
 
 use super::{args::LowerArgs, console::Console, error::CommandError, project};

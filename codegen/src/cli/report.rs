@@ -1,29 +1,15 @@
 //! `report`: prints types that accept more than their schema, assumptions and proofs.
 
-#[cfg(feature = "engines")]
-use contract_codegen::engines::opinions;
 use contract_codegen::report::Report;
 use serde_json::json;
 
-#[cfg(feature = "engines")]
-use super::engine_processes;
 use super::{EXIT_INTERNAL_ERROR, args::ReportArgs, console::Console, error::CommandError, project};
 
 /// Prints the report. A proof gap is a bug of the generator, so that the command fails with exit code 70.
 pub(crate) fn run_report(args: &ReportArgs, console: &Console) -> Result<u8, CommandError> {
-    #[cfg(not(feature = "engines"))]
-    if args.engines {
-        return Err(CommandError::missing_engines_feature());
-    }
     let project = project::open_selected_project(&args.inputs, &args.selection, args.reading)?;
     let contract = project.read_contract_with(&|what| console.show_step(what))?;
-    #[cfg_attr(not(feature = "engines"), expect(unused_mut, reason = "only `engines` is added later"))]
-    let mut report = Report::for_contract(&project, &contract, &|what| console.show_step(what));
-    #[cfg(feature = "engines")]
-    if args.engines {
-        console.show_step("running progenitor and typify");
-        report.engines = Some(opinions(&contract, &engine_processes()));
-    }
+    let report = Report::for_contract(&project, &contract, &|what| console.show_step(what));
     console.print_diagnostics(&contract.diagnostics);
     print_report(&report, args.markdown, console)
 }

@@ -1,5 +1,10 @@
 //! Compares a schema on one side with a union on the other side that contains it.
 
+use contract_codegen_core::schema::{
+    Schema, SchemaId, TypeSet,
+    keywords::{Keyword, KeywordRole},
+};
+
 use super::{
     branches::{branch_label, branch_type_name, sample_branch, union_absorbs},
     comparison::{Comparison, SchemaPair, flattened_place},
@@ -10,10 +15,6 @@ use super::{
     rules,
     site::{AnnotationSource, StepKind, ValueUse},
     verdicts::KeywordFacet,
-};
-use crate::schema::{
-    Schema, SchemaId, TypeSet,
-    keywords::{Keyword, KeywordRole},
 };
 
 /// A schema on one side that corresponds to branches of a union on the other side.

@@ -1,5 +1,7 @@
 //! Compares annotation keywords: `default`, `deprecated`, titles, descriptions, examples, extensions.
 
+use contract_codegen_core::schema::{SchemaId, TypeSet};
+
 use super::{
     comparison::{Comparison, SchemaPair},
     enumerations::format_value,
@@ -9,7 +11,6 @@ use super::{
     rules,
     site::AnnotationSource,
 };
-use crate::schema::{SchemaId, TypeSet};
 
 /// Compares the annotations of a pair.
 struct AnnotationComparer<'c, 'g> {

@@ -5,6 +5,11 @@ use std::{
     rc::Rc,
 };
 
+use contract_codegen_core::{
+    api::{OpenApiDocument, Operation},
+    tree::SourceId,
+};
+
 use super::{
     ContractVersion,
     comparison::Comparison,
@@ -14,10 +19,6 @@ use super::{
     schemes::{RenamedSchemes, SchemeComparer, match_renamed_schemes},
     servers::ServerComparer,
     site::ValueUse,
-};
-use crate::{
-    api::{OpenApiDocument, Operation},
-    tree::SourceId,
 };
 
 /// An operation, and the document that declares it.

@@ -1,5 +1,9 @@
 //! Compares arrays: elements by position, further elements, `contains`.
 
+use contract_codegen_core::{
+    conjunction::SchemaConjunction,
+    schema::{ContainsConstraint, SchemaId, keywords::Keyword},
+};
 use contract_runtime::Json;
 
 use super::{
@@ -9,10 +13,6 @@ use super::{
     rules,
     site::{StepKind, ValueUse},
     verdicts::KeywordFacet,
-};
-use crate::{
-    conjunction::SchemaConjunction,
-    schema::{ContainsConstraint, SchemaId, keywords::Keyword},
 };
 
 /// The maximum length of arrays that are generated as candidates for a witness.

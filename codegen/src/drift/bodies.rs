@@ -1,5 +1,6 @@
 //! Compares the content of request and response bodies, by media type.
 
+use contract_codegen_core::api::MediaType;
 use contract_runtime::media_type;
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
     wire::{compare_encodings, with_string_encoding},
     xml::{XmlComparer, are_xml},
 };
-use crate::api::MediaType;
 
 /// Compares the media types of two bodies.
 pub(super) struct ContentComparer<'c, 'g> {

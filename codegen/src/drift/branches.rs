@@ -1,5 +1,9 @@
 //! Matches the branches of two unions, and describes single branches.
 
+use contract_codegen_core::{
+    conjunction::SchemaConjunction,
+    schema::{SchemaGraph, SchemaId, SchemaOrigin, TypeSet, keywords::Keyword},
+};
 use contract_runtime::Json;
 
 use super::{
@@ -11,10 +15,6 @@ use super::{
     proof::VersionSide,
     site::{AnnotationSource, ComparisonSite, StepKind, ValueUse},
     verdicts::{GivenAndRefusing, KeywordFacet, SideSchemas},
-};
-use crate::{
-    conjunction::SchemaConjunction,
-    schema::{SchemaGraph, SchemaId, SchemaOrigin, TypeSet, keywords::Keyword},
 };
 
 pub(super) const UNION_KEYWORDS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];

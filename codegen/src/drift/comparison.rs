@@ -7,6 +7,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use contract_codegen_core::{
+    schema::{
+        SchemaId, TypeSet,
+        keywords::{Keyword, KeywordValue},
+    },
+    tree::{DocumentLocation, escape_token},
+};
+
 use super::{
     ChangeLevel, CompareOptions, ContractChange, ContractVersion,
     apis::ApiComparer,
@@ -23,13 +31,6 @@ use super::{
     site::{AnnotationSource, ComparisonSite, StepKind, StringScope, ValueUse},
     verdicts::{GivenAndRefusing, KeywordFacet, VerdictCache},
     witness_search::{VisitedPair, WitnessSearch},
-};
-use crate::{
-    schema::{
-        SchemaId, TypeSet,
-        keywords::{Keyword, KeywordValue},
-    },
-    tree::{DocumentLocation, escape_token},
 };
 
 /// The two sides of one place: the schemas that apply to it in each version.
@@ -661,7 +662,7 @@ const fn direction_level(value_use: ValueUse, level: ChangeLevel) -> LevelPair {
 
 /// Returns the place of a flattened schema: the outermost schema that is more than a reference.
 pub(super) fn flattened_place<'g>(flat: &FlattenedSchema<'g>) -> Option<&'g DocumentLocation> {
-    let is_more = |schema: &&crate::schema::Schema| {
+    let is_more = |schema: &&contract_codegen_core::schema::Schema| {
         schema.reference.is_none() || !schema.is_constrained_only_by(&[Keyword::Ref])
     };
     flat.schemas().find(is_more).or_else(|| flat.schemas().next()).map(|schema| &schema.place)

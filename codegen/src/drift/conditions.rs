@@ -1,5 +1,9 @@
 //! Compares conditional keywords: `if`, `not`, dependencies and unevaluated properties and items.
 
+use contract_codegen_core::{
+    conjunction::SchemaConjunction,
+    schema::{Schema, SchemaId, TypeSet, keywords::Keyword},
+};
 use contract_runtime::Json;
 
 use super::{
@@ -9,10 +13,6 @@ use super::{
     rules,
     site::{StepKind, ValueUse},
     verdicts::KeywordFacet,
-};
-use crate::{
-    conjunction::SchemaConjunction,
-    schema::{Schema, SchemaId, TypeSet, keywords::Keyword},
 };
 
 /// The maximum nesting depth that a condition is analyzed to.

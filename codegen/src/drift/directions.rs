@@ -11,17 +11,18 @@ use std::{
     rc::Rc,
 };
 
+use contract_codegen_core::{
+    directions::{Direction, OneWayProperties},
+    resolve::is_openapi_30,
+    schema::{Schema, SchemaGraph, SchemaId},
+};
+
 use super::{
     ContractVersion,
     flattened::FlattenedSchema,
     proof::{SchemaProver, TableStores, VersionSide},
     site::ValueUse,
     strings::PatternCache,
-};
-use crate::{
-    directions::{Direction, OneWayProperties},
-    resolve::is_openapi_30,
-    schema::{Schema, SchemaGraph, SchemaId},
 };
 
 /// The schemas of one version, with the compiled patterns of property names and the properties that are sent

@@ -2,6 +2,10 @@
 //! it.
 //! A `discriminator` does not affect validity; readers use it to select a branch.
 
+use contract_codegen_core::{
+    conjunction::discriminator::discriminator_values,
+    schema::{Discriminator, SchemaId},
+};
 use contract_runtime::Json;
 
 use super::{
@@ -9,10 +13,6 @@ use super::{
     comparison::{Comparison, SchemaPair},
     flattened::FlattenedSchema,
     rules,
-};
-use crate::{
-    conjunction::discriminator::discriminator_values,
-    schema::{Discriminator, SchemaId},
 };
 
 /// The name of a discriminator property, and the branch that each of its values selects.

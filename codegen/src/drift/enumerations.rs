@@ -1,5 +1,9 @@
 //! Compares enumerations: `enum`, `const`, and unions that list values, closed and open ones.
 
+use contract_codegen_core::{
+    conjunction::type_of,
+    schema::{SchemaId, keywords::Keyword},
+};
 use contract_runtime::Json;
 
 use super::{
@@ -9,10 +13,6 @@ use super::{
     rules::{self, DriftRule},
     unions::{UnionBranches, UnionComparer},
     verdicts::KeywordFacet,
-};
-use crate::{
-    conjunction::type_of,
-    schema::{SchemaId, keywords::Keyword},
 };
 
 /// The parts of a pair that a comparison of enumerations has covered, so that nothing is reported twice.

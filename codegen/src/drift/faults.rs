@@ -3,8 +3,9 @@
 
 use std::collections::HashMap;
 
+use contract_codegen_core::diagnostics::Diagnostic;
+
 use super::{ContractVersion, SourceLocation, locations::SourceLocator, proof::VersionSide};
-use crate::diagnostics::Diagnostic;
 
 /// A fault of the new version that the loader tolerated.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use contract_codegen_core::{schema::keywords::Keyword, tree::DocumentLocation};
+
 use super::{
     ChangeLevel, ContractChange, ContractVersion,
     locations::{LocationPair, SourceLocator},
@@ -10,7 +12,6 @@ use super::{
     rules::{self, DriftRule},
     site::ComparisonSite,
 };
-use crate::{schema::keywords::Keyword, tree::DocumentLocation};
 
 /// The places of an element in both versions, as far as they exist.
 pub(super) type PlacePair<'p> = (Option<&'p DocumentLocation>, Option<&'p DocumentLocation>);

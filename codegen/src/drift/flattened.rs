@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use contract_runtime::{Json, Number};
-
-use super::{directions::VersionSchemas, site::ValueUse};
-use crate::{
+use contract_codegen_core::{
     conjunction::{SchemaConjunction, SchemaFacts, type_of},
     schema::{Schema, SchemaGraph, SchemaId, TypeSet, keywords::Keyword},
 };
+use contract_runtime::{Json, Number};
+
+use super::{directions::VersionSchemas, site::ValueUse};
 
 /// The maximum nesting depth of unions that are analyzed.
 const MAX_UNION_DEPTH: u8 = 6;

@@ -1,5 +1,6 @@
 //! Compares `format`, as an annotation or as an assertion, depending on the dialect.
 
+use contract_codegen_core::schema::{TypeSet, keywords::Keyword};
 use contract_runtime::{Json, format::StringFormat};
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     site::ValueUse,
     verdicts::KeywordFacet,
 };
-use crate::schema::{TypeSet, keywords::Keyword};
 
 /// The keyword that asserts formats.
 pub(super) const FORMAT_KEYWORDS: &[Keyword] = &[Keyword::AssertedFormat];

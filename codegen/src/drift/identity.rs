@@ -10,19 +10,19 @@ use std::{
     hash::Hash,
 };
 
-use contract_runtime::{Json, Map, Number};
-
-use super::{
-    directions::{SchemaVersions, VersionSchemas},
-    proof::VersionSide,
-};
-use crate::{
+use contract_codegen_core::{
     conjunction::discriminator::discriminator_values,
     directions::{Direction, OneWayRequirement},
     schema::{
         SchemaId, TypeSet,
         keywords::{Keyword, KeywordValue},
     },
+};
+use contract_runtime::{Json, Map, Number};
+
+use super::{
+    directions::{SchemaVersions, VersionSchemas},
+    proof::VersionSide,
 };
 
 /// The classes of the schemas of both versions.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use contract_runtime::{pointer::join_token, text::LineStarts};
-
-use super::{ContractVersion, SourceLocation, proof::VersionSide};
-use crate::{
+use contract_codegen_core::{
     diagnostics::SourceTextProvider,
     schema::keywords::Keyword,
     tree::{DocumentLocation, SourceId, Span},
 };
+use contract_runtime::{pointer::join_token, text::LineStarts};
+
+use super::{ContractVersion, SourceLocation, proof::VersionSide};
 
 /// The locations of an element in both versions.
 pub(super) type LocationPair = (Option<SourceLocation>, Option<SourceLocation>);

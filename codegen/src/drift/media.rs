@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::MediaType;
+use contract_codegen_core::api::MediaType;
 
 /// The identity of a media type: type and subtype, and parameters.
 pub(super) type MediaTypeKey = (String, BTreeMap<String, String>);

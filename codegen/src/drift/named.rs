@@ -6,6 +6,13 @@ use std::{
     hash::Hash,
 };
 
+use contract_codegen_core::{
+    api::Operation,
+    arena::ArenaMap,
+    schema::{Schema, SchemaGraph, SchemaId, SchemaOrigin, SchemaResource},
+    tree::{DocumentLocation, join_token},
+};
+
 use super::{
     ContractVersion,
     comparison::Comparison,
@@ -15,12 +22,6 @@ use super::{
     proof::VersionSide,
     rules,
     site::{ComparisonSite, ValueUse},
-};
-use crate::{
-    api::Operation,
-    arena::ArenaMap,
-    schema::{Schema, SchemaGraph, SchemaId, SchemaOrigin, SchemaResource},
-    tree::{DocumentLocation, join_token},
 };
 
 /// The minimum similarity of two files that are matched by content, in percent.

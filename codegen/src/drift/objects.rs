@@ -1,15 +1,16 @@
 //! Compares objects: declared and required properties, patterns, undeclared properties.
 
+use contract_codegen_core::{
+    schema::{SchemaId, TypeSet, keywords::Keyword},
+    tree::{DocumentLocation, escape_token},
+};
+
 use super::{
     comparison::{Comparison, SchemaPair, flattened_place},
     flattened::{ClosedNames, FlattenedSchema},
     rules::{self, DriftRule},
     site::{ComparisonSite, StepKind, ValueUse},
     verdicts::KeywordFacet,
-};
-use crate::{
-    schema::{SchemaId, TypeSet, keywords::Keyword},
-    tree::{DocumentLocation, escape_token},
 };
 
 const CLOSING_KEYWORDS: &[Keyword] = &[

@@ -1,5 +1,12 @@
 //! Compares two versions of an operation.
 
+use contract_codegen_core::{
+    api::{OpenApiDocument, Operation, RequestBody},
+    resolve::openapi::make_operation_id,
+    schema::SchemaId,
+    tree::DocumentLocation,
+};
+
 use super::{
     bodies::ContentComparer,
     comparison::Comparison,
@@ -11,12 +18,6 @@ use super::{
     security::SecurityComparer,
     servers::ServerComparer,
     site::{ComparisonSite, ValueUse},
-};
-use crate::{
-    api::{OpenApiDocument, Operation, RequestBody},
-    resolve::openapi::make_operation_id,
-    schema::SchemaId,
-    tree::DocumentLocation,
 };
 
 /// Two documents that declare an operation.

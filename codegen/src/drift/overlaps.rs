@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract_codegen_core::schema::{SchemaId, TypeSet, keywords::Keyword};
+
 use super::{
     branches::BranchMatch,
     comparison::{Comparison, SchemaPair},
@@ -12,7 +14,6 @@ use super::{
     site::ValueUse,
     verdicts::{GivenAndRefusing, KeywordFacet},
 };
-use crate::schema::{SchemaId, TypeSet, keywords::Keyword};
 
 /// The maximum number of pairs of branches that proofs are attempted for.
 const MAX_PROVED_PAIRS: usize = 200;

@@ -1,5 +1,10 @@
 //! Compares parameters, matched by location and name; path parameters are matched by position.
 
+use contract_codegen_core::{
+    api::{Operation, Parameter, ParameterIn},
+    schema::TypeSet,
+};
+
 use super::{
     comparison::Comparison,
     findings::PlacePair,
@@ -9,10 +14,6 @@ use super::{
     proof::VersionSide,
     rules::{self, DriftRule},
     site::{ComparisonSite, ValueUse},
-};
-use crate::{
-    api::{Operation, Parameter, ParameterIn},
-    schema::TypeSet,
 };
 
 /// Compares the parameters of an operation.

@@ -12,20 +12,7 @@ use std::{
     collections::HashMap,
 };
 
-use contract_runtime::Json;
-use jsonschema::Validator;
-use serde_json::Value;
-
-use super::{
-    directions::{SchemaVersions, VersionSchemas},
-    flattened::FlattenedSchema,
-    formats::{self, FORMAT_KEYWORDS},
-    site::ValueUse,
-    strings::{self, InclusionVerdict},
-    verdicts::KeywordFacet,
-};
-use crate::{
-    canonical::{CanonicalForm, ContainmentChecker},
+use contract_codegen_core::{
     conjunction::{
         SchemaConjunction,
         sample::{self, SampleEffort},
@@ -38,6 +25,19 @@ use crate::{
     },
     tables::{TableArenas, TablePlan, TableSet},
 };
+use contract_runtime::Json;
+use jsonschema::Validator;
+use serde_json::Value;
+
+use super::{
+    directions::{SchemaVersions, VersionSchemas},
+    flattened::FlattenedSchema,
+    formats::{self, FORMAT_KEYWORDS},
+    site::ValueUse,
+    strings::{self, InclusionVerdict},
+    verdicts::KeywordFacet,
+};
+use crate::canonical::{CanonicalForm, ContainmentChecker};
 
 /// The maximum length of a string in a witness, in bytes.
 const MAX_WITNESS_BYTES: usize = 300;

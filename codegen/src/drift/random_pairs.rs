@@ -16,6 +16,7 @@ use std::{
     thread,
 };
 
+use contract_codegen_core::{conjunction::SchemaConjunction, schema::SchemaId};
 use contract_runtime::Json;
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ use super::{
     proof::{TableStores, VersionSide},
     site::ValueUse,
 };
-use crate::{conjunction::SchemaConjunction, schema::SchemaId, tests::random::contracts};
+use crate::tests::random_contracts as contracts;
 
 /// The number of pairs that are checked by default.
 const DEFAULT_PAIRS: u64 = 200;

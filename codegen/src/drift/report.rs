@@ -466,7 +466,8 @@ pub fn explain_rule(id: Option<&str>) -> Result<String, String> {
         return Ok(out);
     };
     let Some(rule) = find_rule(id) else {
-        let near = crate::resolve::suggest::nearest_match(id, RULES.iter().map(|rule| rule.id));
+        let near =
+            contract_codegen_core::resolve::suggest::nearest_match(id, RULES.iter().map(|rule| rule.id));
         let hint =
             near.map_or_else(|| "`--explain` lists all".to_owned(), |near| format!("did you mean `{near}`?"));
         return Err(format!("there is no rule `{id}`: {hint}"));

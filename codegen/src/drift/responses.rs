@@ -1,5 +1,7 @@
 //! Compares the responses of an operation: statuses, bodies and headers.
 
+use contract_codegen_core::api::{MediaType, Response, ResponseHeader, StatusPattern};
+
 use super::{
     bodies::ContentComparer,
     comparison::Comparison,
@@ -10,7 +12,6 @@ use super::{
     site::{ComparisonSite, ValueUse},
     wire::describe_header_change,
 };
-use crate::api::{MediaType, Response, ResponseHeader, StatusPattern};
 
 /// Compares the responses of an operation.
 pub(super) struct ResponseComparer<'c, 'g> {

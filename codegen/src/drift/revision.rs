@@ -12,12 +12,13 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-use super::{CONFIGURATION_FILE, ContractVersion};
-use crate::{
+use contract_codegen_core::{
     config::Config,
     diagnostics::Diagnostics,
     load::{self, files},
 };
+
+use super::{CONFIGURATION_FILE, ContractVersion};
 
 /// The reason why a contract at a revision cannot be read.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! Compares limits of strings, numbers and counts.
 
+use contract_codegen_core::schema::{TypeSet, keywords::Keyword};
 use contract_runtime::{Json, Number};
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     strings::PatternComparer,
     verdicts::KeywordFacet,
 };
-use crate::schema::{TypeSet, keywords::Keyword};
 
 /// The direction in which a limit changed.
 enum LimitChange {

@@ -1,5 +1,7 @@
 //! Compares a pair of schemas keyword by keyword.
 
+use contract_codegen_core::schema::{TypeSet, keywords::Keyword};
+
 use super::{
     alternatives::compare_alternatives,
     annotations::compare_annotations,
@@ -16,7 +18,6 @@ use super::{
     unions::UnionComparer,
     verdicts::KeywordFacet,
 };
-use crate::schema::{TypeSet, keywords::Keyword};
 
 /// The maximum nesting depth of unions that are analyzed.
 const MAX_UNION_DEPTH: u8 = 6;

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract_codegen_core::{
+    api::OpenApiDocument,
+    tree::{DocumentLocation, escape_token},
+};
 use contract_runtime::{Json, json::JsonObject};
 
 use super::{
     ContractVersion, comparison::Comparison, enumerations::format_value, locations::nearest_place,
     operations::DocumentPair, rules,
-};
-use crate::{
-    api::OpenApiDocument,
-    tree::{DocumentLocation, escape_token},
 };
 
 /// Security schemes that were only renamed, as old name to new name.

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract_codegen_core::api::Operation;
+
 use super::{
     comparison::Comparison,
     operations::{DocumentPair, OperationPair},
     rules::{self, DriftRule},
     schemes::{RenamedSchemes, describe_scheme_change},
 };
-use crate::api::Operation;
 
 /// One alternative of a security requirement: schemes and their scopes; `None` stands for the scheme itself.
 type SecurityRequirement<'g> = BTreeSet<(&'g str, Option<&'g str>)>;

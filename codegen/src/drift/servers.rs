@@ -1,12 +1,13 @@
 //! Compares the servers of documents and operations, and their variables.
 
+use contract_codegen_core::api::ServerVariable;
+
 use super::{
     comparison::Comparison,
     findings::PlacePair,
     operations::anonymous_path,
     rules::{self, DriftRule},
 };
-use crate::api::ServerVariable;
 
 /// Compares the servers of a document or of an operation.
 pub(super) struct ServerComparer<'c, 'g> {

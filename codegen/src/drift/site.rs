@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
+use contract_codegen_core::schema::{SchemaId, TypeSet};
+
 use super::proof::VersionSide;
-use crate::schema::{SchemaId, TypeSet};
 
 /// The direction in which values of a schema are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,6 +2,13 @@
 
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
+use contract_codegen_core::{
+    pattern::{
+        PatternError,
+        inclusion::{Inclusion, PatternLanguage, PatternProgram, check_inclusion},
+    },
+    schema::{SchemaId, keywords::Keyword},
+};
 use contract_runtime::Json;
 use serde_json::json;
 
@@ -12,13 +19,6 @@ use super::{
     proof::{VersionSide, build_validator},
     rules,
     verdicts::KeywordFacet,
-};
-use crate::{
-    pattern::{
-        PatternError,
-        inclusion::{Inclusion, PatternLanguage, PatternProgram, check_inclusion},
-    },
-    schema::{SchemaId, keywords::Keyword},
 };
 
 const STRING_KEYWORDS: &[Keyword] = &[Keyword::Pattern, Keyword::MinLength, Keyword::MaxLength];

@@ -1,5 +1,7 @@
 //! Compares the unions of a pair: `oneOf` and `anyOf` on both sides.
 
+use contract_codegen_core::schema::{SchemaGraph, SchemaId, keywords::Keyword};
+
 use super::{
     branches::{
         BranchMatch, BranchMatching, BranchTags, UNION_KEYWORDS, branch_label, branch_site, match_branches,
@@ -15,7 +17,6 @@ use super::{
     site::{StepKind, ValueUse},
     verdicts::KeywordFacet,
 };
-use crate::schema::{SchemaGraph, SchemaId, keywords::Keyword};
 
 /// A union, and those of its branches that are compared.
 #[derive(Clone, Copy)]

@@ -2,6 +2,10 @@
 
 use std::collections::HashMap;
 
+use contract_codegen_core::{
+    schema::{Schema, SchemaId, TypeSet, keywords::Keyword},
+    tree::DocumentLocation,
+};
 use contract_runtime::Json;
 
 use super::{
@@ -10,10 +14,6 @@ use super::{
     proof::{ProofVerdict, SchemaProver, TableStores, VersionSide},
     site::{ComparisonSite, ValueUse},
     strings::are_string_keywords,
-};
-use crate::{
-    schema::{Schema, SchemaId, TypeSet, keywords::Keyword},
-    tree::DocumentLocation,
 };
 
 /// Keywords whose effect on validity is judged on its own, and candidate values for a witness.

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use contract_codegen_core::{
+    api::{MediaType, ResponseHeader},
+    schema::TypeSet,
+};
 use contract_runtime::{Json, media_type};
 
 use super::{
     comparison::Comparison, directions::VersionSchemas, findings::PlacePair, flattened::FlattenedSchema,
     media::media_type_key, operations::optional_schema, proof::VersionSide, rules, site::ComparisonSite,
-};
-use crate::{
-    api::{MediaType, ResponseHeader},
-    schema::TypeSet,
 };
 
 /// Compares the encodings of form properties.

@@ -6,6 +6,7 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
+use contract_codegen_core::{conjunction::sample::SampleEffort, schema::SchemaId};
 use contract_runtime::Json;
 
 use super::{
@@ -17,7 +18,6 @@ use super::{
     site::{ComparisonSite, ValueUse},
     verdicts::KeywordFacet,
 };
-use crate::{conjunction::sample::SampleEffort, schema::SchemaId};
 
 /// The maximum number of places with changed keywords that are tried.
 const MAX_CHANGED_PAIRS: usize = 400;

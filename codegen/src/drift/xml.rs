@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract_codegen_core::{schema::SchemaId, tree::escape_token};
 use contract_runtime::{Json, json::JsonObject, media_type::MediaType};
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
     rules,
     site::{AnnotationSource, ComparisonSite, StepKind},
 };
-use crate::{schema::SchemaId, tree::escape_token};
 
 /// A compared pair of schemas, with the default name of its element.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]

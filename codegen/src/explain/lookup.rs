@@ -1,13 +1,14 @@
 //! Looks up the types, fields, schemas and operations that a name refers to.
 
-use super::ExplainTarget;
-use crate::{
+use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     generate::select_schemas,
     plan::{ContractPlan, OperationSide},
     resolve::suggest,
     shape::{TypeBody, TypeId},
 };
+
+use super::ExplainTarget;
 
 /// Returns everything with the given name: a type or field, else operations, else schemas by location.
 pub(super) fn find_targets(
@@ -40,7 +41,7 @@ pub(super) fn find_targets(
     let mut out: Vec<ExplainTarget> = Vec::new();
     for id in select_schemas(&contract.graph, name) {
         let named = match shapes.type_of_schema(id) {
-            crate::shape::TypeRef::Named(named) => ExplainTarget::Type(*named),
+            contract_codegen_core::shape::TypeRef::Named(named) => ExplainTarget::Type(*named),
             _ => ExplainTarget::Schema(id),
         };
         if !out.contains(&named) {

@@ -1,13 +1,14 @@
 //! Explains operations and webhooks: method, parameters, bodies and responses.
 
-use super::{ExplainedPart, ExplainedRule, Explainer, Explanation, reason};
-use crate::{
+use contract_codegen_core::{
     conjunction::SchemaConjunction,
     plan::{
         BodyType, MediaTypePlan, OperationSide, PlannedCall, ResponseCase, ResponsePayload, StreamContent,
     },
     schema::SchemaId,
 };
+
+use super::{ExplainedPart, ExplainedRule, Explainer, Explanation, reason};
 
 impl Explainer<'_> {
     pub(super) fn explain_operation(&self, side: OperationSide, call: &PlannedCall<'_>) -> Explanation {

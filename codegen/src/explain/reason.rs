@@ -1,18 +1,17 @@
 //! Describes the form of a type and the reason for it.
 
-use contract_runtime::schema::TagCertainty;
-
-use super::constraint::join_type_names;
-use crate::{
+use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     conjunction::{SchemaConjunction, SchemaFacts},
+    enforced_constraints::join_type_names,
     schema::TypeSet,
     shape::{self, TypeBody, TypeDef, TypeRef},
 };
+use contract_runtime::schema::TagCertainty;
 
 /// Describes the form of a type and the part of the schema that determines it.
 #[must_use]
-pub fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
+pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
     let facts = SchemaFacts::from_conjunction(&contract.graph, &def.conj, contract.options.implied_objects);
     match &def.body {
         TypeBody::Struct(body) => {
@@ -80,7 +79,7 @@ fn count_strings(count: usize) -> String {
 
 /// Returns the reason why a location has the type `Json`, as a clause that follows "because".
 #[must_use]
-pub fn json_reason(contract: &AnalyzedContract, conj: &SchemaConjunction) -> &'static str {
+pub(crate) fn json_reason(contract: &AnalyzedContract, conj: &SchemaConjunction) -> &'static str {
     let facts = SchemaFacts::from_conjunction(&contract.graph, conj, contract.options.implied_objects);
     if facts.has_dynamic_reference {
         "`$dynamicRef` resolves to a different schema in each context"
@@ -98,7 +97,7 @@ pub fn json_reason(contract: &AnalyzedContract, conj: &SchemaConjunction) -> &'s
 
 /// Returns a type as generated code prints it.
 #[must_use]
-pub fn type_name(contract: &AnalyzedContract, ty: &TypeRef) -> String {
+pub(crate) fn type_name(contract: &AnalyzedContract, ty: &TypeRef) -> String {
     shape::display_type(&contract.shapes, ty)
 }
 

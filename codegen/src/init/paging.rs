@@ -1,14 +1,15 @@
 //! Finds operations that look paginated: they have a query parameter with a typical name and a response that
 //! contains an array.
 
-use super::render::TomlString;
-use crate::{
+use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     api::ParameterIn,
     conjunction::SchemaFacts,
     plan::{PlannedCall, ResponsePayload, SidePlan},
     shape::{Shapes, StructField, TypeBody, TypeRef},
 };
+
+use super::render::TomlString;
 
 /// Operations that are paginated in the same way, with the suggested lines of their `[[pages]]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]

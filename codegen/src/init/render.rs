@@ -2,11 +2,12 @@
 
 use std::fmt::{self, Write as _};
 
-use super::InitFindings;
-use crate::{
+use contract_codegen_core::{
     generate::RESERVED,
     names::{field_name, is_rust_identifier},
 };
+
+use super::InitFindings;
 
 /// Largest number of entries of a commented list; further entries are counted.
 const MAX_LISTED: usize = 30;
@@ -51,7 +52,7 @@ pub fn codegen_toml(found: &InitFindings, inputs: &[String]) -> String {
     page.add_comment("\"#/components/schemas/Error\" = \"Problem\"");
     page.start_section("Your own types to use for schemas; they must implement `ReadJson` and `Serialize`.");
     page.add_comment("[replace]");
-    page.add_comment("\"#/components/schemas/Money\" = \"crate::Money\"");
+    page.add_comment("\"#/components/schemas/Money\" = \"contract_codegen_core::Money\"");
     page.start_section(
         "Additional traits to derive; `*` selects all types. `Default` is derived where possible.",
     );

@@ -3,14 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use heck::ToSnakeCase as _;
-
-use crate::{
+use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     conjunction::{SchemaConjunction, SchemaFacts},
     generate::shortest_selector,
     schema::{SchemaId, TypeSet},
 };
+use heck::ToSnakeCase as _;
 
 /// Last words of the names of secrets.
 const SECRET_WORDS: [&str; 13] = [

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use contract_codegen_core::{config::Config, load::Sources};
+
 use super::*;
-use crate::{config::Config, load::Sources};
 
 const API: &str = r#"
 openapi: 3.1.0

@@ -3,6 +3,17 @@
 
 use std::fmt::Write as _;
 
+use contract_codegen_core::{
+    api::{self, Example},
+    conjunction::{
+        SchemaConjunction,
+        discriminator::discriminator_values,
+        sample::random::{self, SampleRequest, SplitMix64},
+    },
+    plan::StreamItem,
+    schema::{SchemaId, TypeSet},
+    tree::DocumentLocation,
+};
 use contract_runtime::{
     Json, Map,
     media_type::MediaType,
@@ -14,17 +25,6 @@ use contract_runtime::{
 use http::{HeaderName, HeaderValue};
 
 use super::{MockServer, SelectedResponse, mix_seed, preferences::RequestPreferences};
-use crate::{
-    api::{self, Example},
-    conjunction::{
-        SchemaConjunction,
-        discriminator::discriminator_values,
-        sample::random::{self, SampleRequest, SplitMix64},
-    },
-    plan::StreamItem,
-    schema::{SchemaId, TypeSet},
-    tree::DocumentLocation,
-};
 
 /// Number of generated items in a stream without an end marker.
 const ITEMS_PER_STREAM: u64 = 3;

@@ -1,20 +1,19 @@
 //! Converts the operations of a plan into rows of the runtime, with which generated servers route and parse
-//! requests. [`crate::operations`] writes the same rows as code.
+//! requests. [`contract_codegen_core::operations`] writes the same rows as code.
 //!
 //! Rows are built once and stay in memory until the process ends, like those of a generated table.
 
+use contract_codegen_core::{
+    plan::{self, ParameterRow, PartArity, PlannedCall, SidePlan},
+    schema::SchemaId,
+    tables::{TableSet, row_types},
+};
 use contract_runtime::{
     operation::{
         BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, PartCount, PartEncoding, PartSpec,
     },
     parameters::{Parameter, ParameterStyle, RouteMatch, ScalarType, ValueShape},
     schema::Validator,
-};
-
-use crate::{
-    plan::{self, ParameterRow, PartArity, PlannedCall, SidePlan},
-    schema::SchemaId,
-    tables::{TableSet, row_types},
 };
 
 /// Returns the rows of all operations in `paths`.

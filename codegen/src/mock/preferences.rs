@@ -1,9 +1,8 @@
 //! Preferences of a request for its response: status, example and media type.
 
+use contract_codegen_core::api;
 use contract_runtime::media_type::MediaType;
 use http::HeaderMap;
-
-use crate::api;
 
 /// The `Prefer` header (RFC 7240), with the preferences of Prism.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

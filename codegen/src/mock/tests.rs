@@ -5,10 +5,10 @@
 mod every;
 mod sought;
 
+use contract_codegen_core::load::Sources;
 use contract_runtime::Json;
 
 use super::*;
-use crate::load::Sources;
 
 /// Creates the mock server for one document.
 fn mock_of(document: &str) -> MockServer {

@@ -3,6 +3,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use contract_codegen_core::{
+    conjunction::{SchemaConjunction, SchemaFacts},
+    credentials::SecuritySchemeKind,
+    enforced_constraints,
+    locations::LocationFormatter,
+    plan::{PlannedCall, StreamItem},
+    schema::{SchemaId, TypeSet},
+};
 use contract_runtime::{
     Json,
     multipart::MultipartField,
@@ -17,13 +25,6 @@ use http::{StatusCode, header, request::Parts};
 use super::{
     MockServer,
     problem::{ProblemResponse, RequestViolation, violation_message},
-};
-use crate::{
-    conjunction::{SchemaConjunction, SchemaFacts},
-    credentials::SecuritySchemeKind,
-    explain::{LocationFormatter, constraint},
-    plan::{PlannedCall, StreamItem},
-    schema::{SchemaId, TypeSet},
 };
 
 impl MockServer {
@@ -240,7 +241,8 @@ impl MockServer {
         });
         let found = violations.iter().map(|violation| {
             let schema = located.get(&*violation.schema).map(|id| graph.schema(*id));
-            let value = schema.and_then(|schema| constraint::describe_keyword(schema, violation.keyword));
+            let value =
+                schema.and_then(|schema| enforced_constraints::describe_keyword(schema, violation.keyword));
             RequestViolation {
                 place: "body",
                 pointer: format!("{within}{}", violation.pointer),
@@ -260,7 +262,7 @@ impl MockServer {
         let facts = self.schema_facts(schema);
         facts
             .unconditional_schemas(&self.contract.graph)
-            .find_map(|schema| constraint::describe_keyword(schema, keyword))
+            .find_map(|schema| enforced_constraints::describe_keyword(schema, keyword))
     }
 
     pub(super) fn schema_facts(&self, schema: SchemaId) -> SchemaFacts {

@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use contract_codegen_core::{enforced_constraints::EnforcedBy, proof::TypeProof};
+
 use super::Report;
-#[cfg(feature = "engines")]
-use crate::engines::Opinion;
-use crate::{explain::EnforcedBy, proof::TypeProof};
 
 pub(super) fn render_report(report: &Report, markdown: bool) -> String {
     let mut page = ReportPage { out: String::new(), markdown };
@@ -78,33 +77,9 @@ pub(super) fn render_report(report: &Report, markdown: bool) -> String {
         page.add_detail(&each.place);
     }
 
-    #[cfg(feature = "engines")]
-    for opinion in report.engines.iter().flatten() {
-        write_engine(opinion, &mut page);
-    }
-
     page.add_heading(2, "Proof that each type can hold every valid value");
     write_proofs(report, &mut page);
     page.out
-}
-
-#[cfg(feature = "engines")]
-fn write_engine(opinion: &Opinion, page: &mut ReportPage) {
-    page.add_heading(2, &format!("Results of {}", opinion.engine));
-    let count = |count: usize| if count == 0 { String::new() } else { count.to_string() };
-    let rows = opinion.rows.iter().map(|row| {
-        let counts = [row.kept, row.dropped, row.refused, row.unasked].map(count);
-        std::iter::once(row.construct.clone()).chain(counts).collect()
-    });
-    page.add_table(&["construct", "kept", "dropped", "refused", "not tested"], rows.collect());
-    for row in opinion.rows.iter().filter(|row| row.dropped > 0) {
-        page.add_item(&format!("{} is dropped.", page.format_code(&row.construct)));
-        row.places.iter().for_each(|place| page.add_detail(place));
-    }
-    for each in &opinion.refusals {
-        page.add_item(&format!("rejected: {}", each.reason));
-        page.add_detail(&each.place);
-    }
 }
 
 fn write_proofs(report: &Report, page: &mut ReportPage) {

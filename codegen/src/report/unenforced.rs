@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
+use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
-    explain::{EnforcedBy, collect_constraints, constraint::schema_with_keyword},
+    enforced_constraints::{EnforcedBy, collect_constraints, schema_with_keyword},
     schema::{Schema, SchemaGraph, SchemaId},
 };
 

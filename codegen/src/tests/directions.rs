@@ -1,13 +1,10 @@
 //! Tests that the generator and drift agree on read-only and write-only requirements: if drift reports no
 //! break, code generated from the other version accepts the documents.
 
+use contract_codegen_core::{Project, Sources, tables::TableArenas};
 use contract_runtime::Json;
 
-use crate::{
-    Project, Sources,
-    drift::{ChangeLevel, CompareOptions, ContractVersion, compare},
-    tables::TableArenas,
-};
+use crate::drift::{ChangeLevel, CompareOptions, ContractVersion, compare};
 
 const VERSIONS: [&str; 2] = ["3.0.3", "3.1.0"];
 const SCHEMAS: &[&str] = &[

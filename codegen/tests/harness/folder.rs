@@ -5,9 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// `codegen/tests`.
+/// `codegen/tests`. Packages in other folders share this file.
 pub(crate) fn tests() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+    let mut folders =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("codegen/tests"));
+    folders.find(|folder| folder.exists()).unwrap()
 }
 
 /// A folder of `cases/`.

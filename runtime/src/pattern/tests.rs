@@ -1,5 +1,5 @@
 //! Tests of handwritten programs, and a small compiler that other tests of this crate share. The real
-//! compiler and its cases are in `codegen/src/pattern`.
+//! compiler and its cases are in `codegen/core/src/pattern`.
 
 pub(crate) mod compile;
 

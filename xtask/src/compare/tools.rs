@@ -24,7 +24,7 @@ pub(super) struct CargoTool {
     pub(super) version: &'static str,
 }
 
-/// Supports JSON Schema; the same version as in the engines report.
+/// Supports JSON Schema; the version that `other-generators` links.
 pub(super) const TYPIFY: CargoTool = CargoTool { name: "cargo-typify", version: "0.8.0" };
 pub(super) const OPENAPI_TO_RUST: CargoTool = CargoTool { name: "openapi-to-rust", version: "0.23.0" };
 

@@ -10,6 +10,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use contract_codegen_core::{
+    api::ParameterIn,
+    conjunction::{
+        SchemaConjunction,
+        sample::random::{self, SampleRequest},
+    },
+    credentials::SecuritySchemeKind,
+    diagnostics::{Diagnostics, FaultPolicy},
+    plan::{ResponsePayload, StreamItem},
+    shape::TypeRef,
+    typed_value,
+};
 use contract_runtime::{
     Json,
     client::{ApiClient, RequestBuilder as Written},
@@ -26,18 +38,6 @@ use proptest::{
 
 use self::independent::{Documents, survives_binary};
 use super::*;
-use crate::{
-    api::ParameterIn,
-    conjunction::{
-        SchemaConjunction,
-        sample::random::{self, SampleRequest},
-    },
-    credentials::SecuritySchemeKind,
-    diagnostics::{Diagnostics, FaultPolicy},
-    plan::{ResponsePayload, StreamItem},
-    shape::TypeRef,
-    typed_value,
-};
 
 /// Number of seeds to try for an argument, since some values cannot be encoded in their location.
 const TRIES: u64 = 12;

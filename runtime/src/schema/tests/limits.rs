@@ -310,14 +310,14 @@ fn tables_are_constants() {
 
 /// The meta-schema and its vocabularies, as embedded in the generator.
 const METASCHEMAS: [&str; 8] = [
-    include_str!("../../../../codegen/src/load/metaschemas/schema.json"),
-    include_str!("../../../../codegen/src/load/metaschemas/core.json"),
-    include_str!("../../../../codegen/src/load/metaschemas/applicator.json"),
-    include_str!("../../../../codegen/src/load/metaschemas/unevaluated.json"),
-    include_str!("../../../../codegen/src/load/metaschemas/validation.json"),
-    include_str!("../../../../codegen/src/load/metaschemas/meta-data.json"),
-    include_str!("../../../../codegen/src/load/metaschemas/format-annotation.json"),
-    include_str!("../../../../codegen/src/load/metaschemas/content.json"),
+    include_str!("../../../../codegen/core/src/load/metaschemas/schema.json"),
+    include_str!("../../../../codegen/core/src/load/metaschemas/core.json"),
+    include_str!("../../../../codegen/core/src/load/metaschemas/applicator.json"),
+    include_str!("../../../../codegen/core/src/load/metaschemas/unevaluated.json"),
+    include_str!("../../../../codegen/core/src/load/metaschemas/validation.json"),
+    include_str!("../../../../codegen/core/src/load/metaschemas/meta-data.json"),
+    include_str!("../../../../codegen/core/src/load/metaschemas/format-annotation.json"),
+    include_str!("../../../../codegen/core/src/load/metaschemas/content.json"),
 ];
 
 /// The meta-schemas describe themselves: `$dynamicRef` through eight resources.

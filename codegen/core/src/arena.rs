@@ -1,0 +1,233 @@
+//! An arena with typed ids.
+//!
+//! Only [`Arena`] creates an [`Id`], so that a plain number cannot be used as an id. An id carries its
+//! element type but not its arena: using it with another arena of the same type is a logic error.
+
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    marker::PhantomData,
+    ops::{Index, IndexMut},
+};
+
+/// The id of an element of an [`Arena`].
+pub struct Id<T> {
+    index: u32,
+    marker: PhantomData<fn() -> T>,
+}
+
+impl<T> Id<T> {
+    const fn from_index(index: usize) -> Self {
+        // An element is parsed from a document, and documents are smaller than 4 GiB.
+        #[expect(clippy::cast_possible_truncation, reason = "documents are smaller than 4 GiB")]
+        Self { index: index as u32, marker: PhantomData }
+    }
+
+    /// Returns the position of the element in its arena, for serialization.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+impl<T> Clone for Id<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Id<T> {}
+
+/// The id of the first element: a placeholder for values that are filled in later.
+impl<T> Default for Id<T> {
+    fn default() -> Self {
+        Self::from_index(0)
+    }
+}
+
+impl<T> fmt::Debug for Id<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.index)
+    }
+}
+
+impl<T> PartialEq for Id<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.index == other.index
+    }
+}
+
+impl<T> Eq for Id<T> {}
+
+impl<T> PartialOrd for Id<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Id<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.index.cmp(&other.index)
+    }
+}
+
+impl<T> Hash for Id<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.index.hash(state);
+    }
+}
+
+/// A vector with typed ids for its elements.
+#[derive(Clone, Debug)]
+pub struct Arena<T> {
+    members: Vec<T>,
+}
+
+impl<T> Default for Arena<T> {
+    fn default() -> Self {
+        Self { members: Vec::new() }
+    }
+}
+
+impl<T> Arena<T> {
+    pub fn push(&mut self, member: T) -> Id<T> {
+        self.members.push(member);
+        Id::from_index(self.members.len() - 1)
+    }
+
+    /// Returns the ids of the first `count` elements of any arena, for elements that refer to each other.
+    pub(crate) fn first_ids(count: usize) -> impl Iterator<Item = Id<T>> {
+        (0..count).map(Id::from_index)
+    }
+
+    /// Returns the id of the element at a position that [`Id::index`] returned.
+    pub(crate) fn id_at_index(&self, index: usize) -> Option<Id<T>> {
+        (index < self.members.len()).then(|| Id::from_index(index))
+    }
+
+    /// Returns the element of an id; `None` when the id is beyond the end of this arena.
+    #[must_use]
+    pub fn get(&self, id: Id<T>) -> Option<&T> {
+        self.members.get(id.index())
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Iterates over all ids in order, without borrowing the arena.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = Id<T>> + use<T> {
+        (0..self.members.len()).map(Id::from_index)
+    }
+
+    #[must_use]
+    pub fn as_slice(&self) -> &[T] {
+        &self.members
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.members.iter()
+    }
+
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.members.iter_mut()
+    }
+
+    /// Builds a map with one value for each element.
+    pub fn map_ids<V>(&self, value: impl FnMut(Id<T>) -> V) -> ArenaMap<T, V> {
+        ArenaMap { values: self.ids().map(value).collect(), marker: PhantomData }
+    }
+}
+
+impl<T> Index<Id<T>> for Arena<T> {
+    type Output = T;
+
+    fn index(&self, id: Id<T>) -> &T {
+        &self.members[id.index()]
+    }
+}
+
+impl<T> IndexMut<Id<T>> for Arena<T> {
+    fn index_mut(&mut self, id: Id<T>) -> &mut T {
+        &mut self.members[id.index()]
+    }
+}
+
+impl<T> FromIterator<T> for Arena<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(members: I) -> Self {
+        Self { members: members.into_iter().collect() }
+    }
+}
+
+impl<T> IntoIterator for Arena<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.members.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Arena<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.members.iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a mut Arena<T> {
+    type Item = &'a mut T;
+    type IntoIter = std::slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.members.iter_mut()
+    }
+}
+
+/// A map from the ids of an [`Arena`] to values.
+#[derive(Clone, Debug)]
+pub struct ArenaMap<T, V> {
+    values: Vec<V>,
+    marker: PhantomData<fn() -> T>,
+}
+
+impl<T, V> Index<Id<T>> for ArenaMap<T, V> {
+    type Output = V;
+
+    fn index(&self, id: Id<T>) -> &V {
+        &self.values[id.index()]
+    }
+}
+
+impl<T, V> IndexMut<Id<T>> for ArenaMap<T, V> {
+    fn index_mut(&mut self, id: Id<T>) -> &mut V {
+        &mut self.values[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_address_their_elements() {
+        let mut list = Arena::default();
+        let (a, b) = (list.push("a"), list.push("b"));
+        assert_eq!((list[a], list[b], list.get(b)), ("a", "b", Some(&"b")));
+        assert_eq!(list.ids().collect::<Vec<_>>(), [a, b]);
+        assert_eq!(Arena::<&str>::first_ids(2).collect::<Vec<_>>(), [a, b]);
+        let mut lengths = list.map_ids(|id| list[id].len());
+        lengths[b] += 1;
+        assert_eq!((lengths[a], lengths[b]), (1, 2));
+        assert!(a < b && a == Id::default() && format!("{b:?}") == "#1");
+    }
+}

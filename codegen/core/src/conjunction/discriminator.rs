@@ -1,0 +1,105 @@
+//! Resolves `discriminator` values to schemas (OpenAPI 3.1, 4.8.25).
+
+use std::collections::BTreeSet;
+
+use crate::schema::{Discriminator, SchemaGraph, SchemaId, SchemaOrigin};
+
+/// The number of consecutive references followed to the schema that a mapping names.
+const MAX_ALIASES: usize = 16;
+
+/// Returns the tag values that select a branch: its mapping entries, or else the name of the branch's schema.
+pub fn discriminator_values<'g>(
+    graph: &'g SchemaGraph,
+    discriminator: &'g Discriminator,
+    branch: SchemaId,
+) -> Vec<&'g str> {
+    mapped_values(graph, discriminator, &resolve_aliases(graph, branch))
+}
+
+/// Returns the tag values that select a child of `base`; a child may be an alias of `base`.
+pub(crate) fn subtype_values<'g>(
+    graph: &'g SchemaGraph,
+    discriminator: &'g Discriminator,
+    child: SchemaId,
+    base: SchemaId,
+) -> Vec<&'g str> {
+    let own = resolve_aliases(graph, child).into_iter().take_while(|id| *id == child || *id != base);
+    mapped_values(graph, discriminator, &own.collect::<Vec<_>>())
+}
+
+fn mapped_values<'g>(
+    graph: &'g SchemaGraph,
+    discriminator: &'g Discriminator,
+    targets: &[SchemaId],
+) -> Vec<&'g str> {
+    let Discriminator { mapping, .. } = discriminator;
+    let mapped = mapping.iter().filter(|(_, id)| targets.contains(id));
+    let values: Vec<&str> = mapped.map(|(value, _)| value.as_str()).collect();
+    if !values.is_empty() {
+        return values;
+    }
+    let own = targets.iter().find_map(|id| match &graph.schema(*id).origin {
+        SchemaOrigin::Component(name) | SchemaOrigin::Definition(name) => Some(name.as_str()),
+        SchemaOrigin::Root(_) | SchemaOrigin::Inline => None,
+    });
+    own.filter(|own| mapping.iter().all(|(value, _)| value != own)).into_iter().collect()
+}
+
+/// Returns true if a branch is the default, selected by unmapped or missing tag values.
+pub(crate) fn is_default_branch(
+    graph: &SchemaGraph,
+    discriminator: &Discriminator,
+    branch: SchemaId,
+) -> bool {
+    discriminator.default.is_some_and(|default| resolve_aliases(graph, branch).contains(&default))
+}
+
+/// Returns a branch followed by the schemas that it is an alias of.
+fn resolve_aliases(graph: &SchemaGraph, branch: SchemaId) -> Vec<SchemaId> {
+    let mut all = vec![branch];
+    let mut here = graph.schema(branch);
+    while all.len() < MAX_ALIASES
+        && here.is_bare()
+        && let Some(next) = here.reference.or(match here.all_of.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        })
+    {
+        all.push(next);
+        here = graph.schema(next);
+    }
+    all
+}
+
+/// Returns each base schema with a `discriminator` and no union, with the named schemas that extend it.
+pub fn find_families(graph: &SchemaGraph) -> Vec<(SchemaId, Vec<SchemaId>)> {
+    let is_base = |id: &SchemaId| {
+        let schema = graph.schema(*id);
+        schema.discriminator.is_some() && schema.one_of.is_empty() && schema.any_of.is_empty()
+    };
+    let bases: Vec<SchemaId> = graph.ids().filter(is_base).collect();
+    if bases.is_empty() {
+        return Vec::new();
+    }
+    let mut takers = graph.schemas.map_ids(|_| Vec::new());
+    for id in graph.ids() {
+        let schema = graph.schema(id);
+        schema.reference.iter().chain(&schema.all_of).for_each(|part| takers[*part].push(id));
+    }
+    let children = |base: SchemaId| {
+        let mut found = BTreeSet::new();
+        let mut waiting = vec![base];
+        while let Some(id) = waiting.pop() {
+            waiting.extend(takers[id].iter().filter(|taker| **taker != base && found.insert(**taker)));
+        }
+        // An alias of the base is not a child.
+        let is_child = |id: &SchemaId| {
+            let schema = graph.schema(*id);
+            let named = matches!(schema.origin, SchemaOrigin::Component(_) | SchemaOrigin::Definition(_));
+            named && !(schema.reference.is_some() && schema.is_bare())
+        };
+        found.into_iter().filter(is_child).collect::<Vec<_>>()
+    };
+    let all = bases.into_iter().map(|base| (base, children(base)));
+    all.filter(|(_, children)| !children.is_empty()).collect()
+}

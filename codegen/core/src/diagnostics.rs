@@ -1,0 +1,355 @@
+//! Diagnostics of a run: errors, warnings and notes with their locations.
+//!
+//! Every stage pushes into [`Diagnostics`]; this module prints nothing. [`Diagnostics::render`] formats them
+//! for people, [`Diagnostics::json_lines`] for programs.
+//!
+//! A *fault* is an error after which the parser continued with a [`Diagnostic::fallback`]. Parsers always
+//! report and recover. Only [`FaultPolicy`] determines if faults reject a contract.
+//!
+//! ```
+//! use contract_codegen::{Sources, diagnostics::Severity};
+//!
+//! let problems = Sources::from_texts(&[("seat.schema.json", "", r#"{"type": }"#)]).unwrap_err();
+//! assert!(problems.iter().all(|found| found.severity == Severity::Error && found.place.is_some()));
+//! assert!(problems.render(false).contains("seat.schema.json:1"));
+//! ```
+
+#[cfg(feature = "frames")]
+mod frame;
+mod render;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde::Deserialize;
+
+pub use crate::tree::{DocumentLocation, SourceId, Span};
+
+/// The severity of a diagnostic; errors sort first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// No code is generated.
+    Error,
+    /// The generator chose an interpretation that the author may not expect.
+    Warning,
+    /// Additional information that needs no action.
+    Note,
+}
+
+impl Severity {
+    /// Returns the word in front of the code: `error`, `warning`, `note`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// An error, warning or note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The severity, which [`FaultPolicy`] may lower.
+    pub severity: Severity,
+    /// The kind of problem in kebab case. Codes are stable, so that scripts may rely on them.
+    pub code: &'static str,
+    /// One sentence that does not contain the location.
+    pub message: String,
+    /// The location; `None` when the problem concerns no single document.
+    pub place: Option<DocumentLocation>,
+    /// Related locations, each with a label.
+    pub labels: Vec<(DocumentLocation, String)>,
+    /// The recommended action.
+    pub help: Option<String>,
+    /// The assumption with which the parser continued, as a clause; `None` if it could not continue.
+    pub fallback: Option<String>,
+}
+
+/// The treatment of faults: errors with a [`Diagnostic::fallback`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultPolicy {
+    /// Faults become warnings: the generator continues with the fallback.
+    #[default]
+    Warn,
+    /// Faults stay errors, and no code is generated.
+    Deny,
+}
+
+impl Diagnostic {
+    /// Creates an error without a location.
+    #[must_use]
+    pub fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, code, message)
+    }
+
+    #[must_use]
+    pub(crate) fn warning(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, code, message)
+    }
+
+    #[must_use]
+    pub(crate) fn note(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Note, code, message)
+    }
+
+    /// Creates a diagnostic without a location.
+    #[must_use]
+    pub(crate) fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { severity, code, message, place: None, labels: Vec::new(), help: None, fallback: None }
+    }
+
+    #[must_use]
+    pub(crate) fn with_place(mut self, place: DocumentLocation) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn with_optional_place(mut self, place: Option<DocumentLocation>) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// Adds a related location with its label (`first defined here`).
+    #[must_use]
+    pub(crate) fn with_label(mut self, place: DocumentLocation, text: impl Into<String>) -> Self {
+        self.labels.push((place, text.into()));
+        self
+    }
+
+    /// Adds further locations of the same problem, labeled `also`.
+    #[must_use]
+    pub(crate) fn with_related_places(mut self, places: &[DocumentLocation]) -> Self {
+        self.labels.extend(places.iter().map(|place| (place.clone(), "also".to_owned())));
+        self
+    }
+
+    /// Sets the assumption with which the parser continues, as a clause: `it is ignored`.
+    #[must_use]
+    pub(crate) fn with_fallback(mut self, text: impl Into<String>) -> Self {
+        self.fallback = Some(text.into());
+        self
+    }
+
+    /// Returns true for an error without a fallback.
+    #[must_use]
+    pub(crate) fn is_fatal(&self) -> bool {
+        self.severity == Severity::Error && self.fallback.is_none()
+    }
+
+    /// Sets the recommended action.
+    #[must_use]
+    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
+        self.help = Some(text.into());
+        self
+    }
+}
+
+/// The content of a source, for excerpts around locations in it.
+#[derive(Clone, Debug)]
+pub struct SourceText {
+    /// The display name, usually that of a file.
+    pub name: String,
+    /// The content of the file.
+    pub text: Arc<str>,
+}
+
+/// A holder of [`SourceText`]s.
+pub trait SourceTextProvider {
+    /// Iterates over all [`SourceText`]s with their source ids.
+    fn source_texts(&self) -> impl Iterator<Item = (SourceId, SourceText)>;
+
+    /// Returns the location in an overlay that the value at `place` was copied from; `None` if there is none.
+    fn original_place(&self, place: &DocumentLocation) -> Option<DocumentLocation> {
+        let _ = place;
+        None
+    }
+}
+
+/// The diagnostics of a run, with the [`SourceText`]s for their excerpts.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+    texts: BTreeMap<SourceId, SourceText>,
+}
+
+impl Diagnostics {
+    /// Creates an empty list.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a diagnostic.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    /// Appends the diagnostics and source texts of `other`.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.list.extend(other.list);
+        self.texts.extend(other.texts);
+    }
+
+    /// Keeps only the diagnostics for which `pass` returns true.
+    pub(crate) fn retain(&mut self, pass: impl FnMut(&Diagnostic) -> bool) {
+        self.list.retain(pass);
+    }
+
+    /// Stores the texts of `holder` for excerpts, and replaces locations by their origin in an overlay. Texts
+    /// are shared, not copied.
+    pub fn attach_sources(&mut self, holder: &impl SourceTextProvider) {
+        for each in &mut self.list {
+            let labels = each.labels.iter_mut().map(|(place, _)| place);
+            for place in each.place.iter_mut().chain(labels) {
+                if let Some(origin) = holder.original_place(place) {
+                    *place = origin;
+                }
+            }
+        }
+        self.texts.extend(holder.source_texts());
+    }
+
+    /// Prefixes the names of all files.
+    pub fn prefix_file_names(mut self, prefix: &str) -> Self {
+        self.texts.values_mut().for_each(|text| text.name.insert_str(0, prefix));
+        self
+    }
+
+    /// Returns true if at least one diagnostic is an error.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// Returns true if at least one error has no fallback.
+    #[must_use]
+    pub(crate) fn has_fatal(&self) -> bool {
+        self.list.iter().any(Diagnostic::is_fatal)
+    }
+
+    /// Lowers faults to warnings that mention the fallback, unless the policy denies them.
+    pub fn apply_fault_policy(&mut self, faults: FaultPolicy) {
+        if faults == FaultPolicy::Deny {
+            return;
+        }
+        for each in self.list.iter_mut().filter(|each| each.severity == Severity::Error) {
+            if let Some(mend) = &each.fallback {
+                each.severity = Severity::Warning;
+                each.message = format!("{}; {mend}", each.message);
+            }
+        }
+    }
+
+    /// Returns true if there are no diagnostics of any severity.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Returns the number of diagnostics of all severities.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Iterates over all diagnostics, in insertion order or in that of the last [`Diagnostics::sort`].
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.list.iter()
+    }
+
+    /// Sorts by severity, file and offset, and removes duplicates.
+    pub fn sort(&mut self) {
+        let texts = &self.texts;
+        let key = |diagnostic: &Diagnostic| {
+            let place = diagnostic.place.as_ref();
+            let name = place.and_then(|place| texts.get(&place.source)).map(|text| &*text.name);
+            (
+                diagnostic.severity,
+                name.map(str::to_owned),
+                place.map(|place| (place.source, place.span.start)),
+            )
+        };
+        self.list.sort_by(|left, right| {
+            key(left)
+                .cmp(&key(right))
+                .then_with(|| left.code.cmp(right.code))
+                .then_with(|| left.message.cmp(&right.message))
+        });
+        self.list.dedup();
+    }
+
+    /// Formats all diagnostics for people: excerpts with line numbers, help, and a summary line.
+    ///
+    /// `color` enables ANSI colors unless `NO_COLOR` is set in the environment.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        render::render_human(&self.sorted_copy(), color, None)
+    }
+
+    /// Formats each as one line for the output of other tools: `file:line:column #/pointer: code: message
+    /// (help)`.
+    #[must_use]
+    pub fn single_lines(&self) -> Vec<(Severity, String)> {
+        render::render_lines(&self.sorted_copy())
+    }
+
+    /// Formats at most three diagnostics of each kind. A kind shares severity, code and message, apart from
+    /// quoted names and numbers.
+    #[must_use]
+    pub fn render_brief(&self, color: bool) -> String {
+        render::render_human(&self.sorted_copy(), color, Some(render::MAX_PER_KIND))
+    }
+
+    /// Formats all diagnostics for programs, as one JSON object per line with `severity`, `code`, `message`,
+    /// `file`, `pointer`, `line`, `column` (both from 1), `help`, and `mend` (the fallback of a fault).
+    /// Unknown values are `null`.
+    #[must_use]
+    pub fn json_lines(&self) -> String {
+        render::json_lines(&self.sorted_copy())
+    }
+
+    fn sorted_copy(&self) -> Self {
+        let mut sorted = self.clone();
+        sorted.sort();
+        sorted
+    }
+}
+
+impl Extend<Diagnostic> for Diagnostics {
+    fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, more: I) {
+        self.list.extend(more);
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.iter()
+    }
+}
+
+impl std::fmt::Display for Diagnostics {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,772 @@
+//! Loads files, folders and strings into trees. The loader interprets no schemas and never uses the network.
+//!
+//! The URI of a source is the `$id` of its root, or derived from its name relative to the inputs. The same
+//! contract therefore gives the same graph in every folder and on every machine.
+
+mod bytes;
+pub mod files;
+pub(crate) mod json;
+mod metaschemas;
+mod openapi_version;
+mod overlay;
+pub mod uri;
+pub(crate) mod yaml;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use contract_runtime::{Json, depth};
+use sha2::{Digest, Sha256};
+
+use self::bytes::decode_document;
+pub(crate) use self::overlay::OverlayEdit;
+
+use crate::{
+    config::{InputConfig, OverlayEntry},
+    diagnostics::{Diagnostic, Diagnostics, SourceText, SourceTextProvider},
+    stack::run_on_deep_stack,
+    tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceDocument, SourceId, Span},
+};
+
+/// The maximum nesting depth of a document, the same as for JSON values; bounds every recursion over trees.
+pub const MAX_DEPTH: usize = depth::DEFAULT_DEPTH;
+
+/// The documents of a contract, and the folders from which referenced documents are loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The documents: first the inputs by name, then those that references loaded.
+    pub sources: Vec<SourceDocument>,
+    /// Notes on skipped files, and faults of the documents.
+    pub(crate) notes: Diagnostics,
+    /// The changes that overlays made.
+    pub overlay_edits: Vec<OverlayEdit>,
+    /// The overlays with their digests.
+    pub overlays: Vec<(SourceText, String)>,
+    /// The values that came from overlays, with their origins.
+    origins: BTreeMap<SourceId, overlay::OverlayOrigins>,
+    /// The paths of the overlays.
+    overlay_paths: Vec<PathBuf>,
+    /// The origin of each source.
+    retrievals: Vec<SourceRetrieval>,
+    /// The sources by the normalized URIs that identify them as a whole.
+    names: BTreeMap<String, SourceId>,
+    /// The common folder of all inputs.
+    root: Option<PathBuf>,
+    mounts: Vec<MountPoint>,
+    /// Paths of files that references name and that do not exist.
+    absent: BTreeSet<PathBuf>,
+    offered: BTreeMap<String, OfferedText>,
+}
+
+#[derive(Clone, Debug)]
+struct SourceRetrieval {
+    /// The URI derived from the location, which is the base of `$id`.
+    base_uri: String,
+    path: Option<PathBuf>,
+    is_input: bool,
+    is_broken: bool,
+}
+
+#[derive(Clone, Debug)]
+struct MountPoint {
+    prefix: String,
+    path: PathBuf,
+    /// Set once a reference used the mount.
+    is_used: bool,
+}
+
+impl MountPoint {
+    /// Returns the part of a URI after the prefix, as a file path.
+    fn rest(&self, uri: &str) -> Option<String> {
+        uri::percent_decode(uri.strip_prefix(&self.prefix)?.trim_start_matches('/'))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct OfferedText {
+    name: String,
+    text: String,
+}
+
+/// A referenced file above the common folder of the inputs, which is not read. Paths are relative to the
+/// working directory.
+#[derive(Clone, Debug)]
+pub(crate) struct FileAboveRoot {
+    /// The folder that contains both the file and the inputs.
+    pub(crate) folder: String,
+    /// The URI prefix of a mount for it: the URI of its folder, or its own.
+    pub(crate) uri: String,
+    /// The path of that mount.
+    pub(crate) path: String,
+}
+
+/// The name by which an overlay selects its document.
+#[derive(Clone, Copy, Debug)]
+enum OverlayTarget<'a> {
+    /// `document` in the configuration.
+    FromConfig(&'a str),
+    /// `extends` in the overlay: the location from which its author retrieved the document.
+    FromExtends(&'a str),
+}
+
+/// Returns the file names to which strings of a document may refer, with every extension that a reference may
+/// omit: `b.json` and others for `../b.json#/$defs/c`.
+pub fn referenced_file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
+    run_on_deep_stack(|| {
+        let tree = decode_document(SourceId(0), name, bytes).1;
+        let mut waiting: Vec<&DocumentNode> = tree.iter().collect();
+        let mut found = BTreeSet::new();
+        while let Some(each) = waiting.pop() {
+            waiting.extend(each.members().iter().map(|member| &member.value).chain(each.elements()));
+            let text = each.as_str().and_then(|text| text.split(['#', '?']).next());
+            let last = text.and_then(|path| path.rsplit('/').next()).filter(|last| !last.is_empty());
+            if let Some(last) = last.and_then(uri::percent_decode) {
+                found.extend(files::EXTENSIONS.map(|ending| format!("{last}{ending}")));
+            }
+        }
+        found
+    })
+}
+
+/// A condition on a source.
+type SourcePredicate<'a> = dyn Fn(SourceId, &SourceDocument) -> bool + 'a;
+
+/// Loads like [`Sources::from_files`], but returns the sources next to the problems, so that one run finds
+/// all of them.
+pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sources, Diagnostics) {
+    let mut sources = Sources::default();
+    let mut problems = Diagnostics::new();
+    problems.extend(mounts.iter().filter_map(|(prefix, path)| check_mount(prefix, path)));
+    if problems.has_errors() {
+        // Each reference below the mount would repeat this error.
+        return (sources, problems);
+    }
+    for (prefix, path) in mounts {
+        sources.mount(prefix, path);
+    }
+    let mut found = Vec::new();
+    let mut folders = Vec::new();
+    for input in inputs {
+        match files::find_input_files(input) {
+            Ok(more) => {
+                let folder = files::absolute_path(input).unwrap_or_else(|_| input.clone());
+                let parent = folder.parent().map(Path::to_path_buf);
+                folders.push(if folder.is_dir() { folder } else { parent.unwrap_or_default() });
+                if more.is_empty() {
+                    let message = format!("no *.json, *.yaml or *.yml in {}", input.display());
+                    problems.push(Diagnostic::error("io", message));
+                }
+                found.extend(more);
+            }
+            Err(error) => {
+                problems.push(Diagnostic::error("io", format!("cannot read {}: {error}", input.display())));
+            }
+        }
+    }
+    let root = files::common_ancestor(&folders).unwrap_or_default();
+    // A file that is an input itself counts as explicit even when an input folder contains it.
+    found.sort_by(|left, right| (&left.path, right.explicit).cmp(&(&right.path, left.explicit)));
+    found.dedup_by(|later, kept| later.path == kept.path);
+    for file in found {
+        let name = files::relative_path(&root, &file.path).unwrap_or_else(|| file.path.display().to_string());
+        match fs::read(&file.path) {
+            Ok(bytes) => sources.add_input(name, Some(file.path), &bytes, file.explicit, None, &mut problems),
+            Err(error) => problems.push(Diagnostic::error("io", format!("cannot read {name}: {error}"))),
+        }
+    }
+    sources.root = Some(root);
+    if sources.sources.is_empty() && !problems.has_errors() {
+        problems.push(Diagnostic::error("io", "the inputs contain neither a schema nor an OpenAPI document"));
+    }
+    sources.defer_faults(&mut problems);
+    (sources, problems)
+}
+
+/// Returns an error if the folder or file of a mount does not exist.
+pub(crate) fn check_mount(prefix: &str, path: &Path) -> Option<Diagnostic> {
+    let message = format!("`{prefix}` is mounted to {}, which does not exist", path.display());
+    let help = "name an existing folder or file, relative to codegen.toml";
+    (!path.exists()).then(|| Diagnostic::error("mount", message).help(help))
+}
+
+impl Sources {
+    /// Loads the inputs: files, and folders with all contract documents in them.
+    ///
+    /// `mounts` map URI prefixes to folders, or single URIs to files.
+    ///
+    /// # Errors
+    /// All problems of all files, with excerpts.
+    pub fn from_files(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
+        let (sources, problems) = load_all(inputs, mounts);
+        sources.into_result(problems)
+    }
+
+    /// Loads documents from memory. Each is a name (a YAML extension selects YAML), a retrieval URI (empty:
+    /// derived from the name) and the content. All of them are inputs.
+    ///
+    /// # Errors
+    /// All problems of all documents, with excerpts.
+    pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
+        let mut sources = Self::default();
+        let mut problems = Diagnostics::new();
+        for (name, uri, text) in texts {
+            let uri = Some(*uri).filter(|uri| !uri.is_empty());
+            sources.add_input((*name).to_owned(), None, text.as_bytes(), true, uri, &mut problems);
+        }
+        sources.defer_faults(&mut problems);
+        sources.into_result(problems)
+    }
+
+    /// Maps URIs that start with `prefix` to a folder, or a single URI to a file.
+    pub fn mount(&mut self, prefix: &str, path: &Path) {
+        let path = files::absolute_path(path).unwrap_or_else(|_| path.to_path_buf());
+        self.mounts.push(MountPoint { prefix: prefix.to_owned(), path, is_used: false });
+        // The longest matching prefix takes precedence.
+        self.mounts.sort_by(|left, right| {
+            right.prefix.len().cmp(&left.prefix.len()).then_with(|| left.prefix.cmp(&right.prefix))
+        });
+    }
+
+    /// Iterates over the prefixes of mounts that no reference has used.
+    pub(crate) fn unused_mounts(&self) -> impl Iterator<Item = &str> {
+        self.mounts.iter().filter(|mount| !mount.is_used).map(|mount| mount.prefix.as_str())
+    }
+
+    /// Applies all overlays of the options; `place` returns the location of a file in the options.
+    pub fn apply_overlays(
+        &mut self,
+        input: &InputConfig,
+        base: &Path,
+        place: &dyn Fn(&Path) -> Option<DocumentLocation>,
+        problems: &mut Diagnostics,
+    ) {
+        for overlay in &input.overlays {
+            self.apply_overlay(overlay, base, place(&overlay.file), problems);
+        }
+        self.defer_faults(problems);
+    }
+
+    /// Applies an overlay or a JSON merge patch to the document that the options or the overlay name, or to
+    /// the only document.
+    fn apply_overlay(
+        &mut self,
+        entry: &OverlayEntry,
+        base: &Path,
+        named: Option<DocumentLocation>,
+        problems: &mut Diagnostics,
+    ) {
+        let name = entry.file.to_string_lossy().replace('\\', "/");
+        let path = base.join(&entry.file);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                problems.push(
+                    Diagnostic::error("io", format!("cannot read {name}: {error}"))
+                        .with_optional_place(named)
+                        .help("write the path of the overlay relative to codegen.toml"),
+                );
+                return;
+            }
+        };
+        self.overlay_paths.push(path);
+        let source = SourceId::overlay(self.overlays.len());
+        let (text, tree, found) = decode_document(source, &name, &bytes);
+        self.overlays.push((SourceText { name: name.clone(), text: Arc::from(text) }, sha256_hex(&bytes)));
+        problems.extend(found);
+        let Some(tree) = tree else { return };
+        let overlay = overlay::OverlayDocument { name: &name, source, tree: &tree };
+        let named = entry.document.as_deref().map(OverlayTarget::FromConfig);
+        let named = named.or_else(|| overlay::extends_target(&tree).map(OverlayTarget::FromExtends));
+        match self.find_overlay_target(named) {
+            Ok(id) => {
+                if let Some(held) = self.sources.get_mut(id.0 as usize) {
+                    let origins = self.origins.entry(id).or_default();
+                    self.overlay_edits.extend(overlay.apply(id, &mut held.tree, origins, problems));
+                    self.update_uri(id);
+                }
+            }
+            Err(message) => {
+                let place = DocumentLocation { source, pointer: String::new(), span: tree.span };
+                problems.push(Diagnostic::error("overlay", message).with_place(place).help(
+                    "name it with `extends`, or with `{ file = \"…\", document = \"…\" }` in `overlays`",
+                ));
+            }
+        }
+    }
+
+    /// Registers a document again after an overlay changed its `$id`.
+    fn update_uri(&mut self, id: SourceId) {
+        let at = id.0 as usize;
+        let (Some(source), Some(retrieval)) = (self.sources.get_mut(at), self.retrievals.get(at)) else {
+            return;
+        };
+        let uri = document_uri(&source.tree, &retrieval.base_uri);
+        if uri != source.uri {
+            let old = uri::normalized_key(&std::mem::replace(&mut source.uri, uri.clone()));
+            if old != uri::normalized_key(&retrieval.base_uri) && self.names.get(&old) == Some(&id) {
+                self.names.remove(&old);
+            }
+            self.names.entry(uri::normalized_key(&uri)).or_insert(id);
+        }
+    }
+
+    /// Returns the document of an overlay. A match of the URI or the full name takes precedence over the end
+    /// of the name or path, and that over the bare file name. The file name counts only if the overlay gives
+    /// no folder, or an absolute URI.
+    fn find_overlay_target(&self, named: Option<OverlayTarget<'_>>) -> Result<SourceId, String> {
+        let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
+        let all = |passes: &SourcePredicate<'_>| -> Vec<SourceId> {
+            inputs().filter(|id| self.get(*id).is_some_and(|source| passes(*id, source))).collect()
+        };
+        let last = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
+        let elsewhere = match named {
+            Some(OverlayTarget::FromConfig(named)) => !named.contains('/'),
+            Some(OverlayTarget::FromExtends(named)) => !named.contains('/') || uri::is_absolute(named),
+            None => false,
+        };
+        let named = named.map(|(OverlayTarget::FromConfig(named) | OverlayTarget::FromExtends(named))| named);
+        let found = match named {
+            Some(named) => {
+                // The path is relative to the overlay, whose own folder is irrelevant.
+                let mut rest = named;
+                while let Some(less) = rest.strip_prefix("./").or_else(|| rest.strip_prefix("../")) {
+                    rest = less;
+                }
+                let ends = |name: &str| name.strip_suffix(rest).is_some_and(|before| before.ends_with('/'));
+                let lies = |id: SourceId| {
+                    self.path(id).is_some_and(|path| ends(&path.to_string_lossy().replace('\\', "/")))
+                };
+                let ways: [&SourcePredicate<'_>; 3] = [
+                    &|_, source| source.uri == named || source.name == rest,
+                    &|id, source| ends(&source.name) || lies(id),
+                    &|_, source| elsewhere && last(&source.name) == last(named),
+                ];
+                ways.iter().map(|passes| all(passes)).find(|found| !found.is_empty()).unwrap_or_default()
+            }
+            None => {
+                let documents = all(&|_, source| source.tree.get("openapi").is_some());
+                if documents.is_empty() { inputs().collect() } else { documents }
+            }
+        };
+        match (found.as_slice(), named) {
+            ([one], _) => Ok(*one),
+            ([], Some(named)) => Err(format!("no input matches the document `{named}` of the overlay")),
+            (_, Some(named)) => Err(format!("several inputs match the document `{named}` of the overlay")),
+            (_, None) => Err("the overlay does not name its document".to_owned()),
+        }
+    }
+
+    /// Offers a document for a URI. It becomes a source only when a reference needs it.
+    pub fn offer(&mut self, name: &str, uri: &str, text: &str) {
+        let offer = OfferedText { name: name.to_owned(), text: text.to_owned() };
+        self.offered.insert(uri::normalized_key(uri), offer);
+    }
+
+    #[must_use]
+    pub fn get(&self, id: SourceId) -> Option<&SourceDocument> {
+        self.sources.get(id.0 as usize)
+    }
+
+    /// Returns the file of a source; `None` for documents from memory.
+    #[must_use]
+    pub fn path(&self, id: SourceId) -> Option<&Path> {
+        self.retrievals.get(id.0 as usize)?.path.as_deref()
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = SourceId> + use<> {
+        (0..u32::try_from(self.sources.len()).unwrap_or(u32::MAX)).map(SourceId)
+    }
+
+    /// Iterates over all documents with their absolute URIs.
+    ///
+    /// ```
+    /// use contract_codegen::Sources;
+    ///
+    /// let text = "$id: https://a.example/seat\ntype: string";
+    /// let sources = Sources::from_texts(&[("seat.yaml", "", text)])?;
+    /// let [(uri, document)] = &sources.documents().collect::<Vec<_>>()[..] else { panic!("one text") };
+    /// assert_eq!((*uri, document.to_string().as_str()), (
+    ///     "https://a.example/seat",
+    ///     r#"{"$id":"https://a.example/seat","type":"string"}"#,
+    /// ));
+    /// # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
+    /// ```
+    pub fn documents(&self) -> impl Iterator<Item = (&str, Json)> {
+        self.sources.iter().map(|source| (source.uri.as_str(), source.tree.to_json()))
+    }
+
+    /// Iterates over the paths of all files that were read: documents, including those that references and
+    /// mounts loaded, and overlays.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let documents = self.retrievals.iter().filter_map(|each| each.path.as_deref());
+        documents.chain(self.overlay_paths.iter().map(PathBuf::as_path))
+    }
+
+    /// Iterates over the paths of referenced files that do not exist.
+    pub(crate) fn absent(&self) -> impl Iterator<Item = &Path> {
+        self.absent.iter().map(PathBuf::as_path)
+    }
+
+    /// Returns true for an input, false for a document that a reference loaded.
+    #[must_use]
+    pub fn is_input(&self, id: SourceId) -> bool {
+        self.retrievals.get(id.0 as usize).is_some_and(|retrieval| retrieval.is_input)
+    }
+
+    /// Returns true if the source could not be parsed; its tree is `null` then.
+    pub(crate) fn is_broken(&self, id: SourceId) -> bool {
+        self.retrievals.get(id.0 as usize).is_none_or(|retrieval| retrieval.is_broken)
+    }
+
+    /// Returns the source that a URI identifies as a whole, by its `$id` or by its retrieval URI.
+    #[must_use]
+    pub(crate) fn find(&self, uri: &str) -> Option<SourceId> {
+        self.names.get(&uri::normalized_key(uri)).copied()
+    }
+
+    /// Iterates over the normalized URIs that identify a source as a whole.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&str, SourceId)> {
+        self.names.iter().map(|(uri, id)| (uri.as_str(), *id))
+    }
+
+    /// Loads the document of a URI from an offer, a mount, a file next to the referring one, or the built-in
+    /// meta-schemas of 2020-12. Returns false if none of them has it, or if it was already loaded. Problems
+    /// of a document that exists but cannot be read are added to `problems`.
+    pub(crate) fn load_referenced(&mut self, uri: &str, from: SourceId, problems: &mut Diagnostics) -> bool {
+        let key = uri::normalized_key(uri);
+        if self.names.contains_key(&key) {
+            return false;
+        }
+        if let Some(offer) = self.offered.remove(&key) {
+            let id = self.add_source(offer.name, None, offer.text.as_bytes(), uri, false, problems);
+            self.names.insert(key, id);
+            return true;
+        }
+        let Some(path) = self.file_for_uri(uri, from) else {
+            let Some((name, text)) = metaschemas::find_metaschema(&key) else { return false };
+            let id = self.add_source(name.to_owned(), None, text.as_bytes(), uri, false, problems);
+            self.names.insert(key, id);
+            return true;
+        };
+        let known = self.retrievals.iter().position(|each| each.path.as_ref() == Some(&path));
+        if let Some(known) = known {
+            self.names.insert(key, SourceId(u32::try_from(known).unwrap_or(u32::MAX)));
+            return true;
+        }
+        let name = self.display_name(&path);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let id = self.add_source(name, Some(path), &bytes, uri, false, problems);
+                self.names.insert(key, id);
+                true
+            }
+            Err(error) => {
+                let problem = Diagnostic::error("io", format!("cannot read {name}: {error}"));
+                problems.push(problem.with_fallback("references to it accept any JSON"));
+                false
+            }
+        }
+    }
+
+    /// Returns the target of a file reference if it exists above the common folder of the inputs. The file is
+    /// not read: a document must not decide which other files of a disk become part of a contract.
+    pub(crate) fn find_above_root(
+        &self,
+        uri: &str,
+        reference: &str,
+        from: SourceId,
+    ) -> Option<FileAboveRoot> {
+        let (root, home) = (self.root.as_deref()?, self.path(from)?.parent()?);
+        let way = reference.split(['#', '?']).next()?;
+        if !way.contains("../") || way.starts_with('/') || way.contains(':') {
+            return None;
+        }
+        let path = files::absolute_path(&home.join(uri::percent_decode(way)?)).ok()?;
+        if !uri.starts_with("file:///") || path.starts_with(root) {
+            return None;
+        }
+        let found = files::find_with_extension(&path)?;
+        let folder = files::common_ancestor(&[root.to_path_buf(), found.parent()?.to_path_buf()])?;
+        let (prefix, _) = uri.rsplit_once('/')?;
+        // A mount of the root folder would match the URIs of the inputs, too.
+        let (uri, path) = match prefix {
+            "file://" => (uri.to_owned(), found.as_path()),
+            prefix => (format!("{prefix}/"), found.parent()?),
+        };
+        Some(FileAboveRoot { folder: files::display_path(&folder), uri, path: files::display_path(path) })
+    }
+
+    fn display_name(&self, path: &Path) -> String {
+        let root = self.root.as_deref().and_then(|root| files::relative_path(root, path));
+        let mount = self.mounts.iter().find_map(|mount| files::relative_path(mount.path.parent()?, path));
+        root.or(mount).unwrap_or_else(|| path.display().to_string())
+    }
+
+    /// Returns the existing file of a URI, and records a missing one.
+    fn file_for_uri(&mut self, uri: &str, from: SourceId) -> Option<PathBuf> {
+        for mount in &mut self.mounts {
+            if mount.path.is_file() {
+                if uri::normalized_key(&mount.prefix) == uri::normalized_key(uri) {
+                    mount.is_used = true;
+                    return Some(mount.path.clone());
+                }
+            } else if let Some(rest) = mount.rest(uri) {
+                mount.is_used = true;
+                match files::find_inside(&mount.path, &rest) {
+                    Some(path) => return Some(path),
+                    None => self.absent.extend(files::join_inside(&mount.path, &rest)),
+                }
+            }
+        }
+        let root = self.root.clone()?;
+        let rest = if let Some(rest) = uri.strip_prefix("file:///") {
+            uri::percent_decode(rest)?
+        } else {
+            let (prefix, folder) = self.implied_folder(&root, from)?;
+            let rest = uri::percent_decode(uri.strip_prefix(&prefix)?)?;
+            files::relative_path(&root, &folder.join(rest))?
+        };
+        let found = files::find_inside(&root, &rest);
+        if found.is_none() {
+            self.absent.extend(files::join_inside(&root, &rest));
+        }
+        found
+    }
+
+    /// Returns the mounted folder that should contain a URI and does not: the missing file name, the folder,
+    /// and the prefix of the mount.
+    pub(crate) fn find_unanswered_mount(&self, uri: &str) -> Option<(String, String, String)> {
+        let folders = self.mounts.iter().filter(|mount| !mount.path.is_file());
+        let (mount, rest) = folders.filter_map(|mount| Some((mount, mount.rest(uri)?))).next()?;
+        Some((rest, files::display_path(&mount.path), mount.prefix.clone()))
+    }
+
+    /// Derives a URI prefix and its folder from the `$id` and the path of a source:
+    /// `https://x/v1/a.schema.json` in `schemas/v1/a.schema.json` maps `https://x/` to `schemas/`.
+    fn implied_folder(&self, root: &Path, from: SourceId) -> Option<(String, PathBuf)> {
+        let source = self.get(from)?;
+        let path = self.retrievals.get(from.0 as usize)?.path.as_deref()?;
+        let mut folder = path.to_path_buf();
+        let (authority, mut address) = match source.uri.split_once("://") {
+            Some((_, rest)) => {
+                let start = source.uri.len() - rest.len() + rest.find('/')?;
+                source.uri.split_at_checked(start)?
+            }
+            None => return None,
+        };
+        let mut agreed = false;
+        while let Some((before, last)) = address.rsplit_once('/') {
+            let name = folder.file_name()?.to_str()?;
+            let same = last == name
+                || (!agreed && name.strip_prefix(last).is_some_and(|rest| rest.starts_with('.')));
+            if !same || folder == root {
+                break;
+            }
+            folder.pop();
+            address = before;
+            agreed = true;
+        }
+        agreed.then(|| (format!("{authority}{address}/"), folder))
+    }
+
+    fn add_input(
+        &mut self,
+        name: String,
+        path: Option<PathBuf>,
+        bytes: &[u8],
+        explicit: bool,
+        uri: Option<&str>,
+        problems: &mut Diagnostics,
+    ) {
+        let retrieval = uri.map_or_else(|| uri::from_file_name(&name), str::to_owned);
+        // Problems of a file that turns out to be no contract document are dropped.
+        let mut found = Diagnostics::new();
+        let id = self.add_source(name, path, bytes, &retrieval, true, &mut found);
+        let Some(source) = self.get(id) else { return };
+        if !explicit && !self.is_broken(id) && !files::is_contract(&source.tree) {
+            let message = format!("{} is neither a schema nor an OpenAPI document", source.name);
+            let help = "to read it anyway, list the file itself as an input";
+            self.notes.push(Diagnostic::note("skipped", message).help(help));
+            self.sources.pop();
+            self.retrievals.pop();
+            return;
+        }
+        problems.append(found);
+        let address = source.uri.clone();
+        for each in [address, retrieval] {
+            self.names.entry(uri::normalized_key(&each)).or_insert(id);
+        }
+    }
+
+    /// Parses and appends a document. One that cannot be parsed becomes a broken source, so that diagnostics
+    /// can show excerpts of it.
+    fn add_source(
+        &mut self,
+        name: String,
+        path: Option<PathBuf>,
+        bytes: &[u8],
+        retrieval: &str,
+        input: bool,
+        problems: &mut Diagnostics,
+    ) -> SourceId {
+        let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
+        let digest = sha256_hex(bytes);
+        let (text, mut tree, mut found) = decode_document(id, &name, bytes);
+        found.extend(tree.as_mut().and_then(|tree| openapi_version::normalize_version(id, tree)));
+        let broken = tree.is_none() || found.iter().any(Diagnostic::is_fatal);
+        // Problems of a document that only references need affect only these references.
+        let optional = |each: Diagnostic| {
+            if input || each.fallback.is_some() {
+                each
+            } else {
+                each.with_fallback("references to it accept any JSON")
+            }
+        };
+        let found = found.into_iter().map(optional);
+        problems.extend(found);
+        let tree = tree.unwrap_or(DocumentNode { value: NodeValue::Null, span: Span::default() });
+        let uri = document_uri(&tree, retrieval);
+        self.sources.push(SourceDocument { name, uri, text: Arc::from(text), tree, digest });
+        self.retrievals.push(SourceRetrieval {
+            base_uri: retrieval.to_owned(),
+            path,
+            is_input: input,
+            is_broken: broken,
+        });
+        if !input {
+            let address = self.get(id).map(|source| uri::normalized_key(&source.uri)).unwrap_or_default();
+            self.names.entry(address).or_insert(id);
+        }
+        id
+    }
+
+    /// Moves faults to `notes`, where the fault policy decides about them later, and keeps fatal errors.
+    fn defer_faults(&mut self, problems: &mut Diagnostics) {
+        let (fatal, mended) = std::mem::take(problems).into_iter().partition(Diagnostic::is_fatal);
+        let (fatal, mended): (Vec<Diagnostic>, Vec<Diagnostic>) = (fatal, mended);
+        problems.extend(fatal);
+        self.notes.extend(mended);
+        problems.attach_sources(self);
+    }
+
+    fn into_result(self, mut problems: Diagnostics) -> Result<Self, Diagnostics> {
+        if problems.has_errors() {
+            problems.attach_sources(&self);
+            problems.sort();
+            Err(problems)
+        } else {
+            Ok(self)
+        }
+    }
+}
+
+impl SourceTextProvider for Sources {
+    fn source_texts(&self) -> impl Iterator<Item = (SourceId, SourceText)> {
+        let text = |source: &SourceDocument| SourceText {
+            name: source.name.clone(),
+            text: Arc::clone(&source.text),
+        };
+        let overlays = self.overlays.iter().enumerate();
+        let overlays = overlays.map(|(at, (text, _))| (SourceId::overlay(at), text.clone()));
+        self.ids().zip(self.sources.iter().map(text)).chain(overlays)
+    }
+
+    /// Returns the location in an overlay of the value at a place, or of the nearest enclosing one.
+    fn original_place(&self, place: &DocumentLocation) -> Option<DocumentLocation> {
+        let origins = self.origins.get(&place.source)?;
+        let tree = &self.get(place.source)?.tree;
+        let mut pointer = place.pointer.as_str();
+        loop {
+            if let Some(origin) = origins.get(pointer) {
+                return Some(origin.clone());
+            }
+            if tree.resolve_pointer(pointer).is_some() {
+                return None;
+            }
+            pointer = pointer.rsplit_once('/')?.0;
+        }
+    }
+}
+
+/// Returns the URI of a document: its `$id`, resolved against its retrieval URI.
+fn document_uri(tree: &DocumentNode, retrieval: &str) -> String {
+    let id = identifier_member(tree).and_then(|member| member.value.as_str());
+    let named = id.and_then(|id| uri::resolve_reference(retrieval, id).ok());
+    named.map_or_else(|| retrieval.to_owned(), |absolute| absolute.uri)
+}
+
+/// Returns the member that identifies a document: `$id` (`id` in draft-04) of a root schema, or `$self` of an
+/// OpenAPI document (OpenAPI 3.2, 4.1). An old `$id` that is only a fragment identifies no document.
+pub(crate) fn identifier_member(tree: &DocumentNode) -> Option<&ObjectMember> {
+    if tree.get("openapi").is_some() {
+        return tree.member("$self").filter(|member| member.value.as_str().is_some());
+    }
+    let early = tree.get("$schema").and_then(DocumentNode::as_str).is_some_and(is_draft_04);
+    let member = tree.member(if early { "id" } else { "$id" })?;
+    member.value.as_str().filter(|id| !id.is_empty() && !id.starts_with('#')).map(|_| member)
+}
+
+/// Returns true if a `$schema` names draft-04, where `id` identifies schemas.
+pub(crate) fn is_draft_04(dialect: &str) -> bool {
+    let bare = dialect.strip_suffix('#').unwrap_or(dialect);
+    let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://"));
+    path == Some("json-schema.org/draft-04/schema")
+}
+
+/// Returns the SHA-256 digest in lower-case hex.
+fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn span(start: usize, end: usize) -> Span {
+    let narrow = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
+    Span { start: narrow(start), end: narrow(end) }
+}
+
+/// Appends a member, or replaces the one at index `known`.
+pub(crate) fn insert_member(members: &mut Vec<ObjectMember>, member: ObjectMember, known: Option<usize>) {
+    match known.and_then(|at| members.get_mut(at)) {
+        Some(known) => *known = member,
+        None => members.push(member),
+    }
+}
+
+/// The keys of the object that is being parsed. They are hashed only once there are many of them.
+#[derive(Default)]
+pub(crate) struct KeyIndex {
+    keys: HashMap<String, usize>,
+}
+
+impl KeyIndex {
+    /// Returns the index of the member with this key.
+    pub(crate) fn find(&mut self, key: &str, members: &[ObjectMember]) -> Option<usize> {
+        const FEW: usize = 12;
+        if members.len() < FEW {
+            count_lookups(members.len());
+            return members.iter().position(|member| member.key == key);
+        }
+        // Members are append-only with distinct keys, so only the new ones must be indexed.
+        let new = self.keys.len();
+        count_lookups(members.len() - new);
+        for (at, member) in members.iter().enumerate().skip(new) {
+            self.keys.insert(member.key.clone(), at);
+        }
+        self.keys.get(key).copied()
+    }
+}
+
+/// Counts inspected members, so that tests can check the complexity without measuring time.
+#[cfg(test)]
+fn count_lookups(members: usize) {
+    tests::LOOKED.set(tests::LOOKED.get() + members);
+}
+
+#[cfg(not(test))]
+const fn count_lookups(_: usize) {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! File system access: finds the files of inputs, and maps URI paths to files.
+
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::{
+    schema::TypeSet,
+    tree::{DocumentNode, NodeValue},
+};
+
+/// Names of folders that are never searched for contracts.
+const SKIPPED_FOLDERS: [&str; 3] = ["fixtures", "node_modules", "target"];
+
+/// The extensions that a reference to a file may omit.
+pub(crate) const EXTENSIONS: [&str; 5] = ["", ".json", ".schema.json", ".yaml", ".yml"];
+
+/// A file of an input.
+pub(crate) struct InputFile {
+    /// The absolute path without `.` and `..`.
+    pub(crate) path: PathBuf,
+    /// Set if the file itself is an input, instead of a folder that contains it.
+    pub(crate) explicit: bool,
+}
+
+/// Returns the candidate files of an input, sorted by path.
+pub(crate) fn find_input_files(input: &Path) -> io::Result<Vec<InputFile>> {
+    let input = absolute_path(input)?;
+    if !fs::metadata(&input)?.is_dir() {
+        return Ok(vec![InputFile { path: input, explicit: true }]);
+    }
+    let mut found = Vec::new();
+    let mut folders = vec![input];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if name.starts_with('.') {
+                continue;
+            }
+            // Links to folders are not followed, since they may form cycles.
+            if entry.file_type()?.is_dir() {
+                if !SKIPPED_FOLDERS.contains(&name) {
+                    folders.push(path);
+                }
+            } else if is_document(name) && fs::metadata(&path).is_ok_and(|meta| meta.is_file()) {
+                found.push(InputFile { path, explicit: false });
+            }
+        }
+    }
+    found.sort_by(|left, right| left.path.cmp(&right.path));
+    Ok(found)
+}
+
+fn is_document(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| {
+        ["json", "yaml", "yml"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    })
+}
+
+/// Returns true if the extension selects YAML; all other files are parsed as JSON.
+pub fn is_yaml(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| {
+        extension.eq_ignore_ascii_case("yaml") || extension.eq_ignore_ascii_case("yml")
+    })
+}
+
+/// Returns true for an OpenAPI document, or for a schema, which is recognized by its keywords.
+pub(crate) fn is_contract(tree: &DocumentNode) -> bool {
+    let has = |key: &str| tree.get(key).is_some();
+    let typed = tree.get("type").is_some_and(|found| match &found.value {
+        NodeValue::String(name) => TypeSet::from_name(name).is_some(),
+        NodeValue::Array(names) => {
+            !names.is_empty()
+                && names
+                    .iter()
+                    .all(|name| name.as_str().is_some_and(|name| TypeSet::from_name(name).is_some()))
+        }
+        _ => false,
+    });
+    let object = |key: &str| tree.get(key).is_some_and(DocumentNode::is_object);
+    let list = |key: &str| tree.get(key).is_some_and(|found| !found.elements().is_empty());
+    has("openapi")
+        || has("swagger")
+        || ["$schema", "$id"].iter().any(|key| tree.get(key).and_then(DocumentNode::as_str).is_some())
+        || typed
+        || ["$defs", "definitions", "properties"].iter().any(|key| object(key))
+        || ["allOf", "anyOf", "oneOf"].iter().any(|key| list(key))
+}
+
+/// Makes a path absolute and removes `.` and `..`, without access to the file system.
+pub fn absolute_path(path: &Path) -> io::Result<PathBuf> {
+    let mut out = PathBuf::new();
+    for component in std::path::absolute(path)?.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    Ok(out)
+}
+
+/// Returns the deepest folder that contains all the given ones.
+pub fn common_ancestor(folders: &[PathBuf]) -> Option<PathBuf> {
+    let mut folders = folders.iter();
+    let mut common = folders.next()?.clone();
+    for folder in folders {
+        while !folder.starts_with(&common) {
+            if !common.pop() {
+                return None;
+            }
+        }
+    }
+    Some(common)
+}
+
+/// Returns the path below a folder with `/` as separator.
+pub(crate) fn relative_path(root: &Path, path: &Path) -> Option<String> {
+    let rest = path.strip_prefix(root).ok()?;
+    let parts: Option<Vec<&str>> = rest.components().map(|part| part.as_os_str().to_str()).collect();
+    Some(parts?.join("/"))
+}
+
+/// Returns the existing file at a path, with or without an omitted extension.
+pub(crate) fn find_with_extension(path: &Path) -> Option<PathBuf> {
+    let path = path.to_str()?;
+    EXTENSIONS.iter().map(|ending| PathBuf::from(format!("{path}{ending}"))).find(|found| found.is_file())
+}
+
+/// Returns a path for messages: relative if it is below the working directory, else absolute.
+pub(crate) fn display_path(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    match here.and_then(|here| relative_path(&here, path)) {
+        Some(inside) if inside.is_empty() => ".".to_owned(),
+        Some(inside) => inside,
+        None => path.display().to_string().replace('\\', "/"),
+    }
+}
+
+/// Joins a relative URI path to a folder; `None` if the path leaves the folder.
+pub(crate) fn join_inside(root: &Path, path: &str) -> Option<PathBuf> {
+    let inside = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+    (inside && !path.contains(['\\', '\0'])).then(|| root.join(path))
+}
+
+/// Returns the existing file below `root` for a relative URI path, with or without an omitted extension.
+///
+/// `None` if the path leaves the folder, also through a link.
+pub(crate) fn find_inside(root: &Path, path: &str) -> Option<PathBuf> {
+    join_inside(root, path)?;
+    let real = fs::canonicalize(root).ok()?;
+    EXTENSIONS.iter().map(|ending| root.join(format!("{path}{ending}"))).find(|candidate| {
+        candidate.is_file() && fs::canonicalize(candidate).is_ok_and(|target| target.starts_with(&real))
+    })
+}

@@ -1,0 +1,160 @@
+//! URI operations (RFC 3986) on strings: resolution, normalization, percent-encoding.
+
+use fluent_uri::{Uri, UriRef};
+
+/// An absolute URI, split from its fragment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AbsoluteUri {
+    /// The URI without fragment.
+    pub(crate) uri: String,
+    /// The percent-decoded fragment; `None` without `#`.
+    pub(crate) fragment: Option<String>,
+}
+
+/// Resolves a reference against an absolute base (RFC 3986, 5.2).
+///
+/// The fragment may contain characters that a URI must escape: keys of `$defs` such as `Page<Lot>` are often
+/// written into references unescaped. The error describes the problem of the reference.
+pub(crate) fn resolve_reference(base: &str, reference: &str) -> Result<AbsoluteUri, String> {
+    let (address, fragment) = match reference.split_once('#') {
+        Some((address, fragment)) => (address, Some(fragment)),
+        None => (reference, None),
+    };
+    let fragment = match fragment {
+        Some(text) => {
+            Some(percent_decode(text).ok_or_else(|| format!("`#{text}` is not percent-encoded UTF-8"))?)
+        }
+        None => None,
+    };
+    if address.is_empty() {
+        return Ok(AbsoluteUri { uri: base.to_owned(), fragment });
+    }
+    let relative = UriRef::parse(address).map_err(|_| format!("`{address}` is not a URI reference"))?;
+    let base = Uri::parse(base).map_err(|_| format!("its base `{base}` is not an absolute URI"))?;
+    let absolute = relative
+        .resolve_against(&base)
+        .map_err(|_| format!("`{address}` cannot be resolved against `{base}`"))?;
+    Ok(AbsoluteUri { uri: absolute.into_string(), fragment })
+}
+
+/// Percent-encodes a relative file reference with characters that a URI must escape (RFC 3986, 2), such as
+/// braces, spaces and quotes. `None` if nothing needs escaping, or if the reference has a scheme or a host.
+pub(crate) fn escape_file_reference(reference: &str) -> Option<String> {
+    let (address, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
+    let wild =
+        |each: char| !each.is_ascii() || matches!(each, ' ' | '"' | '<' | '>' | '^' | '`' | '{' | '|' | '}');
+    let elsewhere = address.starts_with("//")
+        || address.split(['/', '?']).next().is_some_and(|first| first.contains(':'));
+    if elsewhere || !address.contains(wild) {
+        return None;
+    }
+    let mut out = String::with_capacity(reference.len());
+    for each in address.chars() {
+        if wild(each) {
+            let mut bytes = [0; 4];
+            for byte in each.encode_utf8(&mut bytes).bytes() {
+                out.push_str(&format!("%{byte:02X}"));
+            }
+        } else {
+            out.push(each);
+        }
+    }
+    UriRef::parse(out.as_str()).ok()?;
+    Some(out + fragment)
+}
+
+/// Normalizes a URI without its fragment (RFC 3986, 6.2.2), for use as a key.
+pub(crate) fn normalized_key(uri: &str) -> String {
+    let bare = uri.split_once('#').map_or(uri, |(bare, _)| bare);
+    Uri::parse(bare).map_or_else(|_| bare.to_owned(), |parsed| parsed.normalize().into_string())
+}
+
+/// Returns true for an absolute URI.
+pub(crate) fn is_absolute(uri: &str) -> bool {
+    Uri::parse(uri).is_ok()
+}
+
+/// Percent-decodes a string; `None` for an invalid escape or invalid UTF-8.
+pub fn percent_decode(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return Some(text.to_owned());
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let high = char::from(bytes.next()?).to_digit(16)?;
+            let low = char::from(bytes.next()?).to_digit(16)?;
+            out.push(u8::try_from(high * 16 + low).ok()?);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+/// Converts a relative file name to a `file` URI without host: `file:///v1/stock.json`.
+pub(crate) fn from_file_name(name: &str) -> String {
+    let mut uri = String::from("file:///");
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/') {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resolves() {
+        let cases = [
+            ("https://x.y/a/b.json", "c.json", "https://x.y/a/c.json", None),
+            ("https://x.y/a/b.json", "../c.json#/x", "https://x.y/c.json", Some("/x")),
+            ("https://x.y/a/b.json", "/c", "https://x.y/c", None),
+            ("https://x.y/a/b.json", "//z/c", "https://z/c", None),
+            ("https://x.y/a/b.json", "#", "https://x.y/a/b.json", Some("")),
+            ("https://x.y/a/b.json", "#/a%25b", "https://x.y/a/b.json", Some("/a%b")),
+            ("https://x.y/a/b.json", "#/Page<Lot>", "https://x.y/a/b.json", Some("/Page<Lot>")),
+            ("https://x.y/a/b.json", "?q", "https://x.y/a/b.json?q", None),
+            ("urn:x:y", "#a", "urn:x:y", Some("a")),
+            ("urn:x:y", "urn:x:z#a", "urn:x:z", Some("a")),
+            ("file:///a/b.yaml", "./c.yaml", "file:///a/c.yaml", None),
+        ];
+        for (base, reference, uri, fragment) in cases {
+            let expected = AbsoluteUri { uri: uri.to_owned(), fragment: fragment.map(str::to_owned) };
+            assert_eq!(resolve_reference(base, reference), Ok(expected), "{base} {reference}");
+        }
+        for reference in ["a b", "#/%zz", "#%ff", "urn%3", "http://[x"] {
+            assert!(resolve_reference("https://x.y/", reference).is_err(), "{reference}");
+        }
+        assert!(resolve_reference("nonsense", "b.json").is_err());
+    }
+
+    #[test]
+    fn names_of_files_are_escaped() {
+        let check = |reference: &str, expected: Option<&str>| {
+            assert_eq!(escape_file_reference(reference).as_deref(), expected, "{reference}");
+        };
+        check("./paths/objects@{object_id}.yaml", Some("./paths/objects@%7Bobject_id%7D.yaml"));
+        check("a b|c.json#/x y", Some("a%20b%7Cc.json#/x y"));
+        check("\"ü\".json", Some("%22%C3%BC%22.json"));
+        check("a%20b.json", None);
+        check("#/a b", None);
+        check("https://x.y/{a}", None);
+        check("//x y/a", None);
+        check("a\\{b}.json", None);
+        check("{a}%zz", None);
+    }
+
+    #[test]
+    fn keys() {
+        assert_eq!(normalized_key("HTTPS://X.y/%7Ea/../b#"), "https://x.y/b");
+        assert_eq!(normalized_key("https://x.y/%7ea"), "https://x.y/~a");
+        assert_eq!(from_file_name("a b/ü.json"), "file:///a%20b/%C3%BC.json");
+    }
+}

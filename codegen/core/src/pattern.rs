@@ -1,0 +1,190 @@
+//! Compiles ECMA-262 patterns to the static programs of `contract_runtime::pattern`.
+//!
+//! JSON Schema patterns are ECMA-262 regular expressions with the `u` flag (Core 6.4). `translate` parses
+//! their syntax; `regex-syntax` contributes the set algebra and the Unicode tables. The program is a chain
+//! that is matched in one pass where that is provably exact (`assemble`), else a small table of states
+//! (`determinize`), else a nondeterministic program. Patterns that cannot be matched in linear time are
+//! rejected.
+//!
+//! The compiler is more lenient than the `u` flag where all dialects agree: an escaped space or ASCII
+//! punctuation character stands for itself, and so do `]`, `}`, a `{` that begins no quantifier, and a `-`
+//! next to a class escape.
+//!
+//! ```
+//! use contract_codegen::pattern::compile;
+//!
+//! assert!(compile(r"^\p{Lu}{3}$")?.is_match("ÄÖÜ"));
+//! let refused = compile(r"(a)\1").unwrap_err();
+//! assert_eq!(refused.remedy(), "write it without look-around and back-references");
+//! # Ok::<(), contract_codegen::pattern::PatternError>(())
+//! ```
+
+mod assemble;
+mod determinize;
+#[doc(hidden)]
+pub mod inclusion;
+mod print;
+mod translate;
+
+use std::fmt;
+
+use contract_runtime::pattern::CharClass;
+use contract_runtime::pattern::NfaInstruction;
+use contract_runtime::pattern::Pattern;
+use contract_runtime::pattern::SequenceAtom;
+
+use crate::list_arena::ListArena;
+
+/// The maximum number of instructions of a program.
+pub const INSTRUCTION_LIMIT: usize = 20_000;
+
+/// The error of a pattern that cannot be compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternError {
+    /// The offset in the pattern, in bytes.
+    pub offset: usize,
+    /// The problem at the offset, as a clause.
+    pub reason: String,
+}
+
+impl PatternError {
+    /// Returns the recommended change of the pattern, as an imperative.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        if self.reason.ends_with("cannot be matched in linear time") {
+            "write it without look-around and back-references"
+        } else if self.reason.starts_with("flags") {
+            "write out both cases instead, such as `[aA]`"
+        } else if self.reason.contains("too ") {
+            "write it smaller, with fewer or shorter repetitions"
+        } else {
+            "correct it: it is not a valid ECMA-262 pattern"
+        }
+    }
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at offset {}: {}", self.offset, self.reason)
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+/// A compiled pattern, which can be executed or printed as Rust code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompiledPattern {
+    /// The pattern as spelled in the schema.
+    pub source: String,
+    pub(crate) program: CompiledProgram,
+}
+
+/// The owned form of `contract_runtime::pattern::PatternProgram`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CompiledProgram {
+    /// A chain of atoms in which greedy matching is always correct.
+    Sequence {
+        /// The match must begin at the start of the string.
+        start: bool,
+        /// The match must end at the end of the string.
+        end: bool,
+        atoms: Vec<CompiledAtom>,
+    },
+    /// A table of states; the arguments of `contract_runtime::pattern::Dfa::new`.
+    Dfa {
+        /// The first character of each run of characters with the same class, and that class.
+        runs: Vec<(char, u8)>,
+        /// The number of classes, which is the length of a row.
+        stride: u16,
+        /// The initial state.
+        start: u16,
+        /// The first of the states that do not accept at the end of the string.
+        open: u16,
+        /// The transition rows.
+        next: Vec<u16>,
+    },
+    /// A nondeterministic program.
+    Nfa {
+        /// Every match must begin at the start of the string.
+        start: bool,
+        instructions: Vec<NfaInstruction>,
+        /// The classes to which instructions refer.
+        classes: Vec<CompiledClass>,
+    },
+}
+
+/// The owned form of `contract_runtime::pattern::SequenceAtom`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CompiledAtom {
+    Literal(String),
+    /// A number of characters of a class.
+    Class {
+        class: CompiledClass,
+        min: u32,
+        /// The maximum count; `contract_runtime::pattern::UNBOUNDED` for none.
+        max: u32,
+    },
+}
+
+/// The owned form of `contract_runtime::pattern::CharClass`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct CompiledClass {
+    /// Bit *n* stands for the ASCII character *n*.
+    pub(crate) ascii: u128,
+    /// The other characters as inclusive ranges. Invariant: ascending and disjoint.
+    pub(crate) ranges: Vec<(char, char)>,
+}
+
+/// Compiles a pattern.
+///
+/// # Errors
+/// When the pattern is not ECMA-262 with the `u` flag, when it contains look-around or back-references, or
+/// when its program exceeds [`INSTRUCTION_LIMIT`].
+pub fn compile(source: &str) -> Result<CompiledPattern, PatternError> {
+    let translated = translate::translate_pattern(source)?;
+    let hir = parse_hir(&translated).map_err(|reason| PatternError { offset: 0, reason })?;
+    let program = assemble::assemble_program(&hir)?;
+    Ok(CompiledPattern { source: source.to_owned(), program })
+}
+
+impl CompiledPattern {
+    /// Builds the runtime pattern; its lists are stored in the arenas.
+    #[must_use]
+    pub(crate) fn to_pattern<'t>(
+        &'t self,
+        atoms: &'t ListArena<SequenceAtom<'t>>,
+        classes: &'t ListArena<CharClass<'t>>,
+    ) -> Pattern<'t> {
+        print::build_pattern(self, atoms, classes)
+    }
+
+    /// Returns true if the pattern matches somewhere in the string.
+    #[must_use]
+    pub fn is_match(&self, text: &str) -> bool {
+        self.to_pattern(&ListArena::default(), &ListArena::default()).is_match(text)
+    }
+
+    /// Returns a one-line Rust expression of type `Pattern`. It requires imports of
+    /// `contract_runtime::pattern` and `pattern::Pattern`.
+    #[must_use]
+    pub(crate) fn to_rust_expression(&self) -> String {
+        print::print_expression(self)
+    }
+}
+
+/// Parses the output of `translate`.
+fn parse_hir(translated: &str) -> Result<regex_syntax::hir::Hir, String> {
+    regex_syntax::ParserBuilder::new()
+        // `(?-u:\B)` could match inside of a multi-byte character, but the programs match whole characters.
+        .utf8(false)
+        .build()
+        .parse(translated)
+        .map_err(|error| match error {
+            regex_syntax::Error::Parse(error) => error.kind().to_string(),
+            regex_syntax::Error::Translate(error) => error.kind().to_string(),
+            other => other.to_string(),
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,347 @@
+//! Decides if every string that some patterns match is matched by others, and finds the shortest
+//! counterexample.
+//!
+//! The programs of both sides are executed in parallel, breadth first, so that the first difference is the
+//! shortest one. The effort is bounded; beyond the bound the result is [`Inclusion::TooLarge`].
+
+use std::collections::HashMap;
+
+use contract_runtime::pattern::{LookAround, NfaInstruction};
+
+use super::{
+    CompiledPattern, CompiledProgram, PatternError, assemble,
+    determinize::{CharacterAlphabet, DEAD, FOUND, LazyDfa, NfaProgram},
+    parse_hir, translate,
+};
+
+/// The maximum number of inspected instructions: some tens of milliseconds.
+const MAX_EFFORT: usize = 6_000_000;
+/// The maximum number of stored combinations of states.
+const MAX_STATES: usize = 60_000;
+/// Common characters outside of ASCII, for readable counterexamples.
+const SAMPLE_CHARS: [char; 6] = ['é', 'ж', '中', '٣', '€', '😀'];
+
+/// A pattern as a nondeterministic program.
+#[derive(Clone, Debug)]
+pub struct PatternProgram {
+    compiled: CompiledPattern,
+}
+
+impl PatternProgram {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    /// As [`compile`](super::compile).
+    pub fn compile(source: &str) -> Result<Self, PatternError> {
+        let hir = parse_hir(&translate::translate_pattern(source)?);
+        let hir = hir.map_err(|reason| PatternError { offset: 0, reason })?;
+        let program = assemble::assemble_nfa(&hir)?;
+        Ok(Self { compiled: CompiledPattern { source: source.to_owned(), program } })
+    }
+
+    /// Returns true if the pattern matches somewhere in the string.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.compiled.is_match(text)
+    }
+}
+
+/// The strings that several patterns match and whose length is within bounds.
+#[derive(Clone, Debug, Default)]
+pub struct PatternLanguage<'p> {
+    pub patterns: Vec<&'p PatternProgram>,
+    /// The minimum length in code points.
+    pub least: u64,
+    /// The maximum length in code points.
+    pub most: Option<u64>,
+}
+
+/// The result of an inclusion check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inclusion {
+    /// All strings are included.
+    Holds,
+    /// The shortest string that is not included.
+    Fails(String),
+    /// The check would exceed the effort.
+    TooLarge,
+}
+
+/// Checks that all strings of `given` are in `taken`.
+pub fn check_inclusion(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_>) -> Inclusion {
+    let unbounded = PatternLanguage { least: 0, most: None, ..given.clone() };
+    // Lengths multiply the number of states and are rarely decisive.
+    if given.least > 0 || given.most.is_some() {
+        match search_counterexample(&unbounded, taken) {
+            Inclusion::Fails(text) => {
+                let length = text.chars().count() as u64;
+                if length >= given.least && given.most.is_none_or(|most| length <= most) {
+                    return Inclusion::Fails(text);
+                }
+            }
+            Inclusion::Holds => return Inclusion::Holds,
+            Inclusion::TooLarge => {}
+        }
+    }
+    search_counterexample(given, taken)
+}
+
+fn search_counterexample(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_>) -> Inclusion {
+    let programs: Vec<&PatternProgram> = given.patterns.iter().chain(&taken.patterns).copied().collect();
+    // The classes of each program follow those of the previous ones.
+    let mut classes = Vec::new();
+    let mut rebased = Vec::new();
+    for program in &programs {
+        let CompiledProgram::Nfa { start, instructions, classes: own } = &program.compiled.program else {
+            return Inclusion::TooLarge;
+        };
+        let first = u32::try_from(classes.len()).unwrap_or(u32::MAX);
+        let moved = instructions.iter().map(|one| match one {
+            NfaInstruction::Char(class) => NfaInstruction::Char(class.saturating_add(first)),
+            other => *other,
+        });
+        rebased.push((*start, moved.collect::<Vec<_>>()));
+        classes.extend(own.iter().cloned());
+    }
+    let words = |one: &NfaInstruction| {
+        matches!(one, NfaInstruction::Assert(LookAround::WordBoundary | LookAround::NotWordBoundary))
+    };
+    let looks_at_words = rebased.iter().any(|(_, instructions)| instructions.iter().any(words));
+    let Some(alphabet) = CharacterAlphabet::new(&classes, looks_at_words) else { return Inclusion::TooLarge };
+    let automata = rebased.iter().map(|(start, instructions)| {
+        let program = NfaProgram { start: *start, instructions, alphabet: &alphabet, looks_at_words };
+        LazyAutomaton { states: LazyDfa::new(program), rows: Vec::new() }
+    });
+    // `u64::MAX` is no bound: no string is that long.
+    let bounds = |texts: &PatternLanguage<'_>| (texts.least, texts.most.filter(|most| *most < u64::MAX));
+    let search = InclusionSearch {
+        automata: automata.collect(),
+        givers: given.patterns.len(),
+        given: bounds(given),
+        taken: bounds(taken),
+        letters: sample_letters(&alphabet),
+        effort: MAX_EFFORT,
+    };
+    search.run()
+}
+
+/// Returns the letters with a sample character each, the most readable ones first.
+fn sample_letters(alphabet: &CharacterAlphabet) -> Vec<(usize, char)> {
+    let rank = |c: char| match c {
+        'a'..='z' => 0,
+        '0'..='9' => 1,
+        'A'..='Z' => 2,
+        '!'..='~' => 3,
+        ' ' => 4,
+        c if c.is_alphanumeric() => 5,
+        c if c.is_control() => 7,
+        _ => 6,
+    };
+    let mut all: Vec<Option<char>> = vec![None; alphabet.len()];
+    let ascii = (0..0x80_u8).map(char::from);
+    for c in ascii.chain(SAMPLE_CHARS).chain(alphabet.run_starts()) {
+        if let Some(slot) = all.get_mut(alphabet.letter_of(c))
+            && slot.is_none_or(|known| rank(c) < rank(known))
+        {
+            *slot = Some(c);
+        }
+    }
+    let mut letters: Vec<(usize, char)> =
+        all.into_iter().enumerate().filter_map(|(letter, c)| Some((letter, c?))).collect();
+    letters.sort_by_key(|(_, c)| (rank(*c), *c));
+    letters
+}
+
+/// A program with the rows that were computed so far.
+struct LazyAutomaton<'a> {
+    states: LazyDfa<'a>,
+    rows: Vec<Option<(bool, Vec<usize>)>>,
+}
+
+impl LazyAutomaton<'_> {
+    /// Returns the acceptance at the end of the string, and the next state for each letter.
+    fn row(&mut self, state: usize, effort: &mut usize) -> Option<&(bool, Vec<usize>)> {
+        if self.rows.len() <= state {
+            self.rows.resize(state + 1, None);
+        }
+        let slot = self.rows.get_mut(state)?;
+        if slot.is_none() {
+            *effort = effort.checked_sub(self.states.row_cost())?;
+            *slot = Some((self.states.accepts_at_end(state), self.states.transition_row(state)));
+        }
+        slot.as_ref()
+    }
+}
+
+type LengthBounds = (u64, Option<u64>);
+
+struct InclusionSearch<'a> {
+    /// The automata, those of `given` first.
+    automata: Vec<LazyAutomaton<'a>>,
+    givers: usize,
+    given: LengthBounds,
+    taken: LengthBounds,
+    letters: Vec<(usize, char)>,
+    effort: usize,
+}
+
+/// A state of each program, and the length of the string.
+type SearchState = (Vec<usize>, u64);
+
+impl InclusionSearch<'_> {
+    fn run(mut self) -> Inclusion {
+        let bounds = [self.given, self.taken];
+        // Beyond this length, bounds are irrelevant.
+        let far = bounds.iter().map(|(least, most)| most.map_or(0, |most| most + 1).max(*least)).max();
+        let far = far.unwrap_or(0);
+        let first: SearchState = (vec![LazyDfa::START; self.automata.len()], 0);
+        let mut known = HashMap::from([(first.clone(), 0)]);
+        let mut all = vec![(first, None)];
+        let mut at = 0;
+        while let Some(((states, length), _)) = all.get(at).cloned() {
+            let mut rows = Vec::with_capacity(states.len());
+            for (automaton, state) in self.automata.iter_mut().zip(&states) {
+                let Some(row) = automaton.row(*state, &mut self.effort) else { return Inclusion::TooLarge };
+                rows.push(row);
+            }
+            let within =
+                |(least, most): LengthBounds| length >= least && most.is_none_or(|most| length <= most);
+            let ends = |rows: &[&(bool, Vec<usize>)]| rows.iter().all(|row| row.0);
+            let (givers, takers) = rows.split_at(self.givers);
+            if within(self.given) && ends(givers) && !(within(self.taken) && ends(takers)) {
+                return Inclusion::Fails(reconstruct_text(&all, at));
+            }
+            let Some(left) = self.effort.checked_sub(self.letters.len() * (rows.len() + 1)) else {
+                return Inclusion::TooLarge;
+            };
+            self.effort = left;
+            let length = (length + 1).min(far);
+            for (letter, c) in &self.letters {
+                let next: Vec<usize> =
+                    rows.iter().map(|row| row.1.get(*letter).copied().unwrap_or(DEAD)).collect();
+                let (givers, takers) = next.split_at(self.givers);
+                let over = self.given.1.is_some_and(|most| length > most);
+                // Every continuation is accepted: the minimum is reached and the maximum cannot be exceeded.
+                let safe = takers.iter().all(|state| *state == FOUND)
+                    && length >= self.taken.0
+                    && self.taken.1.is_none_or(|most| self.given.1.is_some_and(|given| given <= most));
+                if over || safe || givers.contains(&DEAD) {
+                    continue;
+                }
+                let here = (next, length);
+                if known.contains_key(&here) {
+                    continue;
+                }
+                known.insert(here.clone(), all.len());
+                all.push((here, Some((at, *c))));
+            }
+            if all.len() > MAX_STATES {
+                return Inclusion::TooLarge;
+            }
+            at += 1;
+        }
+        Inclusion::Holds
+    }
+}
+
+/// Returns the string that leads to a state.
+fn reconstruct_text(all: &[(SearchState, Option<(usize, char)>)], at: usize) -> String {
+    let mut text = Vec::new();
+    let mut here = all.get(at).and_then(|(_, from)| *from);
+    while let Some((before, c)) = here {
+        text.push(c);
+        here = all.get(before).and_then(|(_, from)| *from);
+    }
+    text.iter().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+
+    fn ask(given: &str, taken: &str) -> Inclusion {
+        bounded((given, 0, None), (taken, 0, None))
+    }
+
+    fn bounded(given: (&str, u64, Option<u64>), taken: (&str, u64, Option<u64>)) -> Inclusion {
+        let (one, other) =
+            (PatternProgram::compile(given.0).unwrap(), PatternProgram::compile(taken.0).unwrap());
+        let texts = |program, (_, least, most)| PatternLanguage { patterns: vec![program], least, most };
+        check_inclusion(&texts(&one, given), &texts(&other, taken))
+    }
+
+    fn fails(text: &str) -> Inclusion {
+        Inclusion::Fails(text.to_owned())
+    }
+
+    #[test]
+    fn equivalent_patterns_include_each_other() {
+        for (one, other) in [
+            ("^[0-9]+$", r"^\d+$"),
+            ("^(a|b)*$", "^[ab]*$"),
+            ("a", ".*a.*|a"),
+            ("^a{2,4}$", "^aaa?a?$"),
+            (r"^\w+$", "^[A-Za-z0-9_]{1,}$"),
+            (r"\bcat\b", r"(^|\W)cat(\W|$)"),
+            ("^x-", r"^x\-"),
+            ("", "^"),
+            (r"^\p{Nd}$", r"^\p{Decimal_Number}$"),
+        ] {
+            assert_eq!(
+                (ask(one, other), ask(other, one)),
+                (Inclusion::Holds, Inclusion::Holds),
+                "{one} {other}"
+            );
+        }
+    }
+
+    #[test]
+    fn counterexamples_are_shortest() {
+        for (narrow, wide, text) in [
+            ("^[a-z]{3,60}$", "^[a-z]{2,80}$", "aa"),
+            ("^[ab]$", "^[abc]$", "c"),
+            ("^a$", "a", "aa"),
+            (r"^\d$", r"^\p{Nd}$", "٣"),
+            ("^[a-z]+$", "^[a-z]*$", ""),
+            (r"^a\b", "^a", "aa"),
+            (r"^\S+$", r"^\S+( \S+)*$", "a a"),
+        ] {
+            assert_eq!(ask(narrow, wide), Inclusion::Holds, "{narrow} {wide}");
+            assert_eq!(ask(wide, narrow), fails(text), "{wide} {narrow}");
+        }
+        assert_eq!((ask("^a+$", "^b*$"), ask("^b*$", "^a+$")), (fails("a"), fails("")));
+    }
+
+    #[test]
+    fn lengths_are_considered() {
+        assert_eq!(bounded(("^[a-z]*$", 0, Some(5)), ("^[a-z]{0,5}$", 0, None)), Inclusion::Holds);
+        assert_eq!(bounded(("^[a-z]{1,5}$", 0, None), ("", 1, Some(5))), Inclusion::Holds);
+        assert_eq!(bounded(("^[a-z]{1,5}$", 0, None), ("", 1, Some(4))), fails("aaaaa"));
+        assert_eq!(bounded(("^[a-z]*$", 3, None), ("^[a-y]*$", 0, None)), fails("aaz"));
+        assert_eq!(bounded(("", 2, Some(1)), ("^never$", 0, None)), Inclusion::Holds);
+        let all = u64::MAX;
+        assert_eq!(bounded(("^[a-z]*$", 0, None), ("^[a-z]*$", 0, Some(all))), Inclusion::Holds);
+        assert_eq!(bounded(("^[a-z]*$", 3, Some(all)), ("^[a-y]*$", 0, None)), fails("aaz"));
+    }
+
+    #[test]
+    fn several_patterns_hold_together() {
+        fn texts(programs: &[PatternProgram]) -> PatternLanguage<'_> {
+            PatternLanguage { patterns: programs.iter().collect(), least: 0, most: None }
+        }
+        let given = ["^[a-z]+$", "^.{3}$", "x"].map(|source| PatternProgram::compile(source).unwrap());
+        let taken = [PatternProgram::compile("^[a-z]{3}$").unwrap()];
+        let (given, taken) = (texts(&given), texts(&taken));
+        assert_eq!(check_inclusion(&given, &taken), Inclusion::Holds);
+        assert_eq!(check_inclusion(&taken, &given), fails("aaa"));
+    }
+
+    /// `(a|b)*a(a|b){n}` has 2ⁿ states.
+    #[test]
+    fn exponential_patterns_are_too_large() {
+        let hard = |n: usize| format!("^(a|b)*a(a|b){{{n}}}$");
+        assert_eq!((ask(&hard(3), &hard(4)), ask(&hard(3), &hard(3))), (fails("aaaa"), Inclusion::Holds));
+        assert_eq!(ask(&hard(40), &format!("{}|^c", hard(40))), Inclusion::TooLarge);
+    }
+}

@@ -1,0 +1,564 @@
+//! Plans every operation once for all code writers: names, parameters, bodies, responses, errors, and the
+//! order in which paths are matched.
+//!
+//! ```text
+//! Api + Shapes ──► plan ──┬► operations   the operation table
+//!                         ├► bodies, calls, answers   types shared by client and server
+//!                         ├► client, server
+//!                         └► lower   contracts for other generators
+//! ```
+//!
+//! A plan is plain data: no code, and types as references into [`Shapes`]. The index of a call is that of its
+//! operation; the index of a parameter is its row in the table. The entry point is [`build_plan`].
+
+mod bodies;
+mod operation_names;
+mod pages;
+mod parts;
+mod path_order;
+mod reason;
+mod responses;
+mod streams;
+mod text_shape;
+mod unused_names;
+
+use std::collections::BTreeSet;
+
+pub use bodies::{
+    BodyFormat, BodyType, BodyVariant, MediaTypePlan, ParameterRow, RequestBodyPlan, RequestMark,
+};
+pub use pages::{
+    NextPage, PageLimit, PageProblem, Pagination, ValuePath, ValuePathStep, report_problems as check_pages,
+};
+pub use parts::{MultipartPart, PartArity, PartForm};
+pub(crate) use path_order::{assign_constants, check_ambiguous_paths};
+pub(crate) use responses::outcome_of;
+pub use responses::{ResponseCase, ResponseEnum, ResponseOutcome, ResponsePayload, ResponseSet};
+pub use streams::StreamItem;
+pub use streams::{StreamContent, StreamPlan, StreamedBody, check_stream_options as check_streams};
+pub use text_shape::{TextScalar, TextShape};
+pub use unused_names::check_names;
+
+use contract_runtime::Json;
+
+use crate::{
+    api::{self, OpenApiDocument, Operation, ParameterIn, tokens::is_token},
+    config::{self, ClientConfig, Config, OperationConfig, StreamConfig},
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::{SchemaGraph, SchemaId},
+    shape::{Shapes, TypeRef},
+};
+
+/// The input for planning operations.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanInput<'a> {
+    pub graph: &'a SchemaGraph,
+    pub shapes: &'a Shapes,
+    pub api: &'a OpenApiDocument,
+    /// The configuration section `[operations]`.
+    pub operations: &'a OperationConfig,
+    /// The configuration section `[client]`.
+    pub client: &'a ClientConfig,
+    /// The configuration section `[streams]`, if present.
+    pub streams: Option<&'a StreamConfig>,
+    /// The configuration entries `[[pages]]`.
+    pub pages: &'a [config::PaginationConfig],
+    /// True if a registry table has the name [`SCOPE`].
+    pub scope_table: bool,
+    /// True if `properties` without `type` mean an object.
+    pub implied_objects: bool,
+}
+
+/// The group of operations that a plan covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OperationSide {
+    /// Operations below `paths`, which clients call.
+    #[default]
+    Paths,
+    /// Operations below `webhooks`, and callbacks, which the API provider calls.
+    Webhooks,
+}
+
+/// The plan of all operations of one side.
+#[derive(Clone, Debug)]
+pub struct SidePlan<'a> {
+    pub side: OperationSide,
+    pub api: &'a OpenApiDocument,
+    /// One call for each operation, in document order.
+    pub calls: Vec<PlannedCall<'a>>,
+    /// The configuration of streams, if any call is streamed.
+    pub streams: Option<&'a StreamConfig>,
+    /// The problems found in `[[pages]]` entries.
+    pub page_problems: Vec<PageProblem>,
+    /// The order in which paths are matched, as indices into `calls`.
+    pub order: Vec<usize>,
+    /// The enums for responses and errors, each once, by name.
+    pub response_enums: Vec<ResponseEnum>,
+    /// The error type that most operations have.
+    pub common_error: Option<ErrorType>,
+    /// The scopes that security schemes declare or operations require, with descriptions.
+    pub scopes: Vec<(String, Option<String>)>,
+    /// True if a registry table provides the enum of scopes.
+    pub scope_table: bool,
+}
+
+/// The name of the enum of scopes; a registry table with this name replaces it.
+pub const SCOPE: &str = "Scope";
+
+/// The plans of both sides of a contract.
+#[derive(Clone, Debug)]
+pub struct ContractPlan<'a> {
+    /// The plan of the operations below `paths`.
+    pub paths: SidePlan<'a>,
+    /// The plan of the webhooks and callbacks.
+    pub webhooks: SidePlan<'a>,
+}
+
+impl ErrorType {
+    /// Returns true if both are the same Rust type.
+    #[must_use]
+    pub fn is_same_rust_type(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::One(one), Self::One(other)) => one.is_same_rust_type(other),
+            (one, other) => one == other,
+        }
+    }
+}
+
+impl<'a> ContractPlan<'a> {
+    /// Returns the plan of one side.
+    #[must_use]
+    pub const fn side(&self, side: OperationSide) -> &SidePlan<'a> {
+        match side {
+            OperationSide::Paths => &self.paths,
+            OperationSide::Webhooks => &self.webhooks,
+        }
+    }
+
+    /// Iterates over the plans of both sides.
+    pub fn iter(&self) -> impl Iterator<Item = &SidePlan<'a>> {
+        [&self.paths, &self.webhooks].into_iter()
+    }
+}
+
+/// The error type of operations.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorType {
+    One(ResponsePayload),
+    /// An enum of [`SidePlan::response_enums`], by name.
+    Enum(String),
+}
+
+/// The plan of one operation.
+#[derive(Clone, Debug)]
+pub struct PlannedCall<'a> {
+    pub operation: &'a Operation,
+    /// The variant in the generated enums `OperationId` and `Incoming`: `PetWrite`.
+    pub id: String,
+    /// The generated method: `pet_write`.
+    pub method: String,
+    /// The generated struct of optional arguments: `PetWrite`.
+    pub options: String,
+    /// The generated struct of all arguments: `PetWriteCall`.
+    pub name: String,
+    /// The effect of repeating the same request.
+    pub retry: RetrySafety,
+    /// True if the idempotency header is required, regardless of `retry`.
+    pub requires_key: bool,
+    /// The parameters with a table row, in document order.
+    pub parameters: Vec<PlannedParameter<'a>>,
+    pub body: Option<RequestBodyPlan<'a>>,
+    pub responses: ResponseSet,
+    pub errors: ResponseSet,
+    /// The `Accept` header: the media types that a client can read, those of successes first.
+    pub accept: Option<String>,
+    pub streams: StreamPlan,
+    /// The index of the `[[pages]]` entry that paginates the operation, and the pagination.
+    pub pages: Option<(usize, Pagination)>,
+    /// True if a caller need not authenticate.
+    pub anonymous: bool,
+    /// Alternative sets of scopes without duplicates; empty if some alternative requires no scope.
+    pub scopes: Vec<Vec<&'a str>>,
+    /// The reason if no client can send the operation.
+    pub unsendable_reason: Option<String>,
+}
+
+/// The effect of repeating a request, where the configuration overrides the HTTP method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetrySafety {
+    ByMethod,
+    Safe,
+    Idempotent,
+    /// The second request changes nothing more, because both carry the same idempotency key.
+    Keyed,
+}
+
+/// The plan of one parameter.
+#[derive(Clone, Debug)]
+pub struct PlannedParameter<'a> {
+    pub parameter: &'a api::Parameter,
+    /// The field; `None` if the transport supplies the parameter or its value is constant.
+    pub field: Option<String>,
+    /// The type without `null`, which has no string form.
+    pub ty: TypeRef,
+    /// The only strings that the parameter, or each of its elements, can be; empty if there are others or too
+    /// many.
+    pub allowed_values: Vec<String>,
+    /// True if the parameter or its schema is deprecated.
+    pub deprecated: bool,
+    pub row: ParameterRow,
+}
+
+impl OperationSide {
+    /// Returns the operations of this side.
+    #[must_use]
+    pub fn operations(self, api: &OpenApiDocument) -> &[Operation] {
+        match self {
+            Self::Paths => &api.operations,
+            Self::Webhooks => &api.webhooks,
+        }
+    }
+}
+
+impl PlannedCall<'_> {
+    /// Iterates over the required arguments with their row indices: path parameters in template order, then
+    /// the others in document order.
+    pub fn required_parameters(&self) -> impl Iterator<Item = (usize, &PlannedParameter<'_>)> {
+        let mut rows: Vec<(usize, &PlannedParameter<'_>)> =
+            self.field_parameters().filter(|(_, p)| p.row.required).collect();
+        let path = &self.operation.path;
+        rows.sort_by_key(|(_, parameter)| match parameter.row.location {
+            ParameterIn::Path => path.find(&format!("{{{}}}", parameter.row.name)).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        });
+        rows.into_iter()
+    }
+
+    /// Iterates over the optional arguments with their row indices.
+    pub fn optional_parameters(&self) -> impl Iterator<Item = (usize, &PlannedParameter<'_>)> {
+        self.field_parameters().filter(|(_, parameter)| !parameter.row.required)
+    }
+
+    /// Returns true if any argument is optional, including the body.
+    #[must_use]
+    pub fn has_options(&self) -> bool {
+        self.optional_parameters().next().is_some()
+            || self.body.as_ref().is_some_and(|body| !body.body.required)
+    }
+
+    /// Describes the operation for messages and documentation: `GET /pets`. A fragment is never sent, so it
+    /// is replaced by the parameters that identify the request: `GET / with Action=Run`.
+    #[must_use]
+    pub fn describe_place(&self) -> String {
+        let Operation { method, path, .. } = self.operation;
+        let template = self.operation.path_template();
+        let label = path.strip_prefix(template).and_then(|rest| rest.find('#'));
+        let Some(shown) = label.and_then(|at| path.get(..template.len() + at)) else {
+            return format!("{method} {path}");
+        };
+        let text = |parameter: &PlannedParameter<'_>| match &parameter.row.mark {
+            Some(RequestMark::Text(text)) => Some(format!("{}={text}", parameter.row.name)),
+            _ => None,
+        };
+        let there = |parameter: &PlannedParameter<'_>| {
+            parameter.row.mark.as_ref().map(|_| parameter.row.name.clone())
+        };
+        let mut known: Vec<String> = self.parameters.iter().filter_map(text).collect();
+        if known.is_empty() {
+            known.extend(self.parameters.iter().filter_map(there));
+        }
+        match known.as_slice() {
+            [] => format!("{method} {shown}"),
+            known => format!("{method} {shown} with {}", known.join(" and ")),
+        }
+    }
+
+    fn field_parameters(&self) -> impl Iterator<Item = (usize, &PlannedParameter<'_>)> {
+        self.parameters.iter().enumerate().filter(|(_, parameter)| parameter.field.is_some())
+    }
+}
+
+impl<'a> SidePlan<'a> {
+    /// Iterates over the operations that a server can route; of operations that match the same requests only
+    /// the first.
+    pub fn served_calls(&self) -> impl Iterator<Item = &PlannedCall<'a>> {
+        let found: BTreeSet<usize> = self.order.iter().copied().collect();
+        let calls = self.calls.iter().enumerate();
+        calls.filter(move |(at, _)| found.contains(at)).map(|(_, call)| call)
+    }
+}
+
+/// Header parameters with these names are ignored (OpenAPI 3.1, 4.8.12.1).
+const IGNORED_HEADERS: &[&str] = &["accept", "content-type", "authorization"];
+
+/// Plans all operations of one side.
+#[must_use]
+pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a> {
+    let operations = side.operations(given.api);
+    let names = operation_names::name_operations(operations);
+    let calls =
+        operations.iter().zip(names).map(|(operation, names)| build_call(given, side, operation, names));
+    let mut calls: Vec<PlannedCall<'a>> = calls.collect();
+    streams::name_stream_methods(&mut calls);
+    let order = match side {
+        OperationSide::Paths => {
+            let order = path_order::sort_calls(&calls);
+            path_order::clear_unneeded_marks(&mut calls);
+            order
+        }
+        // Webhook paths are names; the receiver chooses the address.
+        OperationSide::Webhooks => (0..calls.len()).collect(),
+    };
+    let unfit = pages::plan_pages(given, side, &mut calls);
+    let choices = responses::build_response_enums(given.shapes, &mut calls);
+    let common = responses::common_error(&calls);
+    let scopes = if side == OperationSide::Paths { collect_scopes(given.api) } else { Vec::new() };
+    let scope_table = given.scope_table;
+    let streams = given.streams.filter(|_| calls.iter().any(|call| !call.streams.is_empty()));
+    SidePlan {
+        side,
+        api: given.api,
+        streams,
+        page_problems: unfit,
+        calls,
+        order,
+        response_enums: choices,
+        common_error: common,
+        scopes,
+        scope_table,
+    }
+}
+
+/// Reports options that name an unknown operation.
+pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostics: &mut Diagnostics) {
+    let config = &options.operations;
+    let called: BTreeSet<&str> = api.operations.iter().map(|o| o.id.as_str()).collect();
+    let known: BTreeSet<&str> =
+        called.iter().copied().chain(api.webhooks.iter().map(|o| o.id.as_str())).collect();
+    let own = [
+        ("operations.safe", &config.safe),
+        ("operations.idempotent", &config.idempotent),
+        ("operations.raw", &config.raw),
+    ];
+    let own = own.into_iter().map(|(option, ids)| (option, ids, &known));
+    let streams = options.streams.iter().flat_map(|streams| {
+        let (downloads, uploads) = (&streams.downloads, &streams.uploads);
+        [("streams.downloads", downloads, &called), ("streams.uploads", uploads, &called)]
+    });
+    // Clients call operations; webhooks call clients.
+    let views = options.views.iter().map(|view| ("view.operations", &view.operations, &called));
+    let pages = options.pages.iter().map(|pages| ("pages.operations", &pages.operations, &called));
+    pages::check_entries(options, api, diagnostics);
+    for (option, ids, known) in own.chain(views).chain(pages).chain(streams) {
+        for id in ids.iter().filter(|id| !known.contains(id.as_str())) {
+            let message = format!("`{option}` names an operation that the contract does not have: `{id}`");
+            diagnostics.push(
+                Diagnostic::error("config", message)
+                    .with_optional_place(options.option_place(option, id))
+                    .help("an operation is named by its `operationId`"),
+            );
+        }
+    }
+}
+
+fn build_call<'a>(
+    given: PlanInput<'a>,
+    side: OperationSide,
+    operation: &'a Operation,
+    names: operation_names::OperationNames,
+) -> PlannedCall<'a> {
+    let config = given.operations;
+    let operation_names::OperationNames { id, method, options, call } = names;
+    let named = |list: &[String]| list.contains(&operation.id);
+    let raw = named(&config.raw);
+    let mut parameters = plan_parameters(given, side, operation);
+    operation_names::name_fields(side, &mut parameters);
+    let body = operation.request_body.as_ref().and_then(|body| given.plan_body(&id, body, raw));
+    let (answers, refusals) = given.plan_responses(operation, raw);
+    let accept = responses::accept_header(operation, &answers, &refusals);
+    let mut call = PlannedCall {
+        unsendable_reason: find_unsendable_reason(side, operation, &parameters, body.as_ref()),
+        retry: retry_safety(given, operation),
+        requires_key: carries_key(given, operation),
+        anonymous: operation.security.is_empty() || operation.security.iter().any(Vec::is_empty),
+        scopes: scope_alternatives(operation),
+        operation,
+        id,
+        method,
+        options,
+        name: call,
+        parameters,
+        body,
+        responses: answers,
+        errors: refusals,
+        accept,
+        streams: StreamPlan::default(),
+        pages: None,
+    };
+    // Webhook requests are answered at once, so they are not streamed.
+    if side == OperationSide::Paths && !raw {
+        call.streams = given.plan_streams(&call);
+    }
+    call
+}
+
+/// Iterates over the parameters with a table row; parameters that middleware reads have none.
+fn visible_parameters<'o>(
+    config: &OperationConfig,
+    operation: &'o Operation,
+) -> impl Iterator<Item = &'o api::Parameter> {
+    operation.parameters.iter().filter(move |parameter| is_visible(config, parameter))
+}
+
+fn is_visible(config: &OperationConfig, parameter: &api::Parameter) -> bool {
+    let mut list = config.hidden_headers.iter().map(String::as_str).chain(IGNORED_HEADERS.iter().copied());
+    parameter.location != ParameterIn::Header || !list.any(|name| parameter.name.eq_ignore_ascii_case(name))
+}
+
+/// Returns true if the transport supplies a parameter instead of the caller.
+fn is_supplied(config: &ClientConfig, parameter: &api::Parameter) -> bool {
+    matches!(parameter.location, ParameterIn::Header | ParameterIn::Cookie)
+        && config.transport_headers.iter().any(|name| parameter.name.eq_ignore_ascii_case(name))
+}
+
+fn plan_parameters<'a>(
+    given: PlanInput<'a>,
+    side: OperationSide,
+    operation: &'a Operation,
+) -> Vec<PlannedParameter<'a>> {
+    let settled = visible_parameters(given.operations, operation).map(|parameter| PlannedParameter {
+        parameter,
+        field: (parameter.constant.is_none() && !is_supplied(given.client, parameter)).then(String::new),
+        ty: match parameter.schema.map(|schema| given.shapes.type_of_schema(schema)) {
+            _ if parameter.constant.is_some() => TypeRef::String,
+            Some(TypeRef::Nullable(inner)) => (**inner).clone(),
+            Some(ty) => ty.clone(),
+            None => TypeRef::String,
+        },
+        allowed_values: given.allowed_values(parameter),
+        deprecated: parameter.deprecated
+            || parameter.schema.is_some_and(|schema| given.graph.schema(schema).deprecated),
+        row: ParameterRow {
+            name: parameter.name.clone(),
+            location: parameter.location,
+            // OpenAPI 3.1, 4.8.12.1: path parameters are always required.
+            required: parameter.required || parameter.location == ParameterIn::Path,
+            style: parameter.style.clone(),
+            explode: parameter.explode,
+            allow_reserved: parameter.allow_reserved,
+            // OpenAPI 3.1, 4.8.12.2.1: "This is valid only for query parameters".
+            allow_empty: parameter.allow_empty
+                && !parameter.required
+                && parameter.location == ParameterIn::Query,
+            shape: given.parameter_shape(parameter),
+            schema: parameter.schema,
+            mark: path_order::mark_of(given.graph, parameter).filter(|_| side == OperationSide::Paths),
+        },
+    });
+    settled.collect()
+}
+
+fn retry_safety(given: PlanInput<'_>, operation: &Operation) -> RetrySafety {
+    let config = given.operations;
+    if config.safe.contains(&operation.id) {
+        RetrySafety::Safe
+    } else if config.idempotent.contains(&operation.id) {
+        RetrySafety::Idempotent
+    } else if carries_key(given, operation) {
+        RetrySafety::Keyed
+    } else {
+        RetrySafety::ByMethod
+    }
+}
+
+fn carries_key(given: PlanInput<'_>, operation: &Operation) -> bool {
+    let key = given.operations.idempotency_header.as_deref().unwrap_or("");
+    operation.parameters.iter().any(|parameter| {
+        let header = parameter.location == ParameterIn::Header && parameter.required;
+        header && parameter.name.eq_ignore_ascii_case(key)
+    })
+}
+
+/// Returns the reason if no client can send the operation.
+fn find_unsendable_reason(
+    side: OperationSide,
+    operation: &Operation,
+    parameters: &[PlannedParameter<'_>],
+    body: Option<&RequestBodyPlan<'_>>,
+) -> Option<String> {
+    if !is_token(&operation.method) {
+        return Some(format!("`{}` is not a valid HTTP method", operation.method));
+    }
+    let is_header = |row: &ParameterRow| row.location == ParameterIn::Header && row.required;
+    let mut arguments = parameters.iter().filter(|parameter| parameter.field.is_some());
+    if let Some(header) = arguments.find(|each| is_header(&each.row) && !is_token(&each.row.name)) {
+        return Some(format!("`{}` is not a valid header name", header.row.name));
+    }
+    let sent = body.into_iter().flat_map(|body| body.variants.iter().map(|v| &body.contents[v.sent].media));
+    for media in sent {
+        if !contract_runtime::media_type::MediaType::parse(&media.name).is_sendable() {
+            return Some(format!("a client cannot send the media type `{}`", media.name));
+        }
+    }
+    // A webhook has a name instead of a path, so path parameters have no place.
+    let mut in_path = operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
+    let lost = in_path.next().filter(|_| side == OperationSide::Webhooks)?;
+    Some(format!("path parameter `{}` is not in the path", lost.name))
+}
+
+fn scope_alternatives(operation: &Operation) -> Vec<Vec<&str>> {
+    let mut all: Vec<Vec<&str>> = Vec::new();
+    for alternative in &operation.security {
+        let mut scopes: Vec<&str> =
+            alternative.iter().flat_map(|(_, scopes)| scopes).map(String::as_str).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        if scopes.is_empty() {
+            return Vec::new();
+        }
+        if !all.contains(&scopes) {
+            all.push(scopes);
+        }
+    }
+    all
+}
+
+/// Returns the scopes that security schemes declare, in their order, then the others that operations require.
+pub(crate) fn collect_scopes(api: &OpenApiDocument) -> Vec<(String, Option<String>)> {
+    let mut all: Vec<(String, Option<String>)> = Vec::new();
+    let mut add = |scope: &str, doc: Option<&str>| {
+        if !all.iter().any(|(known, _)| known == scope) {
+            all.push((scope.to_owned(), doc.filter(|doc| !doc.is_empty()).map(str::to_owned)));
+        }
+    };
+    for (_, scheme) in &api.security_schemes {
+        let Some(Json::Object(flows)) = scheme.pointer("/flows") else { continue };
+        for (_, flow) in flows.iter() {
+            let Some(Json::Object(scopes)) = flow.pointer("/scopes") else { continue };
+            for (scope, doc) in scopes.iter() {
+                add(scope, doc.as_str());
+            }
+        }
+    }
+    for scope in api.operations.iter().flat_map(scope_alternatives).flatten() {
+        add(scope, None);
+    }
+    all
+}
+
+/// Returns the description of a schema or of its reference target.
+pub(crate) fn description_of(graph: &SchemaGraph, schema: SchemaId) -> Option<String> {
+    let mut next = Some(schema);
+    // Bounded like every walk over references, in case of cycles.
+    for _ in 0..8 {
+        let schema = graph.schema(next?);
+        if let Some(text) = &schema.description {
+            return Some(text.clone());
+        }
+        next = schema.reference;
+    }
+    None
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

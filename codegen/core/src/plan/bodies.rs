@@ -1,0 +1,312 @@
+//! Plans request bodies: the media types, how each is read and written, and the type of the body.
+//!
+//! A body with one type is that type. If media types have different types, the body is an enum with one
+//! variant for each type; JSON and a form of the same type share a variant.
+
+use contract_runtime::{Json, media_type::MediaType};
+
+use super::{
+    PlanInput,
+    parts::MultipartPart,
+    text_shape::{DeclaredMember, TextScalar, TextShape},
+};
+use crate::{
+    api::{self, ParameterIn, RequestBody},
+    conjunction::SchemaConjunction,
+    names,
+    schema::SchemaId,
+    shape::TypeRef,
+};
+
+/// The plan of a request body.
+#[derive(Clone, Debug)]
+pub struct RequestBodyPlan<'a> {
+    pub body: &'a RequestBody,
+    pub contents: Vec<MediaTypePlan<'a>>,
+    /// The types, in the order of their first media type.
+    pub variants: Vec<BodyVariant>,
+    /// The name of the enum in the module `bodies`, used if there are several types.
+    pub name: String,
+}
+
+/// The plan of one media type of a body.
+#[derive(Clone, Debug)]
+pub struct MediaTypePlan<'a> {
+    pub media: &'a api::MediaType,
+    pub format: BodyFormat,
+    /// The index of the type in [`RequestBodyPlan::variants`].
+    pub variant: usize,
+    /// True if no undeclared parts are allowed.
+    pub closed: bool,
+}
+
+/// One type of a request body.
+#[derive(Clone, Debug)]
+pub struct BodyVariant {
+    /// The name of the enum variant, used if there are several types.
+    pub name: String,
+    pub ty: BodyType,
+    /// The index of the media type that a client sends: `application/json` before other JSON, a range only
+    /// without alternatives, and forms last.
+    pub sent: usize,
+}
+
+/// The Rust type of a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BodyType {
+    Value(TypeRef),
+    Text,
+    /// Bytes of a fixed media type.
+    Bytes,
+    /// Bytes with a media type that the sender chooses.
+    Typed,
+    Fields,
+    /// A struct of parts in the module `bodies`.
+    Form(String),
+}
+
+/// The encoding of a body.
+#[derive(Clone, Debug)]
+pub enum BodyFormat {
+    /// JSON of a generated type, which validates itself.
+    Model,
+    Json,
+    Text,
+    /// Bytes of a fixed media type.
+    Bytes,
+    /// Bytes with a media type that the sender chooses.
+    Typed,
+    /// A form: its fields, and the form of undeclared ones.
+    Form(Vec<ParameterRow>, TextScalar),
+    /// Multipart: the parts, and the struct in the module `bodies` if any part is declared.
+    Multipart(Vec<MultipartPart>, Option<String>),
+}
+
+/// A row of the operation table for a parameter or form field.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ParameterRow {
+    pub name: String,
+    pub location: ParameterIn,
+    pub required: bool,
+    /// The OpenAPI `style`.
+    pub style: String,
+    /// The OpenAPI `explode`.
+    pub explode: bool,
+    /// The OpenAPI `allowReserved`.
+    pub allow_reserved: bool,
+    /// The OpenAPI `allowEmptyValue`, for optional parameters.
+    pub allow_empty: bool,
+    pub shape: TextShape,
+    pub schema: Option<SchemaId>,
+    /// The mark that distinguishes requests for operations with the same method and path.
+    pub mark: Option<RequestMark>,
+}
+
+/// The part of a parameter that identifies an operation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequestMark {
+    Present,
+    Text(String),
+}
+
+impl BodyType {
+    /// Returns true if both are the same Rust type; text and JSON strings are both `String`.
+    #[must_use]
+    pub fn is_same_rust_type(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text, Self::Value(TypeRef::String)) | (Self::Value(TypeRef::String), Self::Text) => true,
+            (Self::Value(one), Self::Value(other)) => one.is_same_rust_type(other),
+            (one, other) => one == other,
+        }
+    }
+}
+
+impl RequestBodyPlan<'_> {
+    /// Returns true if the body is an enum of several types.
+    #[must_use]
+    pub fn is_choice(&self) -> bool {
+        self.variants.len() > 1
+    }
+}
+
+impl PlanInput<'_> {
+    /// Plans a body; `name` is the type name of the operation.
+    pub(super) fn plan_body<'a>(
+        &self,
+        name: &str,
+        body: &'a RequestBody,
+        raw: bool,
+    ) -> Option<RequestBodyPlan<'a>> {
+        let several =
+            body.content.iter().filter(|media| MediaType::parse(&media.name).is_multipart()).count() > 1;
+        let mut contents: Vec<MediaTypePlan<'a>> = Vec::new();
+        let mut variants: Vec<BodyVariant> = Vec::new();
+        for media in &body.content {
+            let format = self.body_format(media, name, several, raw);
+            let ty = self.body_type(media, &format);
+            let known = variants.iter().position(|variant| {
+                let sent = contents.get(variant.sent).map(|sent| &sent.format);
+                variant.ty == ty && sent.is_some_and(|sent| sent.holds_values() && format.holds_values())
+            });
+            let variant = known.unwrap_or_else(|| {
+                let name = variant_name(&media.name, &format);
+                variants.push(BodyVariant { name, ty, sent: contents.len() });
+                variants.len() - 1
+            });
+            let earlier = contents.get(variants[variant].sent);
+            if earlier.is_some_and(|sent| send_rank(media, &format) < send_rank(sent.media, &sent.format)) {
+                variants[variant].sent = contents.len();
+                variants[variant].name = variant_name(&media.name, &format);
+            }
+            let closed = media
+                .schema
+                .is_some_and(|id| self.is_closed(&self.facts_of(&SchemaConjunction::from_schema(id))));
+            contents.push(MediaTypePlan { media, format, variant, closed });
+        }
+        if contents.is_empty() {
+            return None;
+        }
+        let wires: Vec<&str> = variants.iter().map(|v| contents[v.sent].media.name.as_str()).collect();
+        let mut found: Vec<String> = variants.iter().map(|variant| variant.name.clone()).collect();
+        names::make_distinct(&wires, &mut found);
+        variants.iter_mut().zip(found).for_each(|(variant, name)| variant.name = name);
+        Some(RequestBodyPlan { body, contents, variants, name: format!("{name}Body") })
+    }
+
+    /// Returns the encoding of a body with this media type.
+    fn body_format(&self, media: &api::MediaType, name: &str, several: bool, raw: bool) -> BodyFormat {
+        let media_type = MediaType::parse(&media.name);
+        if raw {
+            return if media_type.is_range() { BodyFormat::Typed } else { BodyFormat::Bytes };
+        }
+        if media_type.is_json() {
+            let model =
+                media.schema.is_some_and(|id| matches!(self.shapes.type_of_schema(id), TypeRef::Named(_)));
+            return if model { BodyFormat::Model } else { BodyFormat::Json };
+        }
+        if media_type.is_multipart() {
+            let parts = self.plan_parts(media);
+            let suffix = if several { names::type_name(media_type.subtype()) } else { String::new() };
+            let form = (!parts.is_empty()).then(|| format!("{name}{suffix}Form"));
+            return BodyFormat::Multipart(parts, form);
+        }
+        if media_type.is_form() {
+            let (fields, others) = self.form_fields(media.schema, &media.encoding);
+            return BodyFormat::Form(fields, others);
+        }
+        if media_type.is_range() {
+            BodyFormat::Typed
+        } else if media_type.is_text() {
+            BodyFormat::Text
+        } else {
+            BodyFormat::Bytes
+        }
+    }
+
+    fn body_type(&self, media: &api::MediaType, format: &BodyFormat) -> BodyType {
+        match format {
+            BodyFormat::Model | BodyFormat::Json | BodyFormat::Form(..) => BodyType::Value(
+                media.schema.map_or(TypeRef::Json, |id| self.shapes.type_of_schema(id).clone()),
+            ),
+            BodyFormat::Text => BodyType::Text,
+            BodyFormat::Bytes => BodyType::Bytes,
+            BodyFormat::Typed => BodyType::Typed,
+            BodyFormat::Multipart(_, Some(name)) => BodyType::Form(name.clone()),
+            BodyFormat::Multipart(_, None) => BodyType::Fields,
+        }
+    }
+
+    /// Plans the fields of a form, and the form of undeclared ones. Encodings set `style`, `explode` and
+    /// `allowReserved`; without them objects are JSON (OpenAPI 3.1, 4.8.15).
+    pub(super) fn form_fields(
+        &self,
+        schema: Option<SchemaId>,
+        encoding: &[(String, Json)],
+    ) -> (Vec<ParameterRow>, TextScalar) {
+        let Some(schema) = schema else { return (Vec::new(), TextScalar::Any) };
+        let facts = self.facts_of(&SchemaConjunction::from_schema(schema));
+        let fields =
+            self.members_of(&facts).into_iter().map(|member| self.form_field(encoding, member)).collect();
+        let others = self.additional_members(&facts).map(|others| self.shape_at(&others));
+        let others = match others {
+            Some(TextShape::Scalar(scalar)) => scalar,
+            Some(_) => TextScalar::Json,
+            None => TextScalar::Text,
+        };
+        (fields, others)
+    }
+
+    fn form_field(&self, encoding: &[(String, Json)], member: DeclaredMember) -> ParameterRow {
+        let encoding = encoding.iter().find(|(name, _)| *name == member.name);
+        let encoding = encoding.map(|(_, encoding)| encoding);
+        let text = |key: &str| encoding?.pointer(key)?.as_str().map(str::to_owned);
+        let flag = |key: &str| encoding?.pointer(key)?.as_bool();
+        let style = text("/style");
+        let explode = flag("/explode").unwrap_or(style.as_deref().is_none_or(|style| style == "form"));
+        let reserved = flag("/allowReserved");
+        let plain = style.is_none() && reserved.is_none() && flag("/explode").is_none();
+        let json = text("/contentType").is_some_and(|name| MediaType::parse(&name).is_json());
+        let shape = match self.member_shape(&member) {
+            TextShape::Object(..) | TextShape::OneOf(_) if plain => TextShape::Json,
+            TextShape::Scalar(_) | TextShape::Array(_) if json => TextShape::Json,
+            other => other,
+        };
+        // Only the schema can resolve an ambiguous string.
+        let schema = member.single_schema().filter(|_| shape.is_ambiguous());
+        ParameterRow {
+            name: member.name,
+            location: ParameterIn::Query,
+            required: false,
+            style: style.unwrap_or_else(|| "form".to_owned()),
+            explode,
+            allow_reserved: reserved.unwrap_or(false),
+            allow_empty: false,
+            shape,
+            schema,
+            mark: None,
+        }
+    }
+}
+
+impl BodyFormat {
+    /// Returns true if bodies are validated, not passed through as text or bytes.
+    pub const fn is_validated(&self) -> bool {
+        matches!(self, Self::Model | Self::Json | Self::Form(..) | Self::Multipart(..))
+    }
+
+    /// Returns true if the format carries a value that JSON could carry as well.
+    const fn holds_values(&self) -> bool {
+        matches!(self, Self::Model | Self::Json | Self::Form(..))
+    }
+}
+
+/// Returns the rank of a media type for sending; the lowest of those with the same type is sent.
+fn send_rank(media: &api::MediaType, format: &BodyFormat) -> u8 {
+    let name = MediaType::parse(&media.name);
+    match format {
+        BodyFormat::Form(..) => 3,
+        _ if name.is_range() => 2,
+        _ => u8::from(!name.essence().eq_ignore_ascii_case("application/json")),
+    }
+}
+
+fn variant_name(media_type: &str, format: &BodyFormat) -> String {
+    let media_type = MediaType::parse(media_type);
+    match format {
+        BodyFormat::Model | BodyFormat::Json => "Json".to_owned(),
+        BodyFormat::Form(..) => "Form".to_owned(),
+        BodyFormat::Multipart(..) => "Multipart".to_owned(),
+        BodyFormat::Text | BodyFormat::Bytes | BodyFormat::Typed => {
+            names::variant_name(media_name(&media_type))
+        }
+    }
+}
+
+/// Returns a short name of a media type: `csv`, or `text` and `any` for ranges.
+pub(super) fn media_name<'t>(media_type: &MediaType<'t>) -> &'t str {
+    match (media_type.top_level_type(), media_type.subtype()) {
+        ("*", _) => "any",
+        (kind, "*") => kind,
+        (_, subtype) => subtype,
+    }
+}

@@ -1,0 +1,328 @@
+//! Plans streamed requests and responses, if the configuration enables streams: successes and bodies that are
+//! events, JSON lines or JSON text sequences, and configured binary downloads and uploads.
+//!
+//! The item type of a media type comes from its `itemSchema` (OpenAPI 3.2, 4.14), or from the elements of its
+//! `schema` if that is an array, or from its `schema`. The item of an event is the content of `data`: JSON,
+//! unless it is a string. For a schema that declares only event fields, the item is the schema of `data`. If
+//! `data` is a string beside other fields, the item is the event as an object. If branches have different
+//! schemas for `data`, the item is the event as an object with JSON in `data`, so that `event` distinguishes
+//! the branches like any tag.
+
+use std::collections::BTreeSet;
+
+use contract_runtime::{
+    media_type::MediaType,
+    operation::{ItemEncoding, ItemFraming},
+};
+
+use super::{PlanInput, PlannedCall, RequestBodyPlan, ResponseSet, SidePlan};
+use crate::{
+    api::{self, StatusPattern},
+    config::{Config, StreamConfig},
+    conjunction::SchemaConjunction,
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::{SchemaGraph, SchemaId, TypeSet},
+    shape::TypeRef,
+};
+
+/// The streamed parts of a call.
+#[derive(Clone, Debug, Default)]
+pub struct StreamPlan {
+    pub response: Option<StreamedResponse>,
+    pub body: Option<StreamedBody>,
+    pub method: String,
+}
+
+/// A success response that is streamed.
+#[derive(Clone, Debug)]
+pub struct StreamedResponse {
+    pub status: StatusPattern,
+    /// The media type as written in the contract.
+    pub media_type: String,
+    pub content: StreamContent,
+    /// The `Accept` header: this media type first, then those of errors.
+    pub accept: String,
+    /// True if the operation also has successes that are not streamed.
+    pub has_whole_responses: bool,
+}
+
+/// A request body that is streamed.
+#[derive(Clone, Debug)]
+pub struct StreamedBody {
+    /// The index among the body's media types.
+    pub content_index: usize,
+    pub content: StreamContent,
+}
+
+/// The content of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamContent {
+    /// Chunks of bytes.
+    Bytes,
+    Items(StreamItem),
+}
+
+/// The type of the items in a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamItem {
+    pub framing: ItemFraming,
+    pub form: ItemEncoding,
+    pub ty: TypeRef,
+    pub schema: Option<SchemaId>,
+    /// A `contentSchema` for JSON inside the `data` string, which is ignored.
+    pub ignored_schema: Option<SchemaId>,
+}
+
+/// The fields of an event (HTML, 9.2.6).
+const EVENT_FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
+
+/// The content of `data` in events whose fields a schema describes.
+enum EventData {
+    /// A string, optionally JSON of this schema.
+    Text(Option<SchemaId>),
+    Json(SchemaId),
+    /// JSON of several schemas, depending on the event.
+    Several,
+}
+
+impl StreamPlan {
+    /// Returns true if nothing is streamed.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.response.is_none() && self.body.is_none()
+    }
+}
+
+impl PlanInput<'_> {
+    /// Plans the streams of a call whose bodies and responses are planned.
+    pub(super) fn plan_streams(&self, call: &PlannedCall<'_>) -> StreamPlan {
+        let Some(config) = self.streams else { return StreamPlan::default() };
+        StreamPlan {
+            response: self.streamed_response(config, call),
+            body: call.body.as_ref().and_then(|body| self.streamed_body(config, call, body)),
+            method: String::new(),
+        }
+    }
+
+    fn streamed_response(&self, config: &StreamConfig, call: &PlannedCall<'_>) -> Option<StreamedResponse> {
+        let operation = call.operation;
+        if operation.method == "HEAD" {
+            return None;
+        }
+        let download = config.downloads.contains(&operation.id);
+        let own = |answers: &ResponseSet, status: StatusPattern| {
+            answers.cases.iter().any(|case| case.status == status)
+        };
+        let successes = operation.responses.iter().filter(|response| own(&call.responses, response.status));
+        let mut contents =
+            successes.flat_map(|response| response.content.iter().map(move |media| (response.status, media)));
+        let (status, media, content) = contents.find_map(|(status, media)| {
+            let pieces = download && !MediaType::parse(&media.name).is_json();
+            let content = self
+                .stream_item(media)
+                .map(StreamContent::Items)
+                .or(pieces.then_some(StreamContent::Bytes))?;
+            Some((status, media, content))
+        })?;
+        let others = call
+            .responses
+            .cases
+            .iter()
+            .any(|case| case.status != status || !case.media_types().any(|name| name == media.name));
+        let mut accept = vec![media.name.as_str()];
+        for response in operation.responses.iter().filter(|response| own(&call.errors, response.status)) {
+            let names = response.content.iter().map(|media| media.name.as_str());
+            accept.extend(names.filter(|name| MediaType::parse(name).is_sendable()));
+        }
+        let mut seen = Vec::new();
+        accept.retain(|name| {
+            !seen.contains(name) && {
+                seen.push(name);
+                true
+            }
+        });
+        Some(StreamedResponse {
+            status,
+            media_type: media.name.clone(),
+            content,
+            accept: accept.join(", "),
+            has_whole_responses: others,
+        })
+    }
+
+    fn streamed_body(
+        &self,
+        config: &StreamConfig,
+        call: &PlannedCall<'_>,
+        body: &RequestBodyPlan<'_>,
+    ) -> Option<StreamedBody> {
+        let upload = config.uploads.contains(&call.operation.id);
+        body.contents.iter().enumerate().find_map(|(content_index, content)| {
+            let plain = matches!(content.format, super::BodyFormat::Bytes | super::BodyFormat::Text);
+            if !plain || body.variants[content.variant].sent != content_index {
+                return None;
+            }
+            let pieces = upload.then_some(StreamContent::Bytes);
+            let content = self.stream_item(content.media).map(StreamContent::Items).or(pieces)?;
+            Some(StreamedBody { content_index, content })
+        })
+    }
+
+    /// Returns the item type of a media type; `None` if it is a single document.
+    pub fn stream_item(&self, media: &api::MediaType) -> Option<StreamItem> {
+        let framing = ItemFraming::from_media_type(&MediaType::parse(&media.name))?;
+        let of = |schema: SchemaId| (self.shapes.type_of_schema(schema).clone(), Some(schema));
+        let json =
+            |(ty, schema)| StreamItem { framing, form: ItemEncoding::Json, ty, schema, ignored_schema: None };
+        if let Some(data) = media.data_schema {
+            return Some(json(of(data)));
+        }
+        let schema = media.item_schema.or(media.schema);
+        if let (ItemFraming::Events, Some(schema)) = (framing, schema)
+            && let Some(data) = self.data_of_fields(schema)
+        {
+            return Some(match data {
+                EventData::Text(unread) => {
+                    StreamItem { form: ItemEncoding::Event, ignored_schema: unread, ..json(of(schema)) }
+                }
+                EventData::Json(data) => json(of(data)),
+                EventData::Several => StreamItem { form: ItemEncoding::EventJson, ..json(of(schema)) },
+            });
+        }
+        if let Some(item) = media.item_schema {
+            let form =
+                if framing == ItemFraming::Events { self.event_form(item) } else { ItemEncoding::Json };
+            return Some(StreamItem { form, ..json(of(item)) });
+        }
+        let Some(schema) = media.schema else {
+            let form = if framing == ItemFraming::Events { ItemEncoding::Text } else { ItemEncoding::Json };
+            let ty = if form == ItemEncoding::Text { TypeRef::String } else { TypeRef::Json };
+            return Some(StreamItem { form, ..json((ty, None)) });
+        };
+        let facts = self.facts_of(&SchemaConjunction::from_schema(schema));
+        if let (TypeRef::Vec(ty), TypeSet::ARRAY) = (self.shapes.type_of_schema(schema), facts.types) {
+            let one = self.items_of(&facts).and_then(|items| match items.ids.as_slice() {
+                [one] => Some(*one),
+                _ => None,
+            });
+            return Some(json(((**ty).clone(), one)));
+        }
+        let text = framing == ItemFraming::Events && facts.types == TypeSet::STRING;
+        Some(StreamItem {
+            form: if text { ItemEncoding::Text } else { ItemEncoding::Json },
+            ..json(of(schema))
+        })
+    }
+
+    /// Returns the content of `data` if a schema declares only event fields; `None` for a schema of `data`
+    /// itself. Constant strings mark the ends of streams and are skipped.
+    fn data_of_fields(&self, item: SchemaId) -> Option<EventData> {
+        let members = self.members_of(&self.facts_of(&SchemaConjunction::from_schema(item)));
+        if !members.iter().all(|member| EVENT_FIELDS.contains(&member.name.as_str())) {
+            return None;
+        }
+        let data = members.iter().find(|member| member.name == "data")?;
+        let places = data.places.iter().map(|place| (place, self.facts_of(place)));
+        let of_events = places.filter(|(_, facts)| {
+            facts.types != TypeSet::STRING
+                || facts.allowed_literals(self.graph).is_none_or(|all| all.is_empty())
+        });
+        let of_events: Vec<_> = of_events.collect();
+        if of_events.iter().all(|(_, facts)| facts.types.contains(TypeSet::STRING)) {
+            let mut schemas = of_events.iter().flat_map(|(_, facts)| facts.unconditional_schemas(self.graph));
+            return Some(EventData::Text(schemas.find_map(|schema| schema.content_schema)));
+        }
+        let [(place, _)] = of_events.as_slice() else { return Some(EventData::Several) };
+        Some(match place.ids.as_slice() {
+            [schema] => EventData::Json(*schema),
+            _ => EventData::Several,
+        })
+    }
+
+    /// Determines whether an item schema describes the event with its fields or the content of `data`.
+    fn event_form(&self, item: SchemaId) -> ItemEncoding {
+        let facts = self.facts_of(&SchemaConjunction::from_schema(item));
+        if facts.types == TypeSet::STRING {
+            return ItemEncoding::Text;
+        }
+        let speaks_of_fields = self.members_of(&facts).iter().any(|member| {
+            let schema = member
+                .single_schema()
+                .map(|schema| self.facts_of(&SchemaConjunction::from_schema(schema)).types);
+            member.name == "data" && schema.is_none_or(|types| types.contains(TypeSet::STRING))
+        });
+        if speaks_of_fields { ItemEncoding::Event } else { ItemEncoding::Json }
+    }
+}
+
+/// Assigns distinct names to the streaming methods.
+pub(super) fn name_stream_methods(calls: &mut [PlannedCall<'_>]) {
+    let mut taken: BTreeSet<String> = calls.iter().map(|call| call.method.clone()).collect();
+    for call in calls.iter_mut().filter(|call| !call.streams.is_empty()) {
+        // The trailing underscore that avoids a keyword is not needed here.
+        let mut name = format!("{}_stream", call.method.trim_end_matches('_'));
+        while !taken.insert(name.clone()) {
+            name.push_str("ed");
+        }
+        call.streams.method = name;
+    }
+}
+
+/// Reports configured operations without anything to stream, and ignored `contentSchema` keywords of events.
+pub fn check_stream_options(
+    plan: &SidePlan<'_>,
+    options: &Config,
+    graph: &SchemaGraph,
+    diagnostics: &mut Diagnostics,
+) {
+    let Some(config) = &options.streams else { return };
+    for call in &plan.calls {
+        let answer = call.streams.response.as_ref().map(|answer| &answer.content);
+        let body = call.streams.body.as_ref().map(|body| &body.content);
+        for content in answer.into_iter().chain(body) {
+            let StreamContent::Items(StreamItem { ignored_schema: Some(schema), .. }) = content else {
+                continue;
+            };
+            let id = &call.operation.id;
+            let message = format!("`contentSchema` is ignored: `data` is a string in these events of `{id}`");
+            diagnostics.push(
+                Diagnostic::warning("ignored", message).with_place(graph.schema(*schema).place.clone()).help(
+                    "set the JSON schema of `data` in each branch, for example by an overlay, or parse the string",
+                ),
+            );
+        }
+    }
+    let lists = [("streams.downloads", &config.downloads), ("streams.uploads", &config.uploads)];
+    for (option, list) in lists {
+        for id in list {
+            let Some(call) = plan.calls.iter().find(|call| call.operation.id == *id) else { continue };
+            let answer = option == "streams.downloads";
+            let used = if answer { call.streams.response.is_some() } else { call.streams.body.is_some() };
+            if used {
+                continue;
+            }
+            let what = if answer {
+                "none of its successful responses has a body other than JSON"
+            } else {
+                "its body is neither bytes nor text of a specific media type"
+            };
+            diagnostics.push(
+                Diagnostic::error("config", format!("`{option}` does nothing for `{id}`: {what}"))
+                    .with_optional_place(options.option_place(option, id))
+                    .help("remove it from the list"),
+            );
+        }
+    }
+}
+
+impl StreamedResponse {
+    /// Returns the status that a handler sends by default.
+    #[must_use]
+    pub const fn default_status(&self) -> u16 {
+        match self.status {
+            StatusPattern::Code(code) => code,
+            StatusPattern::Range(class) => class as u16 * 100,
+            StatusPattern::Default => 200,
+        }
+    }
+}

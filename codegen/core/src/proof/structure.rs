@@ -1,0 +1,268 @@
+//! Compares types with their schemas by structure only; this is cheap enough to run on every generation.
+//!
+//! Each type is compared with every place that uses it: its own, and those of fields and variants that reuse
+//! it. The schemas of each place must require everything that the type requires: a property, a constant, a
+//! JSON type.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    conjunction::{SchemaConjunction, SchemaFacts},
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::{SchemaGraph, SchemaId, TypeSet},
+    shape::{Shapes, StructBody, TypeBody, TypeId, TypeRef},
+};
+
+/// A requirement of a type that one of its places lacks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TypeMismatch {
+    /// The type with the requirement.
+    pub id: TypeId,
+    /// A schema of the place.
+    pub schema: Option<SchemaId>,
+    /// The requirement: `` `kind` is always "add" ``.
+    pub reason: String,
+}
+
+/// Returns every requirement of a type that its schemas lack, without duplicates.
+#[must_use]
+pub(crate) fn find_mismatches(
+    graph: &SchemaGraph,
+    shapes: &Shapes,
+    implied_objects: bool,
+) -> Vec<TypeMismatch> {
+    let look = MismatchFinder { graph, shapes, implied_objects };
+    let mut found = BTreeSet::new();
+    for id in shapes.ids() {
+        let def = shapes.get(id);
+        let mut report = |ty: &TypeRef, conj: &SchemaConjunction| look.check_place(id, ty, conj, &mut found);
+        report(&TypeRef::Named(id), &def.conj);
+        match &def.body {
+            TypeBody::Struct(body) => {
+                // A field that only some branches declare holds any value. An omitted field holds its
+                // constant, regardless of its type.
+                let always = body.fields.iter().filter(|field| !field.conj.ids.is_empty() && !field.omitted);
+                always.for_each(|field| report(&field.ty, &field.conj));
+            }
+            TypeBody::Tagged(body) => {
+                let holder = graph.schema(body.holder);
+                let branches = if holder.one_of.is_empty() { &holder.any_of } else { &holder.one_of };
+                for variant in &body.variants {
+                    if let Some(&branch) = branches.get(variant.branch) {
+                        // Only objects have a tag, even if the branch by itself allows other types.
+                        report(
+                            &variant.ty,
+                            &def.conj.choose_branch(body.holder, branch).within(TypeSet::OBJECT),
+                        );
+                    }
+                }
+            }
+            TypeBody::ByKind(variants) => {
+                variants.iter().for_each(|v| report(&v.ty, &def.conj.within(v.types)))
+            }
+            TypeBody::Newtype(inner) => report(inner, &def.conj),
+            TypeBody::Enum(_) | TypeBody::Pending => {}
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// Adds a warning for each mismatch: a generator bug must not surface only when a document fails to parse.
+pub(crate) fn warn_of_gaps(
+    graph: &SchemaGraph,
+    shapes: &Shapes,
+    implied_objects: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    for found in find_mismatches(graph, shapes, implied_objects) {
+        let name = &shapes.get(found.id).name;
+        let message = format!("`{name}` cannot hold all that its schema accepts: {}", found.reason);
+        diagnostics.push(
+            Diagnostic::warning("gap", message)
+                .with_optional_place(found.schema.map(|id| graph.schema(id).place.clone()))
+                .help("this is a bug of the generator; `report` shows a value that is lost"),
+        );
+    }
+}
+
+struct MismatchFinder<'a> {
+    graph: &'a SchemaGraph,
+    shapes: &'a Shapes,
+    implied_objects: bool,
+}
+
+impl MismatchFinder<'_> {
+    /// Checks one place that uses the type `id` or one of its parts.
+    fn check_place(
+        &self,
+        id: TypeId,
+        ty: &TypeRef,
+        conj: &SchemaConjunction,
+        found: &mut BTreeSet<TypeMismatch>,
+    ) {
+        let facts = SchemaFacts::from_conjunction(self.graph, conj, self.implied_objects);
+        // Without valid or with unknown values there is nothing to compare.
+        if facts.types.is_empty() || facts.has_dynamic_reference {
+            return;
+        }
+        let mut report = |what: String| {
+            found.insert(TypeMismatch { id, schema: conj.ids.last().copied(), reason: what });
+        };
+        if !self.accepted_types(ty, 32).contains(facts.types) {
+            report("it accepts fewer JSON types".to_owned());
+        }
+        // With an open union the struct belongs to a branch, which is checked on its own.
+        if let Some(body) = self.direct_struct(ty, 32).filter(|_| facts.open_unions.is_empty()) {
+            self.check_fields(body, &facts, &mut report);
+        }
+    }
+
+    fn check_fields(&self, body: &StructBody, facts: &SchemaFacts, report: &mut dyn FnMut(String)) {
+        let required = facts.required_names(self.graph);
+        let declared = facts.declared_properties(self.graph);
+        for field in &body.fields {
+            if field.required && !required.contains(field.wire.as_str()) {
+                report(format!("`{}` is always required", field.wire));
+            }
+            let Some(constant) = field.constant.as_ref().filter(|_| field.omitted) else { continue };
+            let always = declared.iter().find(|(name, ..)| *name == field.wire).map(|(_, always, _)| always);
+            let literals = always.filter(|always| !always.is_empty()).and_then(|always| {
+                let place = SchemaConjunction::from_schemas(always.iter().copied());
+                SchemaFacts::from_conjunction(self.graph, &place, self.implied_objects)
+                    .allowed_literals(self.graph)
+            });
+            if literals.is_none_or(|literals| literals.iter().any(|literal| *literal != constant)) {
+                report(format!("`{}` is always {constant}", field.wire));
+            }
+        }
+    }
+
+    /// Returns the JSON types that a type accepts.
+    fn accepted_types(&self, ty: &TypeRef, left: u8) -> TypeSet {
+        let Some(left) = left.checked_sub(1) else { return TypeSet::default() };
+        match ty {
+            TypeRef::Json | TypeRef::Replaced(..) => TypeSet::ALL,
+            TypeRef::Bool => TypeSet::BOOLEAN,
+            TypeRef::Int(_) => TypeSet::INTEGER,
+            TypeRef::Number => TypeSet::NUMBER,
+            TypeRef::String | TypeRef::Secret => TypeSet::STRING,
+            TypeRef::Vec(_) | TypeRef::Tuple(_) => TypeSet::ARRAY,
+            TypeRef::Map(_) => TypeSet::OBJECT,
+            TypeRef::Nullable(inner) => TypeSet::NULL.union(self.accepted_types(inner, left)),
+            TypeRef::Boxed(inner) => self.accepted_types(inner, left),
+            TypeRef::Named(id) => match &self.shapes.get(*id).body {
+                TypeBody::Struct(_) | TypeBody::Tagged(_) => TypeSet::OBJECT,
+                TypeBody::ByKind(variants) => variants.iter().fold(TypeSet::default(), |all, v| {
+                    all.union(v.types.intersection(self.accepted_types(&v.ty, left)))
+                }),
+                TypeBody::Enum(_) => TypeSet::STRING,
+                TypeBody::Newtype(inner) => self.accepted_types(inner, left),
+                TypeBody::Pending => TypeSet::default(),
+            },
+        }
+    }
+
+    /// Returns the struct behind `null`, boxes and newtypes.
+    fn direct_struct(&self, ty: &TypeRef, left: u8) -> Option<&StructBody> {
+        let left = left.checked_sub(1)?;
+        match ty {
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.direct_struct(inner, left),
+            TypeRef::Named(id) => match &self.shapes.get(*id).body {
+                TypeBody::Struct(body) => Some(body),
+                TypeBody::Newtype(inner) => self.direct_struct(inner, left),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{analyzed_contract::AnalyzedContract, generate::Project, load::Sources};
+
+    /// Returns a contract in which the type `name` is changed.
+    fn altered(name: &str, change: impl FnOnce(&mut TypeBody)) -> AnalyzedContract {
+        let text = r##"{ "$defs": {
+            "base": { "type": "object", "required": ["kind"], "properties": { "kind": { "type": "string" }, "id": { "type": ["integer", "null"] } } },
+            "page": { "type": "array", "items": { "$ref": "#/$defs/base" } },
+            "either": { "oneOf": [
+                { "$ref": "#/$defs/base", "properties": { "kind": { "const": "a" } } },
+                { "$ref": "#/$defs/base", "properties": { "kind": { "const": "b" } } } ] } } }"##;
+        let sources = Sources::from_texts(&[("a.json", "", text)]).unwrap();
+        let mut contract = Project::default().analyze_sources(sources).unwrap();
+        contract.shapes.types.iter_mut().filter(|def| def.name == name).map(|def| &mut def.body).for_each({
+            let mut change = Some(change);
+            move |body| change.take().into_iter().for_each(|change| change(body))
+        });
+        contract
+    }
+
+    /// Returns the mismatches once the type `name` is changed.
+    fn found(name: &str, change: impl FnOnce(&mut TypeBody)) -> Vec<String> {
+        let AnalyzedContract { graph, shapes, .. } = altered(name, change);
+        find_mismatches(&graph, &shapes, true).into_iter().map(|found| found.reason).collect()
+    }
+
+    fn field(body: &mut TypeBody, wire: &str, change: impl FnOnce(&mut crate::shape::StructField)) {
+        let TypeBody::Struct(body) = body else { panic!("no struct") };
+        change(body.fields.iter_mut().find(|field| field.wire == wire).unwrap());
+    }
+
+    /// Each gap is a warning at its schema; a correct contract has none.
+    #[test]
+    fn gaps_are_warned_of() {
+        let warned = |change: &dyn Fn(&mut TypeBody)| {
+            let AnalyzedContract { graph, shapes, sources, .. } = altered("Base", change);
+            let mut problems = Diagnostics::new();
+            warn_of_gaps(&graph, &shapes, true, &mut problems);
+            assert!(!problems.has_errors());
+            problems.attach_sources(&sources);
+            problems.to_string()
+        };
+        assert_eq!(warned(&|_| {}), "");
+        let text = warned(&|body| field(body, "id", |id| id.required = true));
+        for words in [
+            "warning[gap]: `Base` cannot hold all that its schema accepts: `id` is always",
+            "a.json:2:21",
+            "this is a bug of the generator",
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
+    }
+
+    /// The type of an omitted tag is not kept.
+    #[test]
+    fn a_tag_without_a_field_is_its_constant() {
+        let text = r##"{
+            "oneOf": [{ "$ref": "#/$defs/row" }, { "$ref": "#/$defs/button" }],
+            "$defs": {
+                "kinds": { "type": "integer", "oneOf": [{ "const": 1 }, { "const": 2 }] },
+                "row": { "type": "object", "required": ["type"], "properties": { "type": { "enum": [1], "allOf": [{ "$ref": "#/$defs/kinds" }] } } },
+                "button": { "type": "object", "required": ["type"], "properties": { "type": { "enum": [2], "allOf": [{ "$ref": "#/$defs/kinds" }] } } } } }"##;
+        let sources = Sources::from_texts(&[("a.json", "", text)]).unwrap();
+        let contract = Project::default().analyze_sources(sources).unwrap();
+        assert!(contract.diagnostics.is_empty(), "{}", contract.diagnostics);
+    }
+
+    #[test]
+    fn what_a_type_demands_its_schemas_demand() {
+        assert_eq!(found("Base", |_| {}), [""; 0]);
+        let constant = |body: &mut TypeBody| {
+            field(body, "kind", |kind| {
+                kind.constant = Some(contract_runtime::Json::String("b".to_owned()));
+                kind.omitted = true;
+            });
+        };
+        assert_eq!(found("Base", constant), ["`kind` is always \"b\""]);
+        assert_eq!(
+            found("Base", |body| field(body, "id", |id| id.required = true)),
+            ["`id` is always required"]
+        );
+        let narrow = |body: &mut TypeBody| field(body, "id", |id| id.ty = TypeRef::Bool);
+        assert_eq!(found("Base", narrow), ["it accepts fewer JSON types"]);
+        // The variants have types of their own, so that the base keeps its tag.
+        assert_eq!(found("EitherA", |body| field(body, "kind", |kind| kind.omitted = false)), [""; 0]);
+    }
+}

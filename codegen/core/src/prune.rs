@@ -1,0 +1,356 @@
+//! Reduces a contract to selected operations and the schemas that they reach.
+//!
+//! The result is a smaller contract with new ids; later stages do not see the rest. Names are resolved before
+//! this stage, so a type has the same name in the part as in the whole contract.
+
+mod glob;
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::{
+    api::{OpenApiDocument, Operation},
+    config::{Config, OperationSelector},
+    diagnostics::{Diagnostic, Diagnostics, Severity},
+    load::Sources,
+    naming::{TypeNames, operation_places},
+    options::SchemaOptions,
+    resolve::suggest::nearest_match,
+    schema::{SchemaGraph, SchemaId},
+    tree::{DocumentLocation, SourceId},
+};
+
+/// A contract before its types are decided: schemas, operations, options and names.
+#[derive(Clone, Debug, Default)]
+pub struct NamedContract {
+    pub graph: SchemaGraph,
+    pub api: OpenApiDocument,
+    pub options: SchemaOptions,
+    pub names: TypeNames,
+}
+
+/// The size of a contract before pruning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ContractSize {
+    /// The number of operations, without webhooks and callbacks.
+    pub operations: usize,
+    /// The number of webhooks and callbacks.
+    pub webhooks: usize,
+    /// The number of schemas in all documents.
+    pub schemas: usize,
+}
+
+/// Keeps the selected operations and everything they reach, or the whole contract if nothing is selected.
+/// Removes diagnostics about the omitted part.
+pub fn prune_contract(
+    settled: NamedContract,
+    config: &Config,
+    sources: &Sources,
+    diagnostics: &mut Diagnostics,
+) -> (NamedContract, Option<ContractSize>) {
+    let NamedContract { graph, api, options, names } = settled;
+    let chosen = match select_operations(config, &graph, sources, &api) {
+        Ok(Some(chosen)) => chosen,
+        Ok(None) => return (NamedContract { graph, api, options, names }, None),
+        Err(problems) => {
+            diagnostics.extend(problems);
+            return (NamedContract { graph, api, options, names }, None);
+        }
+    };
+    OmittedPlaces::new(&graph, &chosen, &api).remove_diagnostics(diagnostics);
+    let whole = ContractSize {
+        operations: api.operations.len(),
+        webhooks: api.webhooks.len(),
+        schemas: graph.schemas.len(),
+    };
+    let (graph, moved) = graph.retain_schemas(&chosen.schemas);
+    let mut api = chosen.api;
+    api.remap_schemas(&moved);
+    let part = NamedContract { graph, api, options: options.remapped(&moved), names: names.moved(&moved) };
+    (part, Some(whole))
+}
+
+/// The selected part, with the ids of the whole contract.
+struct SelectedPart {
+    api: OpenApiDocument,
+    schemas: BTreeSet<SchemaId>,
+}
+
+/// A place without its span: the document and the JSON Pointer.
+type PlaceKey = (SourceId, String);
+
+/// The places outside the selected part.
+#[derive(Debug, Default)]
+struct OmittedPlaces {
+    omitted_operations: HashSet<PlaceKey>,
+    kept_operations: HashSet<PlaceKey>,
+    /// All schemas, mapped to true if kept.
+    schemas: std::collections::HashMap<PlaceKey, bool>,
+}
+
+impl OmittedPlaces {
+    /// Removes diagnostics about omitted places. Adds a note with the number of errors among them, including
+    /// repaired ones.
+    fn remove_diagnostics(&self, diagnostics: &mut Diagnostics) {
+        let mut faults = 0usize;
+        diagnostics.retain(|each| {
+            let unconstrained = each.place.as_ref().is_some_and(|place| self.contains_place(place));
+            faults += usize::from(unconstrained && each.severity == Severity::Error);
+            !unconstrained
+        });
+        if faults > 0 {
+            let errors = if faults == 1 { "error" } else { "errors" };
+            let message = format!("{faults} {errors} in the parts that the selections omit");
+            diagnostics
+                .push(Diagnostic::note("left-out", message).help("generate the whole contract to see them"));
+        }
+    }
+
+    /// Returns true if a place is outside the selected part.
+    fn contains_place(&self, place: &DocumentLocation) -> bool {
+        // The innermost known enclosing place decides.
+        let mut spot = (place.source, place.pointer.clone());
+        loop {
+            if let Some(left) = self.schemas.get(&spot) {
+                return !left;
+            }
+            if self.kept_operations.contains(&spot) {
+                return false;
+            }
+            if self.omitted_operations.contains(&spot) {
+                return true;
+            }
+            let Some(end) = spot.1.rfind('/') else { return false };
+            spot.1.truncate(end);
+        }
+    }
+}
+
+/// Selects operations by the configuration and collects the schemas that they reach.
+///
+/// Schema documents among the inputs that no operation of the whole contract reaches are kept, too. Returns
+/// `None` if the configuration selects nothing.
+///
+/// # Errors
+/// Returns a diagnostic for each selection that matches no operation, or if no operation remains.
+fn select_operations(
+    options: &Config,
+    graph: &SchemaGraph,
+    sources: &Sources,
+    api: &OpenApiDocument,
+) -> Result<Option<SelectedPart>, Vec<Diagnostic>> {
+    let config = &options.operations;
+    if config.selects_all() {
+        return Ok(None);
+    }
+    let whole =
+        reachable_schemas(graph, operation_schemas(graph, api.operations.iter().chain(&api.webhooks)));
+    let mut problems = Vec::new();
+    for selection in &config.include {
+        problems.extend(check_selection(options, "operations.include", selection, api));
+    }
+    let included = |operation: &Operation, webhook: bool| {
+        config.include.is_empty()
+            || config.include.iter().any(|each| matches_selection(api, each, operation, webhook))
+    };
+    let excluded = |operation: &Operation, webhook: bool| {
+        config.exclude.iter().any(|each| matches_selection(api, each, operation, webhook))
+    };
+    let mut part = api.clone();
+    part.operations.retain(|operation| included(operation, false));
+    part.webhooks.retain(|operation| included(operation, true));
+    if problems.is_empty() {
+        for selection in &config.exclude {
+            problems.extend(check_selection(options, "operations.exclude", selection, &part));
+        }
+    }
+    part.operations.retain(|operation| !excluded(operation, false));
+    part.webhooks.retain(|operation| !excluded(operation, true));
+    if problems.is_empty() && part.operations.is_empty() && part.webhooks.is_empty() {
+        problems.push(
+            Diagnostic::error("config", "the selections match no operation")
+                .help("remove one from `exclude` below [operations], or add one to `include`"),
+        );
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let mut wanted = operation_schemas(graph, part.operations.iter().chain(&part.webhooks));
+    wanted.extend(independent_schemas(graph, sources, &whole));
+    let schemas = reachable_schemas(graph, wanted);
+    Ok(Some(SelectedPart { api: part, schemas }))
+}
+
+impl OmittedPlaces {
+    fn new(graph: &SchemaGraph, chosen: &SelectedPart, whole: &OpenApiDocument) -> Self {
+        let mut out = Self::default();
+        let spot = |place: &DocumentLocation| (place.source, place.pointer.clone());
+        let all = |api: &OpenApiDocument| -> HashSet<PlaceKey> {
+            api.operations.iter().chain(&api.webhooks).map(|operation| spot(&operation.place)).collect()
+        };
+        let item = |(source, pointer): &PlaceKey| {
+            let end = pointer.rfind('/').unwrap_or(0);
+            (*source, pointer.get(..end).unwrap_or_default().to_owned())
+        };
+        out.kept_operations = all(&chosen.api);
+        let items: HashSet<PlaceKey> = out.kept_operations.iter().map(item).collect();
+        let gone: Vec<PlaceKey> = all(whole).difference(&out.kept_operations).cloned().collect();
+        out.omitted_operations.extend(gone.iter().map(item).filter(|item| !items.contains(item)));
+        out.omitted_operations.extend(gone);
+        let left = |id| (spot(&graph.schema(id).place), chosen.schemas.contains(&id));
+        out.schemas = graph.ids().map(left).collect();
+        out
+    }
+}
+
+/// Returns the schemas inside the given operations and the schemas that they reference.
+pub fn operation_schemas<'a>(
+    graph: &SchemaGraph,
+    operations: impl Iterator<Item = &'a Operation>,
+) -> Vec<SchemaId> {
+    let mut inside: HashSet<(SourceId, &str)> = HashSet::new();
+    let mut found = Vec::new();
+    let mut named = Vec::new();
+    for operation in operations {
+        inside.insert((operation.place.source, &operation.place.pointer));
+        operation_places(operation, &mut named);
+    }
+    found.extend(named.into_iter().map(|(id, _)| id));
+    found.extend(graph.ids().filter(|&id| {
+        let DocumentLocation { source, pointer, .. } = &graph.schema(id).place;
+        let mut ends = pointer.match_indices('/').map(|(at, _)| at).chain([pointer.len()]);
+        ends.any(|end| pointer.get(..end).is_some_and(|outer| inside.contains(&(*source, outer))))
+    }));
+    found
+}
+
+/// Returns all schemas reachable from the seeds, including the children of discriminator bases.
+pub fn reachable_schemas(graph: &SchemaGraph, seeds: Vec<SchemaId>) -> BTreeSet<SchemaId> {
+    let mut found = BTreeSet::new();
+    let mut waiting = seeds;
+    let mut anchors = BTreeSet::new();
+    while let Some(id) = waiting.pop() {
+        if !found.insert(id) {
+            continue;
+        }
+        waiting.extend(direct_dependencies(graph, id));
+        if let Some(anchor) = dynamic_anchor(graph, id).filter(|anchor| anchors.insert(*anchor)) {
+            waiting.extend(schemas_with_anchor(graph, anchor));
+        }
+    }
+    found
+}
+
+/// Returns the subschemas of a schema and the children of a discriminator base.
+pub(crate) fn direct_dependencies(graph: &SchemaGraph, id: SchemaId) -> impl Iterator<Item = SchemaId> + '_ {
+    let schema = graph.schema(id);
+    schema.child_schemas().chain(schema.content_schema).chain(schema.family_members().iter().copied())
+}
+
+/// Returns the anchor of a schema's `$dynamicRef`, if it has one.
+pub(crate) fn dynamic_anchor(graph: &SchemaGraph, id: SchemaId) -> Option<&str> {
+    graph.schema(id).dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref())
+}
+
+/// Returns the schemas with a dynamic anchor; the evaluation path decides which one applies.
+pub(crate) fn schemas_with_anchor<'g>(
+    graph: &'g SchemaGraph,
+    anchor: &'g str,
+) -> impl Iterator<Item = SchemaId> + 'g {
+    let all = graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors);
+    all.filter(move |(name, _)| name == anchor).map(|(_, id)| *id)
+}
+
+/// Returns the schemas of input documents that no operation reaches.
+fn independent_schemas(graph: &SchemaGraph, sources: &Sources, whole: &BTreeSet<SchemaId>) -> Vec<SchemaId> {
+    let reached: BTreeSet<SourceId> = whole.iter().map(|id| graph.schema(*id).place.source).collect();
+    let alone = |source: SourceId| {
+        let document = sources.get(source).is_some_and(|source| source.tree.get("openapi").is_some());
+        sources.is_input(source) && !document && !reached.contains(&source)
+    };
+    graph.ids().filter(|&id| alone(graph.schema(id).place.source)).collect()
+}
+
+/// Returns true if a selection matches an operation.
+pub(crate) fn matches_selection(
+    api: &OpenApiDocument,
+    selection: &OperationSelector,
+    operation: &Operation,
+    is_webhook: bool,
+) -> bool {
+    let OperationSelector { tag, path, operation: id, webhook } = selection;
+    let all = [
+        // A nested tag inherits its parent tags.
+        tag.as_ref().map(|tag| {
+            operation
+                .tags
+                .iter()
+                .flat_map(|each| api.tag_lineage(each))
+                .any(|each| glob::matches_name(tag, each))
+        }),
+        path.as_ref().map(|path| !is_webhook && glob::matches_path(path, &operation.path)),
+        id.as_ref().map(|id| glob::matches_name(id, &operation.id)),
+        webhook.as_ref().map(|name| is_webhook && glob::matches_name(name, &operation.path)),
+    ];
+    // An empty selection matches nothing.
+    all.iter().any(Option::is_some) && all.into_iter().flatten().all(|fits| fits)
+}
+
+/// Returns a diagnostic if a selection matches no operation; `option` is the option that contains it.
+pub(crate) fn check_selection(
+    options: &Config,
+    option: &str,
+    selection: &OperationSelector,
+    api: &OpenApiDocument,
+) -> Option<Diagnostic> {
+    let found = api.operations.iter().any(|operation| matches_selection(api, selection, operation, false))
+        || api.webhooks.iter().any(|webhook| matches_selection(api, selection, webhook, true));
+    if found {
+        return None;
+    }
+    let both = || api.operations.iter().chain(&api.webhooks);
+    let (what, word, known): (String, &str, Vec<&str>) = match selection {
+        OperationSelector { tag: Some(tag), path: None, operation: None, webhook: None } => {
+            (format!("no operation has the tag `{tag}`"), tag, both().flat_map(operation_tags).collect())
+        }
+        OperationSelector { tag: None, path: Some(path), operation: None, webhook: None } => {
+            let known = api.operations.iter().map(|o| o.path.as_str()).collect();
+            (format!("no operation has a path like `{path}`"), path, known)
+        }
+        OperationSelector { tag: None, path: None, operation: Some(id), webhook: None } => {
+            (format!("no operation is called `{id}`"), id, both().map(|o| o.id.as_str()).collect())
+        }
+        OperationSelector { tag: None, path: None, operation: None, webhook: Some(name) } => {
+            let known = api.webhooks.iter().map(|o| o.path.as_str()).collect();
+            (format!("no webhook is called `{name}`"), name, known)
+        }
+        several => (format!("no operation fits {several}"), "", Vec::new()),
+    };
+    let OperationSelector { tag, path, operation, webhook } = selection;
+    let value = [tag, path, operation, webhook].into_iter().flatten().next();
+    let place = value.and_then(|value| options.option_place(option, value));
+    Some(Diagnostic::error("config", what).with_optional_place(place).help(suggest_match(word, &known)))
+}
+
+fn operation_tags(operation: &Operation) -> impl Iterator<Item = &str> {
+    operation.tags.iter().map(String::as_str)
+}
+
+/// Returns help text for an unknown name: the nearest known name, or a list.
+fn suggest_match(word: &str, known: &[&str]) -> String {
+    /// The maximum number of names listed.
+    const SOME: usize = 12;
+    if let Some(near) = nearest_match(word, known.iter().copied()) {
+        return format!("did you mean `{near}`?");
+    }
+    let known: BTreeSet<&str> = known.iter().copied().collect();
+    if known.is_empty() {
+        return "remove the selection".to_owned();
+    }
+    let list: Vec<String> = known.iter().take(SOME).map(|each| format!("`{each}`")).collect();
+    let more = known.len().saturating_sub(SOME);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("there are {}{more}", list.join(", "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,676 @@
+//! Reads OpenAPI documents as [`OpenApiDocument`]s: follows references, fills in defaults, and validates
+//! rules.
+//!
+//! `object` defines the fields of every object, and `walk` visits them while references are resolved. This
+//! module and `parameter` read the visited objects. Only the schemas of links are read; callbacks become
+//! webhooks.
+
+pub(crate) mod object;
+pub(crate) mod parameter;
+mod route;
+mod security;
+pub(crate) mod walk;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use contract_runtime::{Json, Map, media_type};
+
+use self::{
+    object::{ObjectKind, is_extension},
+    security::SecurityRequirements,
+};
+
+use crate::{
+    api::{
+        Example, MediaType, OpenApiDocument, Operation, RequestBody, Response, ResponseHeader,
+        ServerVariable, StatusPattern, TagDefinition, tokens::is_token,
+    },
+    diagnostics::{Diagnostic, Diagnostics},
+    resolve::{dialect::openapi_version, discover::Discovery, lenient},
+    schema::SchemaId,
+    tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceId, join_token},
+};
+
+const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+
+/// Returns the field of a path item for a method in any case.
+fn method_field(key: &str) -> Option<&'static str> {
+    METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key))
+}
+
+/// Returns the operations of a path item with their methods: first the fixed fields, then
+/// `additionalOperations` of OpenAPI 3.2, whose keys are the methods as sent. A fixed field takes precedence
+/// over a key in another case.
+fn path_item_operations<'t>(item: &OpenApiNode<'t>) -> Vec<(&'t str, OpenApiNode<'t>)> {
+    let more = item.get("additionalOperations");
+    let mut all: Vec<(&str, OpenApiNode<'t>)> = Vec::new();
+    for (key, operation) in item.members() {
+        let Some(field) = method_field(key) else { continue };
+        let is_known = all.iter().any(|(known, _)| *known == field);
+        if key == field || !(is_known || item.tree.get(field).is_some()) {
+            all.push((field, operation));
+        }
+    }
+    for (key, operation) in more.iter().flat_map(OpenApiNode::entries) {
+        let field = method_field(key);
+        if field.is_none_or(|field| all.iter().all(|(known, _)| *known != field)) {
+            all.push((field.unwrap_or(key), operation));
+        }
+    }
+    all
+}
+
+/// Reads every OpenAPI document among the inputs, sorted by URI.
+pub(crate) fn read_documents(
+    discovery: &Discovery<'_>,
+    ids: &HashMap<usize, SchemaId>,
+    problems: &mut Diagnostics,
+) -> Vec<OpenApiDocument> {
+    problems.extend(discovery.check_links());
+    let mut roots: Vec<SourceId> = discovery
+        .sources
+        .ids()
+        .filter(|id| discovery.sources.is_input(*id))
+        .filter(|id| discovery.objects.contains(&(*id, String::new(), ObjectKind::Document)))
+        .collect();
+    roots.sort_by_key(|id| discovery.sources.get(*id).map(|source| source.uri.clone()));
+    let mut apis = Vec::new();
+    for id in roots {
+        let Some(source) = discovery.sources.get(id) else { continue };
+        let root = OpenApiNode { source: id, pointer: String::new(), tree: &source.tree };
+        let paths = source.tree.get("paths").map_or(&[][..], DocumentNode::members);
+        let apart = route::distinguishing_values(paths.iter().map(|path| path.key.as_str()));
+        let references_override_descriptions =
+            !openapi_version(&source.tree).is_some_and(|version| version.starts_with("3.0"));
+        let mut reader = OpenApiReader {
+            discovery,
+            ids,
+            problems,
+            schemes: BTreeSet::new(),
+            distinguishing_values: apart,
+            references_override_descriptions,
+        };
+        apis.push(reader.read_api(&root));
+    }
+    apis
+}
+
+/// A value with its location.
+#[derive(Clone, Debug)]
+struct OpenApiNode<'t> {
+    source: SourceId,
+    pointer: String,
+    tree: &'t DocumentNode,
+}
+
+impl<'t> OpenApiNode<'t> {
+    /// Returns the value of a member; `null` counts as absent.
+    fn get(&self, key: &str) -> Option<Self> {
+        let member = self.tree.member(key).filter(|member| member.value.value != NodeValue::Null);
+        member.map(|member| self.member(member))
+    }
+
+    fn member(&self, member: &'t ObjectMember) -> Self {
+        Self { source: self.source, pointer: join_token(&self.pointer, &member.key), tree: &member.value }
+    }
+
+    /// Iterates over the members without extensions.
+    fn members(&self) -> impl Iterator<Item = (&'t str, Self)> {
+        self.entries().filter(|(key, _)| !key.starts_with("x-"))
+    }
+
+    /// Iterates over all members of a map, whose keys may start with `x-`.
+    fn entries(&self) -> impl Iterator<Item = (&'t str, Self)> {
+        self.tree.members().iter().map(|member| (member.key.as_str(), self.member(member)))
+    }
+
+    /// Iterates over the entries of a `content`; a key with a slash may start with `x-`.
+    fn media_entries(&self) -> impl Iterator<Item = (&'t str, Self)> {
+        self.entries().filter(|(key, _)| !is_extension(ObjectKind::Content, key))
+    }
+
+    fn elements(&self) -> impl Iterator<Item = Self> {
+        let each = |(at, tree)| Self { source: self.source, pointer: format!("{}/{at}", self.pointer), tree };
+        self.tree.elements().iter().enumerate().map(each)
+    }
+
+    fn string_field(&self, key: &str) -> Option<String> {
+        self.tree.get(key).and_then(lenient::coerce_string).map(|text| text.into_owned())
+    }
+
+    fn bool_field(&self, key: &str) -> bool {
+        self.tree.get(key).and_then(lenient::coerce_bool).unwrap_or(false)
+    }
+
+    fn place(&self) -> DocumentLocation {
+        DocumentLocation { source: self.source, pointer: self.pointer.clone(), span: self.tree.span }
+    }
+}
+
+struct OpenApiReader<'a, 't> {
+    discovery: &'a Discovery<'t>,
+    ids: &'a HashMap<usize, SchemaId>,
+    problems: &'a mut Diagnostics,
+    /// The names in `components.securitySchemes`.
+    schemes: BTreeSet<String>,
+    /// The paths with the query names whose values distinguish operations.
+    distinguishing_values: BTreeSet<(String, String)>,
+    /// Set if members next to a `$ref` override those of its target.
+    references_override_descriptions: bool,
+}
+
+impl<'t> OpenApiReader<'_, 't> {
+    fn read_api(&mut self, root: &OpenApiNode<'t>) -> OpenApiDocument {
+        let info = root.get("info");
+        let about = |key: &str| info.as_ref().and_then(|info| info.string_field(key));
+        let mut api = OpenApiDocument {
+            source: root.source,
+            title: about("title").unwrap_or_default(),
+            version: about("version").unwrap_or_default(),
+            description: about("description"),
+            ..OpenApiDocument::default()
+        };
+        let part = |name: &str| root.get(name).and_then(|part| self.follow_references(&part));
+        let (components, paths) = (part("components"), part("paths"));
+        if let Some(servers) = root.get("servers") {
+            api.servers = server_urls(&servers);
+            api.variables = server_variables(&servers);
+        }
+        if let Some(tags) = root.get("tags") {
+            self.read_tags(&tags, &mut api);
+        }
+        if let Some(schemes) = components.and_then(|components| components.get("securitySchemes")) {
+            for (name, scheme) in schemes.entries() {
+                self.schemes.insert(name.to_owned());
+                if let Some(scheme) = self.follow_references(&scheme) {
+                    api.security_schemes.push((name.to_owned(), scheme.tree.to_json()));
+                }
+            }
+        }
+        let security = match root.get("security") {
+            Some(list) => self.read_security(&list).unwrap_or_else(security::unknown_requirements),
+            None => Vec::new(),
+        };
+        if let Some(paths) = paths {
+            self.report_equal_paths(&paths);
+            for (path, item) in paths.members() {
+                let rooted = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+                self.read_path_item(&rooted, &item, &security, true, &mut api.operations);
+                self.read_callbacks(&item, &security, &mut api.webhooks);
+            }
+        }
+        if let Some(webhooks) = root.get("webhooks") {
+            for (name, item) in webhooks.entries() {
+                self.read_path_item(name, &item, &security, false, &mut api.webhooks);
+            }
+        }
+        self.make_ids_unique(&mut api);
+        api
+    }
+
+    /// Reads tags (OpenAPI 3.2, 4.22): a `parent` must be a tag of the document, without cycles.
+    fn read_tags(&mut self, tags: &OpenApiNode<'t>, api: &mut OpenApiDocument) {
+        let mut places = Vec::new();
+        for spot in tags.elements() {
+            let Some(name) = spot.string_field("name") else { continue };
+            let (summary, description) = (spot.string_field("summary"), spot.string_field("description"));
+            let (parent, kind) = (spot.string_field("parent"), spot.string_field("kind"));
+            places.push(spot.get("parent").unwrap_or(spot).place());
+            api.tags.push(TagDefinition { name, summary, description, parent, kind });
+        }
+        for (at, place) in places.into_iter().enumerate() {
+            let TagDefinition { name, parent: Some(parent), .. } = &api.tags[at] else { continue };
+            let message = if !api.tags.iter().any(|tag| tag.name == *parent) {
+                format!("the parent `{parent}` of the tag `{name}` is not a tag of the document")
+            } else if api.tag_lineage(parent).any(|above| above == name) {
+                format!("the tag `{name}` is its own ancestor")
+            } else {
+                continue;
+            };
+            let problem = Diagnostic::error("invalid-openapi", message).with_place(place);
+            self.problems.push(problem.with_fallback("the tag has no parent"));
+            api.tags[at].parent = None;
+        }
+    }
+
+    /// Reports templates that differ only in the names of placeholders (OpenAPI 3.1, 4.8.8).
+    fn report_equal_paths(&mut self, paths: &OpenApiNode<'t>) {
+        let mut seen: BTreeMap<String, DocumentLocation> = BTreeMap::new();
+        for member in paths.tree.members().iter().filter(|member| member.key.starts_with('/')) {
+            let place = DocumentLocation { span: member.key_span, ..paths.member(member).place() };
+            let shape = parameter::path_shape(&member.key);
+            if let Some(first) = seen.get(&shape) {
+                let message = format!("the path `{}` is equivalent to another one", member.key);
+                let problem = Diagnostic::error("duplicate-path", message).with_place(place);
+                let problem = problem.with_fallback("the operations of both are read");
+                self.problems.push(problem.with_label(first.clone(), "first here"));
+            } else {
+                seen.insert(shape, place);
+            }
+        }
+    }
+
+    fn read_path_item(
+        &mut self,
+        path: &str,
+        item: &OpenApiNode<'t>,
+        security: &SecurityRequirements,
+        templated: bool,
+        out: &mut Vec<Operation>,
+    ) {
+        let Some(item) = self.follow_references(item) else { return };
+        let shared = item.get("parameters");
+        for (method, operation) in path_item_operations(&item) {
+            let Some(operation) = self.follow_references(&operation) else { continue };
+            let read = self.read_operation(path, method, &operation, shared.as_ref(), security);
+            let read = if templated { self.resolve_template(read) } else { Some(read) };
+            let Some(mut read) = read else { continue };
+            if read.servers.is_empty() {
+                read.servers = item.get("servers").map(|list| server_urls(&list)).unwrap_or_default();
+                read.variables = item.get("servers").map(|list| server_variables(&list)).unwrap_or_default();
+            }
+            out.push(read);
+        }
+    }
+
+    /// Reads the callbacks of a path item's operations as webhooks: requests that the API sends. The id of
+    /// each is qualified with that of its operation if necessary.
+    fn read_callbacks(
+        &mut self,
+        item: &OpenApiNode<'t>,
+        security: &SecurityRequirements,
+        out: &mut Vec<Operation>,
+    ) {
+        let Some(item) = self.follow_references(item) else { return };
+        for (method, operation) in path_item_operations(&item) {
+            let Some(operation) = self.follow_references(&operation) else { continue };
+            let Some(callbacks) = operation.get("callbacks") else { continue };
+            let caller = operation
+                .string_field("operationId")
+                .unwrap_or_else(|| make_operation_id(method, &item.pointer));
+            for (name, callback) in callbacks.entries() {
+                let Some(callback) = self.follow_references(&callback) else { continue };
+                for (expression, item) in callback.members() {
+                    let mut found = Vec::new();
+                    self.read_path_item(name, &item, security, false, &mut found);
+                    for each in &mut found {
+                        // A callback that operations share by reference is read once.
+                        if out.iter().any(|known| known.place == each.place) {
+                            continue;
+                        }
+                        each.callback = Some((caller.clone(), expression.to_owned()));
+                        let id = each.id.clone();
+                        let taken = |id: &str| out.iter().any(|known| known.id == id);
+                        if taken(&id) {
+                            each.id = format!("{caller}-{id}");
+                        }
+                        out.push(each.clone());
+                    }
+                }
+            }
+        }
+    }
+
+    fn read_operation(
+        &mut self,
+        path: &str,
+        method: &str,
+        spot: &OpenApiNode<'t>,
+        shared: Option<&OpenApiNode<'t>>,
+        security: &SecurityRequirements,
+    ) -> Operation {
+        let mut operation = Operation {
+            place: spot.place(),
+            id: spot
+                .string_field("operationId")
+                .filter(|id| !id.is_empty())
+                .unwrap_or_else(|| make_operation_id(&method.to_ascii_lowercase(), path)),
+            // Methods are case-sensitive (RFC 9110, 9.1), so `additionalOperations` keep their spelling.
+            method: if METHODS.contains(&method) { method.to_ascii_uppercase() } else { method.to_owned() },
+            path: path.to_owned(),
+            route: path.to_owned(),
+            tags: spot.get("tags").map(|tags| string_list(tags.tree)).unwrap_or_default(),
+            summary: spot.string_field("summary"),
+            description: spot.string_field("description"),
+            deprecated: spot.bool_field("deprecated"),
+            parameters: self.merge_parameters(shared, spot.get("parameters").as_ref()),
+            security: spot
+                .get("security")
+                .and_then(|list| self.read_security(&list))
+                .unwrap_or_else(|| security.to_vec()),
+            extensions: collect_extensions(spot.tree),
+            servers: spot.get("servers").map(|list| server_urls(&list)).unwrap_or_default(),
+            variables: spot.get("servers").map(|list| server_variables(&list)).unwrap_or_default(),
+            ..Operation::default()
+        };
+        operation.request_body = spot
+            .get("requestBody")
+            .and_then(|each| Some((self.follow_references(&each)?, each)))
+            .filter(|(body, _)| body.get("content").is_some())
+            .map(|(body, each)| RequestBody {
+                place: body.place(),
+                required: body.bool_field("required"),
+                description: self.effective_description(&each),
+                content: self.read_content(&body),
+            });
+        if let Some(responses) =
+            spot.get("responses").and_then(|responses| self.follow_references(&responses))
+        {
+            for (key, each) in responses.members() {
+                let Some(status) = parse_status(key) else { continue };
+                if operation.responses.iter().any(|known| known.status == status) {
+                    let message = format!("duplicate status `{key}` in a different case");
+                    let problem = Diagnostic::error("invalid-openapi", message).with_place(each.place());
+                    self.problems.push(problem.with_fallback("the first one is used"));
+                    continue;
+                }
+                let Some(response) = self.follow_references(&each) else {
+                    // The status is known, but the body is not.
+                    operation.responses.push(unknown_response(&each, status));
+                    continue;
+                };
+                operation.responses.push(Response {
+                    place: response.place(),
+                    status,
+                    description: self.effective_description(&each).unwrap_or_default(),
+                    content: self.read_content(&response),
+                    headers: self.read_headers(&response),
+                });
+            }
+        }
+        operation
+    }
+
+    fn read_content(&mut self, spot: &OpenApiNode<'t>) -> Vec<MediaType> {
+        let Some(content) = spot.get("content").and_then(|content| self.follow_references(&content)) else {
+            return Vec::new();
+        };
+        let mut out: Vec<MediaType> = Vec::new();
+        let each = content.media_entries().flat_map(|(names, media)| {
+            split_media_types(names).into_iter().map(move |name| (name, media.clone()))
+        });
+        for (name, media) in each {
+            let same = out.iter().any(|other| other.name.eq_ignore_ascii_case(name));
+            if same {
+                let message = format!("duplicate media type `{name}` in a different case");
+                let problem = Diagnostic::error("invalid-openapi", message).with_place(media.place());
+                self.problems.push(problem.with_fallback("the first one is used"));
+                continue;
+            }
+            let media = self.follow_references(&media).unwrap_or(media);
+            self.report_positional_encodings(name, &media);
+            let encoding = media.get("encoding").map(|encoding| {
+                encoding.entries().map(|(name, each)| (name.to_owned(), each.tree.to_json())).collect()
+            });
+            out.push(MediaType {
+                name: name.to_owned(),
+                schema: media.get("schema").and_then(|schema| self.schema_id(&schema)),
+                item_schema: media.get("itemSchema").and_then(|schema| self.schema_id(&schema)),
+                data_schema: media.get("itemSchema").and_then(|item| self.event_data_schema(&item)),
+                encoding: encoding.unwrap_or_default(),
+                examples: self.read_examples(&media),
+            });
+        }
+        out
+    }
+
+    /// Returns `example`, then the entries of `examples` that have a value, which may be `null`.
+    fn read_examples(&self, spot: &OpenApiNode<'t>) -> Vec<Example> {
+        let value =
+            |holder: &OpenApiNode<'t>, key: &str| Some(holder.member(holder.tree.member(key)?).place());
+        let unnamed = value(spot, "example").map(|place| (String::new(), place, false));
+        let named = spot.get("examples");
+        let named = named.iter().flat_map(OpenApiNode::entries).filter_map(|(name, example)| {
+            let example = self.follow_references(&example)?;
+            let data = value(&example, "dataValue").or_else(|| value(&example, "value"));
+            let whole = data.map(|place| (place, false));
+            let (place, serialized) = whole.or_else(|| Some((value(&example, "serializedValue")?, true)))?;
+            Some((name.to_owned(), place, serialized))
+        });
+        let all = unnamed.into_iter().chain(named);
+        all.map(|(name, place, serialized)| Example { name, place, serialized }).collect()
+    }
+
+    /// Warns about positional and nested encodings, which are ignored (OpenAPI 3.2, 4.14.5).
+    fn report_positional_encodings(&mut self, name: &str, media: &OpenApiNode<'t>) {
+        const BY_POSITION: [&str; 2] = ["prefixEncoding", "itemEncoding"];
+        let own = BY_POSITION.iter().filter_map(|key| Some((*key, media.get(key)?)));
+        let mut found: Vec<(&str, OpenApiNode<'t>)> = own.collect();
+        for (_, part) in media.get("encoding").iter().flat_map(OpenApiNode::entries) {
+            let inside = BY_POSITION.iter().chain(&["encoding"]);
+            found.extend(inside.filter_map(|key| Some((*key, part.get(key)?))));
+        }
+        for (key, spot) in found {
+            let message = format!("`{key}` of `{name}` is ignored: parts are matched by name only");
+            self.problems.push(
+                Diagnostic::warning("ignored", message)
+                    .with_place(spot.place())
+                    .help("a body with unnamed or nested parts is read and written as bytes"),
+            );
+        }
+    }
+
+    /// Returns the schema of the JSON in `data` of an event that `itemSchema` describes. `None` if the schema
+    /// has branches: the event is then read as a whole.
+    fn event_data_schema(&self, item: &OpenApiNode<'t>) -> Option<SchemaId> {
+        if ["oneOf", "anyOf", "allOf", "if"].iter().any(|key| item.get(key).is_some()) {
+            return None;
+        }
+        let data = item.get("properties")?.get("data")?;
+        let json = data
+            .string_field("contentMediaType")
+            .is_none_or(|name| media_type::MediaType::parse(&name).is_json());
+        self.schema_id(&data.get("contentSchema").filter(|_| json)?)
+    }
+
+    fn read_headers(&mut self, spot: &OpenApiNode<'t>) -> Vec<ResponseHeader> {
+        let Some(headers) = spot.get("headers") else { return Vec::new() };
+        let mut out = Vec::new();
+        for (name, each) in headers.entries() {
+            if name.eq_ignore_ascii_case("content-type") {
+                // OpenAPI 3.1, 4.8.17.1.
+                let message = format!("the response header `{name}` is ignored: `content` describes it");
+                self.problems.push(Diagnostic::note("ignored", message).with_place(each.place()));
+                continue;
+            }
+            let Some(header) = self.follow_references(&each) else { continue };
+            let (schema, content) = self.schema_or_content(&header, "a header");
+            out.push(ResponseHeader {
+                name: name.to_owned(),
+                required: header.bool_field("required"),
+                description: self.effective_description(&each),
+                explode: header.bool_field("explode"),
+                schema,
+                content,
+                examples: self.read_examples(&header),
+            });
+        }
+        out
+    }
+
+    /// Makes the ids of all operations unique (OpenAPI 3.1, 4.8.10.1): a duplicate is replaced by one that is
+    /// derived from method and path.
+    fn make_ids_unique(&mut self, api: &mut OpenApiDocument) {
+        let mut seen: BTreeMap<String, DocumentLocation> = BTreeMap::new();
+        let OpenApiDocument { operations, webhooks, .. } = api;
+        let mut again = Vec::new();
+        for operation in operations.iter_mut().chain(webhooks) {
+            match seen.get(&operation.id) {
+                Some(first) => again.push((operation, first.clone())),
+                None => {
+                    seen.insert(operation.id.clone(), operation.place.clone());
+                }
+            }
+        }
+        for (operation, first) in again {
+            let own = make_operation_id(&operation.method.to_ascii_lowercase(), &operation.path);
+            let numbered = (2..).map(|number| format!("{own}{number}"));
+            let mut free = std::iter::once(own.clone()).chain(numbered).filter(|id| !seen.contains_key(id));
+            let id = std::mem::replace(&mut operation.id, free.next().unwrap_or(own));
+            seen.insert(operation.id.clone(), operation.place.clone());
+            // A path item that two paths share yields two operations.
+            let shared = first == operation.place;
+            let message = if shared {
+                format!("two paths share the operation `{id}`")
+            } else {
+                format!("duplicate operationId `{id}`")
+            };
+            let mut problem = Diagnostic::error("duplicate-operation", message)
+                .with_place(operation.place.clone())
+                .with_fallback(format!("this one is renamed to `{}`", operation.id));
+            if !shared {
+                problem = problem
+                    .with_label(first, "first here")
+                    .help("every operation needs its own `operationId`");
+            }
+            self.problems.push(problem);
+        }
+    }
+
+    fn follow_references(&self, spot: &OpenApiNode<'t>) -> Option<OpenApiNode<'t>> {
+        let (source, pointer, tree) =
+            self.discovery.follow_links(spot.source, &spot.pointer, spot.tree).ok()?;
+        tree.is_object().then_some(OpenApiNode { source, pointer, tree })
+    }
+
+    /// Returns the first `description` in a chain of references (OpenAPI 3.1, 4.8.23). In 3.0 members next to
+    /// a `$ref` are ignored (3.0, 4.7.23).
+    fn effective_description(&self, spot: &OpenApiNode<'t>) -> Option<String> {
+        let mut spot = spot.clone();
+        loop {
+            let at = (spot.source, spot.pointer.clone());
+            let next = self.discovery.links.get(&at).filter(|_| spot.tree.get("$ref").is_some());
+            let own = spot
+                .string_field("description")
+                .filter(|_| next.is_none() || self.references_override_descriptions);
+            let (Some((source, pointer)), None) = (next, &own) else { return own };
+            let tree = self.discovery.sources.get(*source)?.tree.resolve_pointer(pointer)?;
+            spot = OpenApiNode { source: *source, pointer: pointer.clone(), tree };
+        }
+    }
+
+    fn schema_id(&self, spot: &OpenApiNode<'t>) -> Option<SchemaId> {
+        let known = self.discovery.schemas.get(spot.source.0 as usize)?;
+        self.ids.get(known.get(&spot.pointer)?).copied()
+    }
+}
+
+/// Returns the `url` of each server, with variables replaced by their defaults (OpenAPI 3.1, 4.8.5).
+fn server_urls(servers: &OpenApiNode<'_>) -> Vec<String> {
+    let address = |server: OpenApiNode<'_>| {
+        let mut url = server.string_field("url")?;
+        for (name, variable) in server.get("variables").iter().flat_map(OpenApiNode::entries) {
+            if let Some(default) = variable.string_field("default") {
+                url = url.replace(&format!("{{{name}}}"), &default);
+            }
+        }
+        Some(url)
+    };
+    servers.elements().filter_map(address).collect()
+}
+
+/// Returns the variables of all servers.
+fn server_variables(servers: &OpenApiNode<'_>) -> Vec<ServerVariable> {
+    let each = |server: OpenApiNode<'_>| {
+        let address = server.string_field("url")?;
+        let variables = server.get("variables");
+        let all = variables.iter().flat_map(OpenApiNode::entries).map(|(name, variable)| ServerVariable {
+            server_url: address.clone(),
+            name: name.to_owned(),
+            values: variable.get("enum").map(|values| string_list(values.tree)).unwrap_or_default(),
+        });
+        Some(all.collect::<Vec<_>>())
+    };
+    servers.elements().filter_map(each).flatten().collect()
+}
+
+/// Returns a response with an arbitrary body, for an unresolved reference.
+fn unknown_response(spot: &OpenApiNode<'_>, status: StatusPattern) -> Response {
+    let any = MediaType {
+        name: "*/*".to_owned(),
+        schema: None,
+        item_schema: None,
+        data_schema: None,
+        encoding: Vec::new(),
+        examples: Vec::new(),
+    };
+    Response {
+        place: spot.place(),
+        status,
+        description: "The contract does not describe this response.".to_owned(),
+        content: vec![any],
+        headers: Vec::new(),
+    }
+}
+
+/// Parses a key of `responses`.
+pub(crate) fn parse_status(key: &str) -> Option<StatusPattern> {
+    match key.as_bytes() {
+        b"default" => Some(StatusPattern::Default),
+        [digit @ b'1'..=b'5', b'X' | b'x', b'X' | b'x'] => Some(StatusPattern::Range(digit - b'0')),
+        [b'1'..=b'5', b'0'..=b'9', b'0'..=b'9'] => key.parse().ok().map(StatusPattern::Code),
+        _ => None,
+    }
+}
+
+/// Splits a key of `content` into its media types, separated by commas; empty if the key is invalid. The walk
+/// has already reported an invalid key.
+pub(crate) fn split_media_types(key: &str) -> Vec<&str> {
+    let (mut quoted, mut escaped) = (false, false);
+    // A quoted comma belongs to a parameter.
+    let is_between = |letter: char| {
+        quoted ^= letter == '"' && !escaped;
+        escaped = quoted && letter == '\\' && !escaped;
+        letter == ',' && !quoted
+    };
+    let each: Vec<&str> = key.split(is_between).map(str::trim).collect();
+    match each.iter().all(|name| is_media_type(name)) {
+        true => each,
+        // The comma may be a part of an unquoted parameter.
+        false if is_media_type(key) => vec![key],
+        false => Vec::new(),
+    }
+}
+
+/// Returns true for a type and a subtype (RFC 9110, 8.3.1); parameters are not validated.
+fn is_media_type(name: &str) -> bool {
+    let essence = name.split(';').next().unwrap_or_default().trim();
+    essence.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}
+
+/// Derives an operation id: `GET /ships/{shipId}/crew` → `getShipsByShipIdCrew`
+pub fn make_operation_id(method: &str, path: &str) -> String {
+    let mut id = method.to_owned();
+    for part in path.split('/') {
+        let mut upper = true;
+        for each in part.chars() {
+            if each == '{' {
+                id.push_str("By");
+                upper = true;
+            } else if !each.is_alphanumeric() {
+                upper = true;
+            } else if upper {
+                id.extend(each.to_uppercase());
+                upper = false;
+            } else {
+                id.push(each);
+            }
+        }
+    }
+    id
+}
+
+/// Returns the strings of an array, or a single string.
+fn string_list(tree: &DocumentNode) -> Vec<String> {
+    let alone = lenient::coerce_string(tree).map(|_| tree);
+    let each = tree.elements().iter().chain(alone);
+    each.filter_map(|each| lenient::coerce_string(each).map(|text| text.into_owned())).collect()
+}
+
+fn collect_extensions(tree: &DocumentNode) -> Map<Json> {
+    let own = tree.members().iter().filter(|member| member.key.starts_with("x-"));
+    own.map(|member| (member.key.clone(), member.value.to_json())).collect()
+}
+
+#[cfg(test)]
+mod tests;

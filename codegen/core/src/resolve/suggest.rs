@@ -1,0 +1,69 @@
+//! Suggestions for misspelled words ("did you mean").
+
+/// Returns the nearest_match candidate within an edit distance of a third of the word's length; case counts as one
+/// edit.
+pub fn nearest_match<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Long words are unlikely to be typos and expensive to compare.
+    if word.len() > 60 {
+        return None;
+    }
+    let limit = (word.chars().count() / 3).clamp(1, 3);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        if candidate == word {
+            continue;
+        }
+        let distance = if candidate.eq_ignore_ascii_case(word) { 1 } else { edit_distance(word, candidate) };
+        if distance <= limit && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// Returns the number of insertions, deletions, replacements and swaps of neighbors between two words.
+fn edit_distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    let mut last = None;
+    for (index, from) in left.chars().enumerate() {
+        let mut next = vec![index + 1];
+        for (column, to) in right.iter().enumerate() {
+            let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
+            let replaced = at(&row, column) + usize::from(from != *to);
+            let mut cost = replaced.min(at(&row, column + 1) + 1).min(at(&next, column) + 1);
+            let swapped = column > 0 && last == Some(*to) && right.get(column - 1) == Some(&from);
+            if swapped {
+                cost = cost.min(at(&before, column - 1) + 1);
+            }
+            next.push(cost);
+        }
+        before = std::mem::replace(&mut row, next);
+        last = Some(from);
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words() {
+        let known = ["minLength", "maxLength", "properties", "required", "pattern", "type"];
+        let cases = [
+            ("minlength", Some("minLength")),
+            ("minLenght", Some("minLength")),
+            ("propertes", Some("properties")),
+            ("requierd", Some("required")),
+            ("patern", Some("pattern")),
+            ("typ", Some("type")),
+            ("colour", None),
+            ("", None),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(nearest_match(word, known), expected, "{word}");
+        }
+    }
+}

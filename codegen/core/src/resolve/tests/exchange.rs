@@ -1,0 +1,15 @@
+//! The contract of this repository.
+
+use super::*;
+
+#[test]
+fn the_contract_of_the_exchange_is_read_without_an_error() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let mut sources = Sources::from_files(&[root.join("openapi.json"), root.join("exchange")], &[]).unwrap();
+    let options =
+        ResolveOptions { unknown_keywords: UnknownKeywordPolicy::Deny, ..ResolveOptions::default() };
+    let (graph, apis, problems) = resolve_documents(&mut sources, &options);
+    assert!(!problems.has_errors(), "{problems}");
+    assert!(graph.schemas.len() > 100);
+    assert_eq!(apis.len(), 1);
+}

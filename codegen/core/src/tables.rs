@@ -1,0 +1,292 @@
+//! The validation tables: the schema graph in the runtime's format, in memory for the generator's own checks
+//! and printed as constants into the generated crate.
+//!
+//! A [`TablePlan`] assigns rows to schemas and owns the data that no schema owns. A [`TableSet`] contains the
+//! tables themselves, which borrow from the plan, the graph and [`TableArenas`].
+
+mod build;
+mod print;
+mod published;
+mod rows;
+
+use std::collections::BTreeMap;
+
+use contract_runtime::{
+    Json, Number,
+    pattern::Pattern,
+    schema::{SchemaId as RowId, SchemaTables, TagCertainty, Validator},
+    violation::Violations,
+};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+pub use self::build::TableArenas;
+pub use self::build::row_types;
+use self::rows::TableRows;
+use crate::{
+    conjunction::SchemaConjunction,
+    formats::{FormatTypes, MappedFormat},
+    naming::{RowNames, rows::pattern_names},
+    pattern::{CompiledPattern, compile},
+    schema::{Schema, SchemaGraph, SchemaId, keywords::Keyword as Rule},
+    shape::{Shapes, TaggedUnion, TypeBody},
+};
+
+/// The layout of a contract's tables, and the data that they borrow.
+#[derive(Debug)]
+pub struct TablePlan {
+    rows: TableRows,
+    /// The constant's name and the compiled program of each pattern, by source.
+    patterns: BTreeMap<String, (String, CompiledPattern)>,
+    /// The branches that tags select, by the schema with the union.
+    choices: BTreeMap<SchemaId, TagBranches>,
+    formats: FormatTypes,
+}
+
+/// The tag of a union and the branch that each value selects.
+#[derive(Clone, Debug)]
+struct TagBranches {
+    tag: String,
+    certainty: TagCertainty,
+    branches: Vec<(Json, usize)>,
+}
+
+/// The tables of a contract.
+#[derive(Debug)]
+pub struct TableSet<'t> {
+    plan: &'t TablePlan,
+    tables: SchemaTables<'t>,
+    patterns: BTreeMap<&'t str, &'t Pattern<'t>>,
+}
+
+/// A pattern that cannot be compiled.
+#[derive(Clone, Debug)]
+pub struct RejectedPattern {
+    pub schema: SchemaId,
+    pub role: PatternRole,
+    pub source: String,
+    pub error: crate::pattern::PatternError,
+}
+
+/// The strings that a pattern applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatternRole {
+    /// The value: `pattern`.
+    Value,
+    /// Property names: a key of `patternProperties`.
+    Key,
+}
+
+/// Compiles every pattern of the graph. Patterns that are not ECMA-262 or that a linear matcher does not
+/// support are returned as errors.
+#[must_use]
+pub fn compile_patterns(graph: &SchemaGraph) -> (BTreeMap<String, CompiledPattern>, Vec<RejectedPattern>) {
+    let mut all = BTreeMap::new();
+    let mut refused = Vec::new();
+    for id in graph.ids() {
+        let schema = graph.schema(id);
+        let values = schema.pattern.iter().map(|source| (PatternRole::Value, source));
+        let keys = schema.pattern_properties.iter().map(|(source, _)| (PatternRole::Key, source));
+        for (role, source) in values.chain(keys) {
+            if all.contains_key(source) {
+                continue;
+            }
+            match compile(source) {
+                Ok(compiled) => {
+                    all.insert(source.clone(), compiled);
+                }
+                Err(error) => {
+                    refused.push(RejectedPattern { schema: id, role, source: source.clone(), error })
+                }
+            }
+        }
+    }
+    (all, refused)
+}
+
+impl TablePlan {
+    /// Assigns the rows; the tagged unions of `shapes` determine which branch a tag selects.
+    #[must_use]
+    pub(crate) fn new(
+        graph: &SchemaGraph,
+        shapes: &Shapes,
+        patterns: BTreeMap<String, CompiledPattern>,
+        names: &RowNames,
+        formats: &FormatTypes,
+    ) -> Self {
+        // Names and patterns have the same order.
+        let names_of_patterns: Vec<String> = pattern_names(patterns.keys()).into_values().collect();
+        let named = patterns.into_iter().zip(names_of_patterns);
+        let patterns = named.map(|((source, compiled), name)| (source, (name, compiled)));
+        Self {
+            rows: TableRows::new(graph, shapes, names),
+            patterns: patterns.collect(),
+            choices: tag_choices(graph, shapes),
+            formats: formats.clone(),
+        }
+    }
+
+    /// Plans the tables of a graph without types.
+    #[must_use]
+    pub fn from_graph(graph: &SchemaGraph) -> Self {
+        Self::new(
+            graph,
+            &Shapes::default(),
+            compile_patterns(graph).0,
+            &RowNames::assign_names(graph),
+            &FormatTypes::default(),
+        )
+    }
+
+    /// Builds the tables; `graph` must be the graph that the plan was made for.
+    #[must_use]
+    pub fn build_tables<'t>(&'t self, graph: &'t SchemaGraph, arenas: &'t TableArenas<'t>) -> TableSet<'t> {
+        build::build_tables(self, graph, arenas)
+    }
+
+    /// Returns the name of a schema's row in the generated module `schemas`, such as `SHIP.offset_by(3)`.
+    #[must_use]
+    pub fn row_name(&self, schema: SchemaId) -> Option<String> {
+        self.rows.row_name(self.rows.of(schema)?)
+    }
+}
+
+impl TableSet<'_> {
+    /// Returns an expression for the row that validates a place, as seen from a sibling of the module
+    /// `schemas`: `schemas::SHIP.offset_by(3)`.
+    #[must_use]
+    pub fn row_expression(&self, conj: &SchemaConjunction) -> TokenStream {
+        self.group_expression(self.plan.rows.row_of_all(&conj.ids))
+    }
+
+    /// Returns the row expression of a single schema.
+    #[must_use]
+    pub fn schema_row_expression(&self, schema: SchemaId) -> TokenStream {
+        self.group_expression(self.plan.rows.of(schema))
+    }
+
+    fn group_expression(&self, row: Option<RowId>) -> TokenStream {
+        let Some((group, offset)) = row.and_then(|row| self.plan.rows.group_of(row)) else {
+            return quote!(compile_error!("a place without a row"));
+        };
+        let name = format_ident!("{}", group.name);
+        let plus = (offset > 0).then(|| {
+            let offset = proc_macro2::Literal::u32_unsuffixed(offset);
+            quote!(.offset_by(#offset))
+        });
+        quote!(schemas::#name #plus)
+    }
+
+    /// Returns the name of a pattern's constant.
+    #[must_use]
+    pub fn pattern_constant(&self, source: &str) -> Option<Ident> {
+        let (name, _) = self.plan.patterns.get(source)?;
+        Some(format_ident!("{name}"))
+    }
+
+    /// Iterates over the formats that are mapped to types.
+    pub(crate) fn mapped_formats(&self) -> impl Iterator<Item = &MappedFormat> {
+        self.plan.formats.iter()
+    }
+
+    /// Returns the type that a schema's format is mapped to.
+    pub(crate) fn mapped_format(&self, schema: &Schema) -> Option<&MappedFormat> {
+        self.plan.formats.for_schema(schema)
+    }
+
+    /// Matches a string against a compiled pattern; false if the pattern is unknown.
+    #[must_use]
+    pub fn is_match(&self, source: &str, text: &str) -> bool {
+        self.patterns.get(source).is_some_and(|pattern| pattern.is_match(text))
+    }
+
+    /// Returns true if a value satisfies a schema of the graph.
+    #[must_use]
+    pub fn is_valid(&self, id: SchemaId, value: &Json) -> bool {
+        let row = self.plan.rows.of(id);
+        row.is_some_and(|row| Validator::new(&self.tables, row).is_valid(value))
+    }
+
+    /// Returns the runtime validator of a schema.
+    pub fn validator_for(&self, id: SchemaId) -> Option<Validator<'_>> {
+        Some(Validator::new(&self.tables, self.plan.rows.of(id)?))
+    }
+
+    /// Validates a value against a schema of the graph.
+    ///
+    /// # Errors
+    /// Returns all violations.
+    pub fn validate(&self, id: SchemaId, value: &Json) -> Result<(), Violations> {
+        match self.plan.rows.of(id) {
+            Some(row) => Validator::new(&self.tables, row).validate(value),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the start of the generated module `schemas`: imports and the function `validator`.
+    #[must_use]
+    pub fn schemas_module(&self) -> TokenStream {
+        print::module_prelude(self)
+    }
+
+    /// Returns the row names and tables as source text, which follows
+    /// [`schemas_module`](Self::schemas_module).
+    #[must_use]
+    pub fn tables_source(&self) -> String {
+        print::print_tables(self)
+    }
+}
+
+/// Returns the branches that tags select, by the schema with the union.
+fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBranches> {
+    let mut out = BTreeMap::new();
+    for def in shapes.types.iter().chain(&shapes.parts) {
+        let TypeBody::Tagged(tagged) = &def.body else { continue };
+        // The children of a discriminator base do not affect its validity.
+        if !graph.schema(tagged.holder).family_members().is_empty() {
+            continue;
+        }
+        // A refinement elsewhere may allow fewer variants. The entry belongs to the holder itself, or to a
+        // union that only adds `null` to it.
+        let around = |id: &SchemaId| {
+            let schema = graph.schema(*id);
+            def.conj.chosen.contains(id) && schema.is_constrained_only_by(&[Rule::AnyOf, Rule::OneOf])
+        };
+        if !def.conj.ids.iter().all(|id| *id == tagged.holder || around(id)) {
+            continue;
+        }
+        let variants = tagged.variants.iter();
+        let branches = variants.flat_map(|v| v.literals.iter().map(|l| (l.clone(), v.branch))).collect();
+        let TaggedUnion { tag, certainty, .. } = tagged;
+        out.insert(tagged.holder, TagBranches { tag: tag.clone(), certainty: *certainty, branches });
+    }
+    // Duplicates share a type and have the same branches at the same positions.
+    for (id, first) in &shapes.equals {
+        if let Some(tags) = out.get(first).cloned() {
+            out.entry(*id).or_insert(tags);
+        }
+    }
+    out
+}
+
+/// Returns an expression for an exact number, in the shortest form that preserves its digits.
+#[must_use]
+pub fn number_tokens(number: &Number) -> TokenStream {
+    let text = number.to_json_text();
+    if let Ok(whole) = text.parse::<i64>() {
+        let whole = proc_macro2::Literal::i64_unsuffixed(whole);
+        return quote!(Number::from_i64(#whole));
+    }
+    if let Some((before, after)) = text.split_once('.')
+        && let Ok(digits) = format!("{before}{after}").parse::<i64>()
+        && let Ok(scale) = u8::try_from(after.len())
+        && scale <= 18
+        && !text.starts_with("-0")
+    {
+        let digits = proc_macro2::Literal::i64_unsuffixed(digits);
+        let scale = proc_macro2::Literal::u8_unsuffixed(scale);
+        return quote!(Number::from_decimal(#digits, #scale));
+    }
+    let text = text.as_ref();
+    quote!(Number::from_literal(#text))
+}

@@ -1,0 +1,313 @@
+//! Tests of views and their diagnostics.
+
+use super::*;
+use crate::{generate::Project, load::Sources};
+
+const API: &str = "
+openapi: 3.1.0
+info: { title: Fleet, version: '1' }
+paths:
+  /ships:
+    get:
+      operationId: ships
+      parameters: [{ name: cursor, in: query, schema: { type: string } }, { name: at, in: header, required: true, schema: { type: integer } }]
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ships' } } } }
+        4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } }
+  /docks:
+    get:
+      operationId: docks
+      parameters: [{ name: cursor, in: query, schema: { type: string } }, { name: at, in: header, schema: { type: integer } }]
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Docks' } } } }
+        4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ship' } } } }
+  /log:
+    get:
+      operationId: log
+      parameters: [{ name: cursor, in: query, schema: { type: string } }]
+      responses: { '200': { description: '', content: { text/plain: {} } } }
+  /ship:
+    get:
+      operationId: ship
+      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/ShipId' } }, { name: build_request, in: query, schema: { type: string } }]
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ships' } } } }
+        4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/ShipId' } } } }
+  /dock:
+    get:
+      operationId: dock
+      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/DockId' } }, { name: build_request, in: query, schema: { type: string } }]
+      responses:
+        '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Docks' } } } }
+        4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/DockId' } } } }
+components:
+  schemas:
+    Ships:
+      type: object
+      required: [entries, next, flag]
+      properties:
+        entries: { type: array, items: { $ref: '#/components/schemas/Ship' } }
+        crews: { type: array, items: { type: string } }
+        next: { type: string, description: Where to read on. }
+        flag: { $ref: '#/components/schemas/Ship' }
+        by: { type: object, additionalProperties: { type: string } }
+        validate: { type: boolean }
+        id: { $ref: '#/components/schemas/ShipId' }
+    Docks:
+      type: object
+      required: [entries, flag]
+      properties:
+        entries: { type: array, items: { $ref: '#/components/schemas/Dock' } }
+        crews: { type: array, items: { type: integer } }
+        next: { type: string, description: Where to read on. }
+        flag: { $ref: '#/components/schemas/Dock' }
+        by: { type: array, items: { type: string } }
+        validate: { type: boolean }
+        id: { $ref: '#/components/schemas/DockId' }
+    Ship: { type: object, properties: { name: { type: string } } }
+    Dock: { type: object, properties: { place: { type: string } } }
+    Name: { type: string, minLength: 1 }
+    Quay: { type: object, properties: { near: { anyOf: [{ $ref: '#/components/schemas/Crane' }, { type: 'null' }] } } }
+    Pier: { type: object, properties: { near: { anyOf: [{ $ref: '#/components/schemas/Crane' }, { type: 'null' }] } } }
+    Crane: { type: object, properties: { of: { $ref: '#/components/schemas/Pier' } } }
+    ShipId: { type: string, minLength: 2 }
+    DockId: { type: string, minLength: 3 }
+";
+
+const TYPES: &str = "types = ['#/components/schemas/Ships', '#/components/schemas/Docks']";
+
+/// Types of which one contains itself.
+const BOXED: &str = "types = ['#/components/schemas/Quay', '#/components/schemas/Pier']";
+
+/// Formats diagnostics without frames, which would wrap lines.
+fn words(problems: &Diagnostics) -> String {
+    let each =
+        problems.iter().map(|each| format!("{}\n{}\n", each.message, each.help.as_deref().unwrap_or("")));
+    each.collect()
+}
+
+/// Resolves the views of these options; returns the diagnostics if they are invalid.
+fn with<T>(options: &str, check: impl FnOnce(&ContractViews<'_>, &Shapes) -> T) -> Result<T, String> {
+    let config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{options}: {e}"));
+    let project = Project { config, ..Project::default() };
+    let sources = Sources::from_texts(&[("api.yaml", "", API)]).unwrap_or_else(|e| panic!("{e}"));
+    let contract = project.analyze_sources(sources).map_err(|problems| words(&problems))?;
+    let mut problems = Diagnostics::new();
+    let plans = project.operation_plans(&contract);
+    let (graph, shapes) = (&contract.graph, &contract.shapes);
+    let found =
+        resolve_views(&project.config, (graph, shapes), &contract.options.views, &plans.paths, &mut problems);
+    if problems.is_empty() { Ok(check(&found, shapes)) } else { Err(words(&problems)) }
+}
+
+/// Returns each property of the only view: its getter and type.
+fn members(options: &str) -> Vec<(String, String)> {
+    let said = |view: &TypeView<'_>, shapes: &Shapes| {
+        let of = |types: &[TypeRef]| {
+            types.iter().map(|ty| display_type(shapes, ty)).collect::<Vec<_>>().join(" or ")
+        };
+        let members = view.members.iter().map(|member| {
+            let holds = match &member.holds {
+                MemberType::Same(ty) => display_type(shapes, ty),
+                MemberType::Each(associated) => format!("{} = {}", associated.name, of(&associated.types)),
+                MemberType::ListOf(associated) => {
+                    format!("[{} = {}]", associated.name, of(&associated.types))
+                }
+            };
+            let holds = if member.optional { format!("{holds}?") } else { holds };
+            let doc = member.doc.as_deref().map(|doc| format!(" // {doc}")).unwrap_or_default();
+            (member.name.clone(), holds + &doc)
+        });
+        members.collect()
+    };
+    with(options, |views, shapes| said(&views.types[0], shapes)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn members_hold_one_type_or_an_associated_one() {
+    let options = format!("[[view]]\nname = 'Page'\nmembers = ['entries', 'crews', 'next', 'flag']\n{TYPES}");
+    let own = |name: &str, holds: &str| (name.to_owned(), holds.to_owned());
+    let mut expect = vec![
+        own("entries", "[Entry = Ship or Dock]"),
+        own("crews", "[Crew = String or i64]?"),
+        own("next", "String? // Where to read on."),
+        own("flag", "Flag = Ship or Dock"),
+    ];
+    assert_eq!(members(&options), expect);
+    expect[0] = own("entries", "[Item = Ship or Dock]");
+    assert_eq!(members(&format!("{options}\nassociated = {{ entries = 'Item' }}")), expect);
+    // Types that differ only in a box become an associated type only if the configuration names one.
+    let options =
+        format!("[[view]]\nname = 'Page'\nmembers = ['near']\nassociated = {{ near = 'Near' }}\n{BOXED}");
+    assert_eq!(members(&options), [own("near", "Near = Nullable<Crane> or Nullable<Box<Crane>>?")]);
+}
+
+/// A named associated type has the same signature in every selection, even if all remaining types are equal.
+#[test]
+fn what_is_named_stays_associated_in_a_part() {
+    let options = format!(
+        "[[view]]\nname = 'Page'\nmembers = ['entries', 'next', 'flag']\n{TYPES}
+         associated = {{ entries = 'Item', next = 'Next', flag = 'Flag' }}"
+    );
+    let names = |options: &str| -> Vec<String> {
+        let holds = members(options).into_iter().map(|(_, holds)| holds);
+        holds.map(|holds| holds.split_once(" = ").expect("associated").0.to_owned()).collect()
+    };
+    let part = format!("operations.include = [{{ operation = 'ships' }}]\n{options}");
+    assert_eq!(names(&options), ["[Item", "Next", "Flag"]);
+    assert_eq!(names(&part), names(&options));
+}
+
+#[test]
+fn elements_are_called_by_the_singular_of_their_list() {
+    for (wire, name) in [
+        ("items", "Item"),
+        ("entries", "Entry"),
+        ("crew", "CrewItem"),
+        ("class", "ClassItem"),
+        ("s", "SItem"),
+    ] {
+        assert_eq!(element_name(wire), name, "{wire}");
+    }
+}
+
+#[test]
+fn calls_share_parameters_answers_and_refusals() {
+    let options = format!(
+        "[[view]]\nname = 'Page'\nmembers = ['next']\n{TYPES}
+         [[view]]\nname = 'Reading'\noperations = ['ships', 'docks']\nparameters = ['cursor']\nanswer = 'Page'
+         [[view]]\nname = 'Any'\noperations = ['log', 'ships', 'log']\nparameters = ['cursor']"
+    );
+    let found = with(&options, |views, _| {
+        let said = |view: &CallView<'_>| {
+            let calls: Vec<&str> = view.calls.iter().map(|call| call.name).collect();
+            let optional = view.parameters.iter().all(|parameter| parameter.optional);
+            (calls.join(" "), optional, view.refused.is_some())
+        };
+        views.calls.iter().map(said).collect::<Vec<_>>()
+    });
+    let own = |calls: &str, refused| (calls.to_owned(), true, refused);
+    assert_eq!(found, Ok(vec![own("ShipsCall DocksCall", true), own("ShipsCall LogCall", false)]));
+}
+
+/// A path that replaces two schemas is one type, for a property, a parameter and an error response.
+#[test]
+fn what_is_replaced_by_one_path_is_one_type() {
+    let options = format!(
+        "[replace]\n'#/components/schemas/ShipId' = 'crate::Id'\n'#/components/schemas/DockId' = 'crate::Id'
+         [[view]]\nname = 'Page'\nmembers = ['id']\n{TYPES}
+         [[view]]\nname = 'Reading'\noperations = ['ship', 'dock']\nparameters = ['id']\nanswer = 'Page'"
+    );
+    assert_eq!(members(&options), [("id".to_owned(), "crate::Id?".to_owned())]);
+    assert_eq!(with(&options, |views, _| views.calls[0].refused.is_some()), Ok(true));
+}
+
+/// A selection of operations keeps only the views with remaining types.
+#[test]
+fn a_part_of_a_contract_has_a_part_of_its_views() {
+    let options = format!(
+        "operations.include = [{{ operation = 'ships' }}]
+         [[view]]\nname = 'Page'\nmembers = ['entries']\n{TYPES}
+         [[view]]\nname = 'Reading'\noperations = ['ships', 'docks']\nparameters = ['cursor']\nanswer = 'Page'
+         [[view]]\nname = 'Log'\noperations = ['log']\nparameters = ['cursor']"
+    );
+    let found = with(&options, |views, _| {
+        let types = views.types.iter().map(|view| view.types.len()).collect::<Vec<_>>();
+        (types, views.calls.iter().map(|view| view.calls.len()).collect::<Vec<_>>())
+    });
+    assert_eq!(found, Ok((vec![1], vec![1])));
+}
+
+/// Getters cannot have the names of methods of the runtime's traits.
+#[test]
+fn getters_do_not_conflict_with_methods_of_the_runtime() {
+    let methods = |file: &str, name: &str| -> Vec<String> {
+        let path = format!("{}/../../runtime/src/{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let file = syn::parse_file(&text).unwrap_or_else(|e| panic!("{path}: {e}"));
+        let found = file.items.into_iter().find_map(|item| match item {
+            syn::Item::Trait(found) if found.ident == name => Some(found),
+            _ => None,
+        });
+        let items = found.unwrap_or_else(|| panic!("no trait {name} in {path}")).items;
+        let methods = items.into_iter().filter_map(|item| match item {
+            syn::TraitItem::Fn(method) if method.sig.receiver().is_some() => {
+                Some(method.sig.ident.to_string())
+            }
+            _ => None,
+        });
+        methods.collect()
+    };
+    let [types, calls] = problems::RESERVED_METHODS;
+    for (file, name, own, least) in [
+        ("contract.rs", "Contract", types, 4),
+        ("contract.rs", "ReportUndeclared", types, 1),
+        ("client/call.rs", "Call", calls, 1),
+    ] {
+        let methods = methods(file, name);
+        assert!(methods.len() >= least, "{name}: {methods:?}");
+        let missing: Vec<&String> = methods.iter().filter(|method| !own.contains(&method.as_str())).collect();
+        assert!(missing.is_empty(), "add {missing:?} of {name} to the reserved method names");
+    }
+}
+
+#[test]
+fn bad_views_are_refused_with_view_and_member() {
+    let page = |rest: &str| format!("[[view]]\nname = 'Page'\n{rest}");
+    for (options, words) in [
+        (page(&format!("{TYPES}\nmembers = ['by']")), ["`Page`", "has incompatible types for `by`", "`Ships`"]),
+        (
+            page(&format!("{BOXED}\nmembers = ['near']")),
+            ["`Nullable<Crane>` in `Quay`", "`Nullable<Box<Crane>>` in `Pier`", "in `associated`"],
+        ),
+        (page(&format!("{TYPES}\nmembers = ['gone']")), ["`Page`", "`gone`", "`entries`, `crews`"]),
+        (page(TYPES), ["`Page`", "has no members", "the common members of the types"]),
+        (page("members = ['next']"), ["`Page`", "neither `types` nor `operations`", "one of the two"]),
+        (page("types = ['#/components/schemas/Name']\nmembers = ['next']"), ["`Page`", "Name", "not a struct"]),
+        (page(&format!("{TYPES}\nmembers = ['next', 'next']")), ["`Page`", "two methods", "`next`"]),
+        (page(&format!("{TYPES}\nmembers = ['validate']")), ["`Page`", "already has a method `validate`", "omit"]),
+        (
+            page("operations = ['ship', 'dock']\nparameters = ['build_request']"),
+            ["`Page`", "already has a method `build_request`", "omit"],
+        ),
+        (page(&format!("{TYPES}\nmembers = ['next']\nanswer = 'X'")), ["`Page`", "types", "remove `answer`"]),
+        (
+            page(&format!("{TYPES}\nmembers = ['next']\nassociated = {{ gone = 'Next' }}")),
+            ["`Page`", "a type for `gone`", "remove it"],
+        ),
+        (
+            page(&format!("{TYPES}\nmembers = ['entries']\nassociated = {{ entries = 'Vec' }}")),
+            ["`Page`", "`Vec`", "such as `Item`"],
+        ),
+        (
+            page(&format!("{TYPES}\nmembers = ['entries', 'flag']\nassociated = {{ flag = 'Entry' }}")),
+            ["`Page`", "two associated types with the name `Entry`", "`associated`"],
+        ),
+        (page("operations = ['ships']"), ["`Page`", "has no parameters", "the common parameters of the calls"]),
+        (page("operations = ['ships', 'docks']\nparameters = ['at']"), ["`Page`", "has incompatible types for `at`", "`docks`"]),
+        (page("operations = ['ships']\nparameters = ['no']"), ["`Page`", "`no`", "`ships` has `cursor`, `at`"]),
+        (page("operations = ['ships']\nanswer = 'X'"), ["`Page`", "`X`", "not a view over types"]),
+        (page("operations = ['gone']\nparameters = ['at']"), ["`view.operations`", "`gone`", "`operationId`"]),
+        (
+            page("operations = ['ships']\nparameters = ['at']\nmembers = ['next']"),
+            ["`Page`", "is over calls", "remove `members`"],
+        ),
+        (
+            format!("{}\n{}", page(&format!("{TYPES}\nmembers = ['next']")), page("operations = ['log']\nanswer = 'Page'")),
+            ["two views", "have the name `Page`", "another name"],
+        ),
+        (
+            format!("{TYPES}\nmembers = ['next']\nname = 'X'\n[[view]]\nname = 'XParts'\noperations = ['log']\nparameters = ['cursor']").replace("types =", "[[view]]\ntypes ="),
+            ["`XParts`", "parts", "another name"],
+        ),
+        (
+            format!("{}\n[[view]]\nname = 'Log'\noperations = ['log']\nanswer = 'Page'", page(&format!("{TYPES}\nmembers = ['next']"))),
+            ["`Log`", "`log`, but its response (no single type)", "`Page`"],
+        ),
+    ] {
+        let problems = with(&options, |_, _| ()).expect_err(&options);
+        for word in words {
+            assert!(problems.contains(word), "{options}: no {word} in\n{problems}");
+        }
+    }
+}

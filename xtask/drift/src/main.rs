@@ -1,0 +1,182 @@
+//! `cargo xtask drift`: compares the contract with an older version of it.
+//!
+//! Finds the older version (a folder, a git revision, a running service), compares and prints.
+//! `contract_codegen::drift` implements the comparison. A package of its own, because `cargo xtask regen` should not
+//! have to build it.
+
+mod args;
+mod service;
+
+use std::{
+    fmt::Display,
+    io::{self, Write},
+    path::Path,
+    process::ExitCode,
+};
+
+use anstream::{AutoStream, ColorChoice};
+use clap::Parser;
+use contract_codegen::drift::{
+    CompareOptions, ContractVersion, compare,
+    report::{self, ReportAudience, ReportOptions},
+    revision::{self, ContractRevision},
+};
+
+use args::DriftArgs;
+
+/// The exit code if nothing could be compared.
+const EXIT_FAILED: u8 = 3;
+
+/// `cargo xtask drift`
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask drift")]
+struct Cli {
+    #[command(flatten)]
+    args: DriftArgs,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CommandContext<'a> {
+    /// The root of the repository; relative paths are resolved against it.
+    root: &'a Path,
+    color: bool,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // This package is two folders below the root.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let color = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
+    let context = CommandContext { root: &root, color };
+    ExitCode::from(run_to_exit_code(&cli.args, context, &mut io::stdout(), &mut io::stderr()))
+}
+
+fn run_to_exit_code(
+    args: &DriftArgs,
+    around: CommandContext<'_>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    let result = match &args.explain {
+        Some(rule) => report::explain_rule(rule.as_deref()).map(|text| (text, 0)),
+        None => render_report(args, around),
+    };
+    let written = match &result {
+        Ok((text, _)) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
+        Err(problem) => writeln!(err, "error: {}", problem.trim_end()),
+    };
+    match (result, written) {
+        (Ok((_, code)), Ok(())) => code,
+        _ => EXIT_FAILED,
+    }
+}
+
+fn render_report(args: &DriftArgs, around: CommandContext<'_>) -> Result<(String, u8), String> {
+    let path = around.root.join(&args.contract);
+    let new = open_contract(&path, &args.contract.display())?;
+    let old = open_older_version(args, around.root, &path, &new)?;
+    let within_major = !args.across_majors;
+    let drift = compare(&old.version, &new, &CompareOptions { within_major, ..CompareOptions::default() });
+    let view = ReportOptions {
+        all: args.all,
+        audience: match (args.readers_only, args.writers_only) {
+            (true, _) => ReportAudience::Readers,
+            (_, true) => ReportAudience::Writers,
+            _ => ReportAudience::Everyone,
+        },
+        color: around.color,
+        within_major,
+        prefix: file_prefix(&args.contract, &path),
+        old_prefix: old.prefix,
+        revision: old.revision,
+    };
+    let text = match args {
+        DriftArgs { json: true, .. } => report::render_json(&drift, &view),
+        DriftArgs { markdown: true, .. } => report::render_markdown(&drift, &view),
+        DriftArgs { annotations: true, .. } => report::render_github_annotations(&drift, &view),
+        DriftArgs { sarif: true, .. } => report::render_sarif(&drift, &view),
+        _ => report::render_text(&drift, &view),
+    };
+    Ok((text, report::exit_code(&drift, &view)))
+}
+
+/// Returns the folder of the contract as a prefix of its file names.
+fn file_prefix(given: &Path, path: &Path) -> String {
+    let folder = if path.is_dir() { Some(given) } else { given.parent() };
+    let words = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
+    let words = words.trim_start_matches("./").trim_end_matches('/');
+    if words.is_empty() || words == "." { String::new() } else { format!("{words}/") }
+}
+
+fn open_contract(path: &Path, name: &dyn Display) -> Result<ContractVersion, String> {
+    if !path.exists() {
+        return Err(format!(
+            "{name} does not exist\nhelp: set the path of the contract with `--contract PATH`"
+        ));
+    }
+    ContractVersion::open(path)
+        .map_err(|problems| format!("the contract in {name} cannot be read\n{}", problems.render(false)))
+}
+
+/// The older version, and how its files are named.
+struct OlderVersion {
+    version: ContractVersion,
+    prefix: String,
+    revision: Option<String>,
+}
+
+/// Opens the older version: from a service, a folder or file, or a git revision.
+fn open_older_version(
+    args: &DriftArgs,
+    root: &Path,
+    path: &Path,
+    new: &ContractVersion,
+) -> Result<OlderVersion, String> {
+    match args.against.as_deref() {
+        Some(address) if address.starts_with("http://") || address.starts_with("https://") => {
+            let copy = tempfile::tempdir().map_err(|problem| {
+                format!("cannot create a temporary copy of the older version: {problem}")
+            })?;
+            let version = service::fetch_contract(address, args, new, copy.path())?;
+            Ok(OlderVersion { version, prefix: String::new(), revision: None })
+        }
+        Some(given) if root.join(given).exists() => {
+            let version = open_contract(&root.join(given), &given)?;
+            Ok(OlderVersion {
+                version,
+                prefix: file_prefix(Path::new(given), &root.join(given)),
+                revision: None,
+            })
+        }
+        given => {
+            let found = revision::open_revision(resolve_revision(given, root)?, path)
+                .map_err(|problem| problem.to_string())?;
+            let ContractRevision { version, revision, folder } = found;
+            Ok(OlderVersion { version, prefix: folder, revision: Some(revision) })
+        }
+    }
+}
+
+/// Returns the given revision, or else `origin/main` or `HEAD`.
+fn resolve_revision<'a>(given: Option<&'a str>, root: &Path) -> Result<&'a str, String> {
+    let Some(given) = given else {
+        let default = ["origin/main", "HEAD"].into_iter().find(|name| revision::is_commit(root, name));
+        return default.ok_or_else(|| {
+            "neither `origin/main` nor `HEAD` exists\n\
+             help: create a commit, or set the older version with `--against OTHER`"
+                .to_owned()
+        });
+    };
+    let commit = given.split(':').next().unwrap_or(given);
+    if revision::is_commit(root, given) || revision::is_commit(root, commit) {
+        return Ok(given);
+    }
+    Err(format!(
+        "`{given}` is not a file, a folder or a revision of this repository\n\
+         help: `git fetch --tags` fetches remote tags and branches; URLs start with http:// or https://"
+    ))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
