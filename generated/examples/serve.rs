@@ -11,7 +11,7 @@ use axum::body::{Body, to_bytes};
 use contract_runtime::server::{Rejection, RequestContext, Response, RouterOptions};
 use exchange_api::{
     calls::OrgStockMembersCall,
-    refusals::PlainCode,
+    error_responses::PlainCode,
     server::{ErrorResponse, Service, router},
     types::{CorrelationId, OrgStockMembers, Problem},
 };

@@ -1,8 +1,8 @@
 //! Conveniences on generated types that a schema cannot express.
 
-#[cfg(feature = "client")]
-pub(crate) mod answers;
-mod problems;
 #[cfg(feature = "server")]
-pub mod refusals;
+pub mod error_responses;
+mod problems;
+#[cfg(feature = "client")]
+pub(crate) mod responses;
 mod values;

@@ -5,7 +5,7 @@
 //! * Parsing is tolerant, validation is strict: see [`Contract`].
 //! * Feature `client`: [`client::Client`] calls the exchange through any [`Transport`].
 //! * Feature `server`: [`server::Service`] is the exchange as a trait, [`server::router`] serves it, and
-//!   [`refusals`] creates its error responses by code.
+//!   [`error_responses`] creates its error responses by code.
 //! * [`views::FeedPage`] and, for clients, [`call_views::FeedRead`]: traits for code that handles all feeds.
 //! * [`types::Problem`] is created from a code or from the violations of a request, on either side.
 //! * [`operations`], [`codes`], [`reasons`], [`oauth_errors`] and [`scopes`] are the contract's tables.
@@ -35,10 +35,10 @@ pub use contract_runtime as runtime;
 #[cfg(feature = "client")]
 pub use contract_runtime::transport::{Transport, TransportError};
 pub use contract_runtime::{Contract, DocumentError, Json, Map, Nullable, Number, Secret};
-#[cfg(feature = "client")]
-pub use ext::answers::ProblemErrorExt;
 #[cfg(feature = "server")]
-pub use ext::refusals;
+pub use ext::error_responses;
+#[cfg(feature = "client")]
+pub use ext::responses::ProblemErrorExt;
 #[cfg(feature = "client")]
 pub use generated::client::{Client, Error, Response};
 pub use generated::*;

@@ -97,9 +97,9 @@ fn signed(name: &str) -> Option<(&'static str, &'static str)> {
 }
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let filters: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     // `cargo bench` runs all benchmarks without a step; this one prints nothing then.
-    let [name] = words.as_slice() else { return };
+    let [name] = filters.as_slice() else { return };
     if let Some(path) = signed(name) {
         return signed_reads(name, path);
     }
@@ -107,15 +107,15 @@ fn main() {
     let Some((_, step)) = step else { panic!("{name} is none of {:?}", STEPS.map(|(step, _)| step)) };
     let world = World::new();
     world.furnish();
-    let asked = step(&world);
+    let request = step(&world);
     let log = Log::emptied(&world);
-    let answer = counted(|asked| world.ask(asked), asked);
-    println!("{name}: {} pages of the log, an answer of {} bytes", log.pages(), answer.len());
+    let response = counted(|request| world.ask(request), request);
+    println!("{name}: {} pages of the log, an answer of {} bytes", log.pages(), response.len());
 }
 
 #[inline(never)]
-fn counted<A, B>(work: impl FnOnce(A) -> B, asked: A) -> B {
-    black_box(work(black_box(asked)))
+fn counted<A, B>(work: impl FnOnce(A) -> B, input: A) -> B {
+    black_box(work(black_box(input)))
 }
 
 /// Reads through the gateway, first without counting, then with it.
@@ -160,17 +160,17 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
             .body(Body::empty())
             .unwrap()
     };
-    let answer = async |asked: Asked| {
-        let (head, body) = gateway.handle_request(asked).await.into_parts();
+    let response = async |requested: Asked| {
+        let (head, body) = gateway.handle_request(requested).await.into_parts();
         (head, to_bytes(body, 8 << 20).await.unwrap())
     };
-    let challenged = world.runtime.block_on(answer(ask(&Nonce::new("none-yet").unwrap()))).0;
+    let challenged = world.runtime.block_on(response(ask(&Nonce::new("none-yet").unwrap()))).0;
     let nonce = Nonce::new(challenged.headers["dpop-nonce"].to_str().unwrap()).unwrap();
-    let all = |asked: Vec<Asked>| {
+    let all = |requested: Vec<Asked>| {
         world.runtime.block_on(async {
             let mut bytes = 0;
-            for asked in asked {
-                let (head, body) = answer(asked).await;
+            for requested in requested {
+                let (head, body) = response(requested).await;
                 assert_eq!(head.status, 200, "{}", String::from_utf8_lossy(&body));
                 bytes = body.len();
             }
@@ -280,26 +280,26 @@ impl World {
     }
 
     /// Sends a request, and returns the response.
-    fn ask(&self, mut asked: Asked) -> Vec<u8> {
-        asked.extensions_mut().insert(self.caller.clone());
-        let answer = self.runtime.block_on(async {
-            let response = self.endpoints.serve_request(asked).await;
+    fn ask(&self, mut request: Asked) -> Vec<u8> {
+        request.extensions_mut().insert(self.caller.clone());
+        let reply = self.runtime.block_on(async {
+            let response = self.endpoints.serve_request(request).await;
             (response.status(), to_bytes(response.into_body(), 8 << 20).await.unwrap())
         });
-        let (status, body) = answer;
+        let (status, body) = reply;
         assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
         body.to_vec()
     }
 
-    fn json(&self, asked: Asked) -> Value {
-        serde_json::from_slice(&self.ask(asked)).unwrap()
+    fn json(&self, request: Asked) -> Value {
+        serde_json::from_slice(&self.ask(request)).unwrap()
     }
 
     /// Builds a change set in which every op is applied.
     fn set(&self, collection: &str, ops: &[Value]) -> Asked {
         let body = json!({ "ops": ops, "dryRun": true }).to_string();
-        let told = self.json(post(collection, body));
-        assert_eq!(told["applied"], ops.len(), "ops that are applied");
+        let response = self.json(post(collection, body));
+        assert_eq!(response["applied"], ops.len(), "ops that are applied");
         post(collection, json!({ "ops": ops }).to_string())
     }
 

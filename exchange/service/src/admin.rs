@@ -128,45 +128,45 @@ impl<'a> AdminContext<'a> {
 ///
 /// # Errors
 /// [`AdminError::Store`] if the database fails.
-pub fn set_switch(connection: &Connection, by: &AdminContext<'_>, on: bool) -> Result<(), AdminError> {
+pub fn set_switch(connection: &Connection, admin: &AdminContext<'_>, on: bool) -> Result<(), AdminError> {
     let value = if on { "on" } else { "off" };
     connection.execute(
         "INSERT INTO setting (name, value) VALUES ('exchange', ?1) \
          ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         [value],
     )?;
-    Ok(by.record_audit(connection, None, ("switch", "exchange"), value)?)
+    Ok(admin.record_audit(connection, None, ("switch", "exchange"), value)?)
 }
 
 /// Rotates the signing key of access tokens. The old key stays published until its tokens have expired.
 ///
 /// # Errors
 /// [`AdminError::Store`] if the database fails or no key can be generated.
-pub fn rotate_keys(connection: &Connection, by: &AdminContext<'_>) -> Result<(), AdminError> {
-    idp::rotate_signing_key(connection, by.now)?;
-    Ok(by.record_audit(connection, None, ("keys.rotate", "access tokens"), "")?)
+pub fn rotate_keys(connection: &Connection, admin: &AdminContext<'_>) -> Result<(), AdminError> {
+    idp::rotate_signing_key(connection, admin.now)?;
+    Ok(admin.record_audit(connection, None, ("keys.rotate", "access tokens"), "")?)
 }
 
-/// Requires a display name of at most `most` visible characters.
-fn check_name<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, AdminError> {
-    if is_display_name(text, most) {
+/// Requires a display name of at most `limit` visible characters.
+fn check_name<'a>(what: &str, text: &'a str, limit: usize) -> Result<&'a str, AdminError> {
+    if is_display_name(text, limit) {
         return Ok(text);
     }
     let message = format!(
-        "{what} must have 1 to {most} visible characters, without whitespace around them; `{}` does not",
+        "{what} must have 1 to {limit} visible characters, without whitespace around them; `{}` does not",
         text.escape_debug()
     );
     Err(AdminError::Invalid(message))
 }
 
 /// Requires an identifier, which appears in URLs and logs and never changes.
-fn check_id<'a>(what: &str, id: &'a str, most: usize) -> Result<&'a str, AdminError> {
+fn check_id<'a>(what: &str, id: &'a str, limit: usize) -> Result<&'a str, AdminError> {
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    if (1..=most).contains(&id.len()) && id.bytes().all(usual) {
+    if (1..=limit).contains(&id.len()) && id.bytes().all(usual) {
         return Ok(id);
     }
     let message = format!(
-        "{what} must have 1 to {most} letters, digits, `-`, `.`, `_` or `~`; `{}` does not",
+        "{what} must have 1 to {limit} letters, digits, `-`, `.`, `_` or `~`; `{}` does not",
         id.escape_debug()
     );
     Err(AdminError::Invalid(message))

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 }

@@ -448,7 +448,7 @@ fn days_duration(days: u32) -> Duration {
 }
 
 impl LimitsConfig {
-    /// The storage that a kept response occupies in addition to its bytes.
+    /// The storage that a stored response occupies in addition to its bytes.
     pub(crate) const ANSWER_OVERHEAD_BYTES: u64 = 512;
 
     /// The bytes that each write reserves in the response budgets. A smaller budget accepts no write (LIM-20).
@@ -468,7 +468,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_the_pages_are() {
+    fn pages_origin_has_a_default() {
         let check = |issuer: &str, pages: Option<&str>, origin: &str, path: &str| {
             let (issuer, pages_origin) = (issuer.to_owned(), pages.map(str::to_owned));
             let config = Config { issuer, pages_origin, ..Config::default() };
@@ -481,15 +481,15 @@ mod tests {
     }
 
     #[test]
-    fn where_the_endpoints_are() {
+    fn endpoint_paths_follow_the_issuer() {
         let check = |issuer: &str, token: &str, plain: bool| {
             let config = Config { issuer: issuer.to_owned(), ..Config::default() };
             assert_eq!((&*config.endpoint_url("token"), config.has_plain_path()), (token, plain));
         };
         check("https://idp.example", "https://idp.example/token", true);
         check("https://idp.example/realms/one/", "https://idp.example/realms/one/token", true);
-        for wrong in ["*x", ":x", "{x}", "a//b", "a/../b", "%61", "a b"] {
-            check(&format!("http://h/{wrong}"), &format!("http://h/{wrong}/token"), false);
+        for invalid in ["*x", ":x", "{x}", "a//b", "a/../b", "%61", "a b"] {
+            check(&format!("http://h/{invalid}"), &format!("http://h/{invalid}/token"), false);
         }
     }
 }

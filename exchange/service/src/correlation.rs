@@ -21,8 +21,8 @@ fn generate_id(environment: &Environment) -> CorrelationId {
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let mut text = String::with_capacity(36);
-    for (at, byte) in bytes.into_iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
+    for (index, byte) in bytes.into_iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
             text.push('-');
         }
         text.extend(

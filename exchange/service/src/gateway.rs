@@ -41,8 +41,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use contract_runtime::server::{HeaderValue, Response, without_body};
+use exchange_api::error_responses::PlainCode;
 use exchange_api::operations::TABLE;
-use exchange_api::refusals::PlainCode;
 use http::request::Parts as Head;
 use http::{Method, Request, header};
 
@@ -100,27 +100,27 @@ impl Gateway {
     async fn run_stages(&self, facts: &mut RequestFacts) -> Response {
         let ports = &*self.ports;
         let mut sent = ResponseHeaders::default();
-        for (at, stage) in STAGES.iter().enumerate() {
-            if at == ANONYMOUS_AFTER
-                && let Some(answered) = contract::serve_anonymous(facts)
+        for (index, stage) in STAGES.iter().enumerate() {
+            if index == ANONYMOUS_AFTER
+                && let Some(answered_response) = contract::serve_anonymous(facts)
             {
-                return match answered {
-                    Ok(answer) => response_headers::finish_anonymous(ports, facts, answer),
+                return match answered_response {
+                    Ok(response) => response_headers::finish_anonymous(ports, facts, response),
                     Err(ending) => {
-                        let answer = backend_call::finish_early(ports, facts, ending).await;
-                        response_headers::finish_response(ports, facts, &sent, answer)
+                        let response = backend_call::finish_early(ports, facts, ending).await;
+                        response_headers::finish_response(ports, facts, &sent, response)
                     }
                 };
             }
             if let Err(ending) = self.run_stage(stage, facts).await {
                 sent = ResponseHeaders::for_early_response(stage, facts, &ending);
-                let answer = backend_call::finish_early(ports, facts, ending).await;
-                return response_headers::finish_response(ports, facts, &sent, answer);
+                let response = backend_call::finish_early(ports, facts, ending).await;
+                return response_headers::finish_response(ports, facts, &sent, response);
             }
             sent = ResponseHeaders::after_stage(stage, sent);
         }
-        let answer = backend_call::call_backend(ports, facts).await;
-        response_headers::finish_response(ports, facts, &sent, answer)
+        let response = backend_call::call_backend(ports, facts).await;
+        response_headers::finish_response(ports, facts, &sent, response)
     }
 
     async fn run_stage(&self, stage: &Stage, facts: &mut RequestFacts) -> Result<(), EarlyResponse> {
@@ -147,14 +147,14 @@ pub(crate) fn is_gateway_path(path: &str) -> bool {
 /// Refuses a request by its head, before any stage runs. The response is a problem document and closes the connection.
 pub(crate) fn refuse_head(head: &Head, code: PlainCode, environment: &Environment) -> Response {
     let id = correlation_id(head, environment);
-    let mut answer = StageRefusal::from_code(code).into_answer(id.clone(), head.uri.path());
+    let mut response = StageRefusal::from_code(code).into_answer(id.clone(), head.uri.path());
     if let Ok(id) = HeaderValue::from_str(id.as_str()) {
-        answer.headers.insert(CORRELATION_ID, id);
+        response.headers.insert(CORRELATION_ID, id);
     }
-    answer.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    answer.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     tracing::info!(correlation_id = id.as_str(), code = ?code, "request head refused");
-    answer.into_response()
+    response.into_response()
 }
 
 /// Finds the operation for a method and a path, regardless of whether the caller may use it.
@@ -174,7 +174,7 @@ mod tests {
 
     /// The router and `is_gateway_path` accept the same paths.
     #[tokio::test]
-    async fn a_router_takes_the_same_paths() {
+    async fn router_and_path_check_agree() {
         let routed = ROUTES.iter().fold(Router::new(), |router, route| {
             router.route(route, axum::routing::any(async || StatusCode::OK))
         });
@@ -192,9 +192,9 @@ mod tests {
             "/",
             "/idp/jwks",
         ] {
-            let asked = Request::get(path).body(Body::empty()).unwrap();
-            let answered = routed.clone().oneshot(asked).await.unwrap().status();
-            assert_eq!(answered == StatusCode::OK, is_gateway_path(path), "{path}");
+            let request = Request::get(path).body(Body::empty()).unwrap();
+            let status = routed.clone().oneshot(request).await.unwrap().status();
+            assert_eq!(status == StatusCode::OK, is_gateway_path(path), "{path}");
         }
     }
 }

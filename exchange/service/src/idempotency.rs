@@ -16,7 +16,7 @@
 
 mod budget;
 mod claims;
-mod kept_answers;
+mod stored_responses;
 #[cfg(test)]
 mod tests;
 
@@ -24,4 +24,4 @@ pub use budget::KeyRetention;
 pub use claims::{
     ClaimOutcome, ClaimRequest, Completion, claim_key, complete_claim, expire_keys, request_hash,
 };
-pub use kept_answers::is_kept;
+pub use stored_responses::is_stored;

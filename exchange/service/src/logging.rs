@@ -73,7 +73,7 @@ mod tests {
 
     /// The default is `info`. An invalid filter is an error, not the default.
     #[test]
-    fn levels_are_read() {
+    fn log_levels_are_parsed() {
         assert_eq!(parse_level(Err(VarError::NotPresent)).unwrap().to_string(), "info");
         assert_eq!(parse_level(Ok("warn,hyper=off".to_owned())).unwrap().to_string(), "hyper=off,warn");
         assert!(matches!(parse_level(Ok("exchange_service=loud".to_owned())), Err(LogError::Level(_))));
@@ -84,7 +84,7 @@ mod tests {
     struct Outside(#[source] std::io::Error);
 
     #[test]
-    fn an_error_says_what_it_came_from() {
+    fn error_includes_its_sources() {
         let error = Outside(std::io::Error::other("inside"));
         assert_eq!(error_chain(&error), "outside: inside");
     }

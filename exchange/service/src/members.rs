@@ -1,6 +1,6 @@
 //! Members and their units as all parts of the service read them, and the one function that changes memberships.
 
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::ids::{MemberId, UnitId};

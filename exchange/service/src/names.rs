@@ -55,9 +55,9 @@ impl<const MOST: usize> ToSql for DisplayName<MOST> {
     }
 }
 
-/// Returns true if a string has 1 to `most` characters, none of which is invisible or changes the text direction.
-pub(crate) fn is_display_name(text: &str, most: usize) -> bool {
-    (1..=most).contains(&text.chars().count()) && text.trim() == text && !text.chars().any(is_invisible)
+/// Returns true if a string has 1 to `limit` characters, none of which is invisible or changes the text direction.
+pub(crate) fn is_display_name(text: &str, limit: usize) -> bool {
+    (1..=limit).contains(&text.chars().count()) && text.trim() == text && !text.chars().any(is_invisible)
 }
 
 /// Returns true for characters without a visible form: controls, line and paragraph separators, bidirectional
@@ -79,7 +79,7 @@ mod tests {
 
     /// ORG-01, OST-07: the limits equal those of the contract, counted in characters.
     #[test]
-    fn a_name_is_what_the_contract_can_show() {
+    fn name_limits_equal_the_contracts() {
         let unit = |name: &str, shorthand: &str| {
             shows::<OrgUnit>(&json!({ "id": "u", "kind": "SQUADRON", "name": name, "shorthand": shorthand }))
         };
@@ -103,7 +103,7 @@ mod tests {
 
     /// Every character of a name is visible, in the order in which it is written.
     #[test]
-    fn a_name_is_seen() {
+    fn names_have_only_visible_characters() {
         for text in ["A", "Ä b", "日本", "שם", "R\u{b7}2", "e\u{301}"] {
             assert!(UnitShorthand::try_from(text).is_ok(), "{text:?}");
         }

@@ -56,7 +56,7 @@ mod tests {
 
     /// LIM-04: a host cannot evade limits with another address of its own network.
     #[test]
-    fn what_limits_count_by() {
+    fn limits_count_by_network_prefix() {
         let network = |text: &str| PeerAddr(text.parse().unwrap()).network();
         assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:1:2:3"));
         assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));

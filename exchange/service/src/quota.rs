@@ -46,15 +46,15 @@ pub fn give_back_writes(
     Ok(())
 }
 
-/// Deletes at most `most` counts of days before yesterday, and returns the number deleted. Yesterday's counts stay,
+/// Deletes at most `limit` counts of days before yesterday, and returns the number deleted. Yesterday's counts stay,
 /// because a request from before midnight may still return its writes.
 ///
 /// # Errors
 /// [`StoreError`] if the database fails.
-pub(crate) fn prune_days(connection: &Connection, today: i64, most: usize) -> Result<usize, StoreError> {
+pub(crate) fn prune_days(connection: &Connection, today: i64, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM write_quota WHERE (client, member, day) IN \
                (SELECT client, member, day FROM write_quota WHERE day < ?1 - 1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![today, sql_limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![today, sql_limit(limit)])?)
 }
 
 /// Returns the number of writes counted on a day.
@@ -102,10 +102,10 @@ impl QuotaCounter for Store {
     ) -> MaybeReady<'a, Result<(), SharedStateError>> {
         let (client, member) = (client.clone(), member.clone());
         MaybeReady::boxed(async move {
-            let given = self
+            let outcome = self
                 .write(move |connection| give_back_writes(connection, &client, &member, day, count))
                 .await;
-            given.map_err(|error: StoreError| SharedStateError::from_error(&error))
+            outcome.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }
 }
@@ -118,13 +118,13 @@ mod tests {
 
     /// GW-07, LIM-19
     #[tokio::test]
-    async fn the_store_keeps_the_rules() {
+    async fn store_passes_the_contract_tests() {
         contract::every_rule(async || Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap()).await;
     }
 
     /// LIM-19: old days leave no rows behind.
     #[tokio::test]
-    async fn days_gone_by_are_forgotten() {
+    async fn past_days_are_deleted() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let (client, member) = (ClientId::from("c"), MemberId::from("m"));
         for day in 0..5 {
@@ -132,9 +132,9 @@ mod tests {
                 QuotaCounter::take_writes(&store, &client, &member, day, WriteCount { count: 1, limit: 9 });
             assert_eq!(taken.await, Ok(true));
         }
-        let left = async |most| {
+        let left = async |maximum| {
             let days = store.write(move |connection| {
-                let gone = prune_days(connection, 4, most)?;
+                let gone = prune_days(connection, 4, maximum)?;
                 let sql = "SELECT group_concat(day) FROM write_quota";
                 Ok::<(usize, String), StoreError>((gone, connection.query_row(sql, [], |row| row.get(0))?))
             });

@@ -95,16 +95,20 @@ pub(crate) fn notify_member(
     Ok(())
 }
 
-/// Deletes at most `most` audit entries from before a moment, and returns the number deleted.
+/// Deletes at most `limit` audit entries from before a moment, and returns the number deleted.
 ///
 /// # Errors
 /// [`StoreError`] if the database fails.
-pub(crate) fn prune_audit(connection: &Connection, before: Moment, most: usize) -> Result<usize, StoreError> {
+pub(crate) fn prune_audit(
+    connection: &Connection,
+    before: Moment,
+    limit: usize,
+) -> Result<usize, StoreError> {
     let sql = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![before.as_millis(), sql_limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![before.as_millis(), sql_limit(limit)])?)
 }
 
-/// Deletes at most `most` notices that were acknowledged before one moment, or created before another and never
+/// Deletes at most `limit` notices that were acknowledged before one moment, or created before another and never
 /// acknowledged. Returns the number deleted.
 ///
 /// # Errors
@@ -112,11 +116,11 @@ pub(crate) fn prune_audit(connection: &Connection, before: Moment, most: usize) 
 pub(crate) fn prune_notices(
     connection: &Connection,
     (acknowledged, unread): (Moment, Moment),
-    most: usize,
+    limit: usize,
 ) -> Result<usize, StoreError> {
     let sql = "DELETE FROM notice WHERE id IN \
                (SELECT id FROM notice WHERE acknowledged_at < ?1 \
                 UNION ALL SELECT id FROM notice WHERE acknowledged_at IS NULL AND at < ?2 LIMIT ?3)";
-    let before = params![acknowledged.as_millis(), unread.as_millis(), sql_limit(most)];
+    let before = params![acknowledged.as_millis(), unread.as_millis(), sql_limit(limit)];
     Ok(connection.prepare_cached(sql)?.execute(before)?)
 }

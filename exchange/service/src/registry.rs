@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use contract_runtime::operation::Operation;
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use semver::Version;
@@ -296,8 +296,8 @@ impl KeyStatus {
 }
 
 /// ERR-12: sign-ins after the disconnect stay valid.
-fn is_revoked(at: Option<Moment>, auth_time: Moment) -> bool {
-    at.is_some_and(|at| auth_time <= at)
+fn is_revoked(revoked_at: Option<Moment>, auth_time: Moment) -> bool {
+    revoked_at.is_some_and(|revoked_at| auth_time <= revoked_at)
 }
 
 /// Returns the time of the member's last disconnect of the client.
@@ -310,9 +310,9 @@ pub fn client_revoked_at(
     member: &MemberId,
 ) -> Result<Option<Moment>, StoreError> {
     let sql = "SELECT at FROM client_revocation WHERE client = ?1 AND member = ?2";
-    let at: Option<i64> =
+    let revoked_at: Option<i64> =
         connection.prepare_cached(sql)?.query_row(params![client, member], |row| row.get(0)).optional()?;
-    Ok(at.map(Moment::from_millis))
+    Ok(revoked_at.map(Moment::from_millis))
 }
 
 #[cfg(test)]
@@ -323,7 +323,7 @@ mod tests {
     /// ERR-14, ERR-15, ERR-16, ERR-39, ERR-40: the complete registry and the lookup of one client decide the same; an
     /// unreadable entry does not affect other clients.
     #[tokio::test]
-    async fn both_ways_of_reading_answer_alike() {
+    async fn registry_and_client_lookup_agree() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let seed = "INSERT INTO client (id, name, state, min_version, created_at) VALUES
             ('good', 'G', 'active', '1.4.0-rc.1', 0), ('plain', 'P', 'active', NULL, 0),

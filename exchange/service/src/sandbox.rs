@@ -331,12 +331,12 @@ impl Sandbox {
             head.uri = line.clone().into();
         }
         head.extensions.insert(PeerAddr(IpAddr::V4(Ipv4Addr::LOCALHOST)));
-        let asked = Request::from_parts(head, Body::from(body));
-        let answer = match self.inner.app.load_full().router().oneshot(asked).await {
-            Ok(answer) => answer,
+        let inner_request = Request::from_parts(head, Body::from(body));
+        let response = match self.inner.app.load_full().router().oneshot(inner_request).await {
+            Ok(response) => response,
             Err(never) => match never {},
         };
-        let (mut head, body) = answer.into_parts();
+        let (mut head, body) = response.into_parts();
         let body = to_bytes(body, usize::MAX).await;
         let body = body.map_err(|_| SandboxError::Refused("the response body ended early"))?;
         if !head.headers.contains_key(DATE)
@@ -359,8 +359,8 @@ impl Sandbox {
         self.serving.abort();
         let _ = (&mut self.upkeep).await;
         let _ = (&mut self.serving).await;
-        let most = Duration::from_secs(self.inner.config.serve.shutdown_seconds);
-        let _ = self.inner.store.close_within(most).await;
+        let limit = Duration::from_secs(self.inner.config.serve.shutdown_seconds);
+        let _ = self.inner.store.close_within(limit).await;
     }
 }
 
@@ -479,7 +479,7 @@ mod tests {
 
     /// User codes that a browser guesses do not count against approvals through the control interface.
     #[tokio::test]
-    async fn guesses_of_browsers_are_their_own() {
+    async fn browser_guesses_do_not_block_the_control_interface() {
         let sandbox = Sandbox::start().await.unwrap();
         let app = sandbox.inner.app.load_full();
         let browser = PeerAddr(IpAddr::V4(Ipv4Addr::LOCALHOST));

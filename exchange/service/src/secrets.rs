@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_do_not_shift() {
+    fn hash_separates_its_parts() {
         let key = hmac::Key::new(hmac::HMAC_SHA256, b"key");
         assert_ne!(hmac_base64(&key, &["ab", "c"]), hmac_base64(&key, &["a", "bc"]));
         assert_eq!(hmac_base64(&key, &["ab", "c"]), hmac_base64(&key, &["ab", "c"]));
@@ -72,7 +72,7 @@ mod tests {
 
     /// FIPS 180-4, B.1.
     #[test]
-    fn hashes_are_those_of_the_standard() {
+    fn hashes_match_the_standard() {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(encode_hex(&sha256("abc")), abc);
         assert_eq!(encode_hex(&sha256_parts(&[b"a", b"", b"bc"])), abc);

@@ -255,7 +255,7 @@ mod tests {
 
     /// Loopback connections do not count by default, from any loopback address. Others do.
     #[test]
-    fn own_connections_are_not_counted() {
+    fn loopback_connections_are_not_counted() {
         let share = |address: &str, own: Option<usize>| {
             let mut config = Config::default();
             config.serve.connections_of_address = own;

@@ -24,9 +24,9 @@ pub(crate) struct SharePermit<K: Eq + Hash = IpAddr> {
 }
 
 impl<K: Clone + Eq + Hash> ShareLimiter<K> {
-    /// Creates a limiter that allows each source `limit` units.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { limit: most, taken: Arc::default() }
+    /// Creates a limiter that allows each source `maximum` units.
+    pub(crate) fn new(maximum: usize) -> Self {
+        Self { limit: maximum, taken: Arc::default() }
     }
 
     /// Takes `count` units for a source. Returns `None` if the source would exceed its limit.
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_source_has_its_own() {
+    fn each_source_has_its_own_share() {
         let shares = ShareLimiter::new(3);
         let (one, other): (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
         let first = shares.try_acquire(one, 2).unwrap();

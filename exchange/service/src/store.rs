@@ -35,8 +35,8 @@ use rusqlite::{Connection, OptionalExtension as _, Params};
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Converts a count for use in `LIMIT`.
-pub(crate) fn sql_limit(most: usize) -> i64 {
-    i64::try_from(most).unwrap_or(i64::MAX)
+pub(crate) fn sql_limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 /// Runs a statement that returns one count.

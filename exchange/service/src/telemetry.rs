@@ -51,17 +51,17 @@ async fn observe_request(State(observer): State<EndpointObserver>, request: Requ
     let method = method_label(&head.method);
     // Every event within the request carries its id, at every log level.
     let span = tracing::error_span!("request", correlation_id = id.as_str());
-    let mut answer = next.run(Request::from_parts(head, body)).instrument(span).await;
+    let mut response = next.run(Request::from_parts(head, body)).instrument(span).await;
 
-    let headers = answer.headers_mut();
+    let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(id.as_str()) {
         headers.insert(CORRELATION_ID, id);
     }
     if is_secure {
         headers.insert(STRICT_TRANSPORT_SECURITY, HSTS_ONE_YEAR);
     }
-    let status = answer.status().as_u16();
-    let error = answer.extensions().get().map_or("none", |ErrorLabel(error)| error);
+    let status = response.status().as_u16();
+    let error = response.extensions().get().map_or("none", |ErrorLabel(error)| error);
     let took = environment.now().since(received_at);
     counter!(
         "exchange_endpoint_requests_total",
@@ -79,7 +79,7 @@ async fn observe_request(State(observer): State<EndpointObserver>, request: Requ
         millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         "endpoint request",
     );
-    answer
+    response
 }
 
 /// Returns a method as a bounded label, so that clients cannot create labels.

@@ -170,8 +170,8 @@ pub struct ManualClock {
 impl ManualClock {
     /// Creates a clock that stays at a moment until it is advanced.
     #[must_use]
-    pub fn fixed_at(at: Moment) -> Self {
-        Self { base: Arc::new(FixedClock(at)), offset: Arc::default() }
+    pub fn fixed_at(time: Moment) -> Self {
+        Self { base: Arc::new(FixedClock(time)), offset: Arc::default() }
     }
 
     /// Creates a clock that runs with another clock, at an adjustable offset.
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_read_as_people_type_them() {
+    fn typed_moments_are_parsed() {
         let read = |text: &str| text.parse::<Moment>().map(|moment| moment.to_string());
         assert_eq!(read("2026-11-22").as_deref(), Ok("2026-11-22T00:00:00Z"));
         assert_eq!(read("2026-11-22T13:00:00+01:00").as_deref(), Ok("2026-11-22T12:00:00Z"));
@@ -232,14 +232,14 @@ mod tests {
 
     /// DPP-09: the format from which clients measure their clock offset.
     #[test]
-    fn dates_are_those_of_http() {
+    fn http_dates_are_formatted() {
         assert_eq!(Moment::from_millis(1_790_000_000_999).http_date(), "Mon, 21 Sep 2026 14:13:20 GMT");
         assert_eq!(Moment::from_secs(-5).http_date(), "Thu, 01 Jan 1970 00:00:00 GMT");
     }
 
     /// LIM-19: the day of the write quota starts at 00:00 UTC.
     #[test]
-    fn a_day_ends_at_midnight() {
+    fn day_starts_at_midnight_utc() {
         let last = Moment::from_millis(86_399_999);
         assert_eq!((last.utc_day(), last.next_midnight().utc_day()), (0, 1));
         assert_eq!(last.next_midnight().since(last), Duration::from_millis(1));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_moves_only_when_told() {
+    fn manual_clock_moves_only_when_advanced() {
         let clock = ManualClock::fixed_at(Moment::from_secs(10));
         let shared = clock.clone();
         clock.advance(Duration::from_secs(5));

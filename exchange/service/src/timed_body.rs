@@ -121,7 +121,7 @@ mod tests {
 
     /// The timer starts at the first poll, so earlier processing does not count.
     #[tokio::test(start_paused = true)]
-    async fn the_time_is_the_senders() {
+    async fn timer_starts_at_the_first_poll() {
         let body = TimedBody::new(comes_in(75), LONGEST);
         advance(Duration::from_secs(60)).await;
         assert_eq!(body.collect().await.unwrap().to_bytes(), "piece");
@@ -129,7 +129,7 @@ mod tests {
 
     /// A late body fails at its timeout and stays failed; the error is recognized through wrappers.
     #[tokio::test(start_paused = true)]
-    async fn what_comes_too_late_is_cut() {
+    async fn late_body_fails() {
         let before = Instant::now();
         let inner = axum::body::Body::new(TimedBody::new(comes_in(21), LONGEST));
         let mut body = TimedBody::new(inner, Duration::from_secs(60));

@@ -152,8 +152,8 @@ impl Upkeep {
             return all;
         }
         gauge!("exchange_upkeep_leading").set(1);
-        for (at, task) in TASKS.iter().enumerate() {
-            if !self.is_due(at, task) {
+        for (index, task) in TASKS.iter().enumerate() {
+            if !self.is_due(index, task) {
                 continue;
             }
             match self.run_task(task).await {
@@ -163,7 +163,7 @@ impl Upkeep {
                     counter!("exchange_upkeep_removed_total", "task" => task.name)
                         .increment(done.removed as u64);
                     if !done.more {
-                        self.mark_ended(at, task);
+                        self.mark_ended(index, task);
                     }
                     all.push(done);
                 }
@@ -176,18 +176,18 @@ impl Upkeep {
         all
     }
 
-    fn is_due(&self, at: usize, task: &UpkeepTask) -> bool {
+    fn is_due(&self, index: usize, task: &UpkeepTask) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.environment.now();
         // After a step back of the clock, the elapsed time is unknown, so the task is due.
-        ended.get(at).copied().flatten().is_none_or(|last| now < last || now.since(last) >= task.every)
+        ended.get(index).copied().flatten().is_none_or(|last| now < last || now.since(last) >= task.every)
     }
 
-    fn mark_ended(&self, at: usize, task: &UpkeepTask) {
+    fn mark_ended(&self, index: usize, task: &UpkeepTask) {
         let now = self.environment.now();
         gauge!("exchange_upkeep_ended_seconds", "task" => task.name).set(now.as_secs() as f64);
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ended) = ended.get_mut(at) {
+        if let Some(ended) = ended.get_mut(index) {
             *ended = Some(now);
         }
     }

@@ -137,12 +137,12 @@ pub(super) fn truncate_pointer(pointer: &str) -> Option<JsonPointer> {
     JsonPointer::new(truncate_path(pointer, JsonPointer::MAX_LENGTH)).ok()
 }
 
-/// Returns the path, or its longest prefix of whole segments with at most `most` characters.
-fn truncate_path(path: &str, most: usize) -> &str {
-    if path.char_indices().nth(most).is_none() {
+/// Returns the path, or its longest prefix of whole segments with at most `limit` characters.
+fn truncate_path(path: &str, limit: usize) -> &str {
+    if path.char_indices().nth(limit).is_none() {
         return path;
     }
-    let slashes = path.char_indices().take(most + 1).filter(|(_, c)| *c == '/');
+    let slashes = path.char_indices().take(limit + 1).filter(|(_, c)| *c == '/');
     slashes.last().map_or("", |(at, _)| &path[..at])
 }
 
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    fn refused<T: Contract>(document: &str) -> Problem {
+    fn parse_problem<T: Contract>(document: &str) -> Problem {
         let problem = Problem::from_violations(&violations::<T>(document), id(), PATH);
         assert!(problem.is_valid(), "{problem}");
         problem
@@ -182,7 +182,7 @@ mod tests {
     /// ERR-01: every code of the registry makes a valid problem with its path; a retired or unknown code is
     /// never sent.
     #[test]
-    fn a_problem_is_what_the_registry_says() {
+    fn problem_matches_the_registry() {
         for code in Code::ALL.iter().chain([&Code::from("LATER")]) {
             let mut problem = Problem::new(code.clone(), id(), PATH);
             let sent = if code.retired() == Some(false) { code.as_str() } else { "INTERNAL_ERROR" };
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_always_fits() {
+    fn instance_is_truncated_to_fit() {
         for (path, expected) in [
             (format!("/{}", "x".repeat(2047)), 2048),
             (format!("/{}", "x".repeat(2048)), 1),
@@ -214,7 +214,7 @@ mod tests {
     /// ERR-22: locations and keywords of violations, without values.
     #[test]
     fn violations_are_errors() {
-        let problem = refused::<ResolveRequest>(r#"{"kind": "hush", "refs": []}"#);
+        let problem = parse_problem::<ResolveRequest>(r#"{"kind": "hush", "refs": []}"#);
         assert_eq!((problem.code.as_str(), problem.status), ("SCHEMA_INVALID", 400));
         assert_eq!(errors(&problem), [("/kind", Some("enum"), None), ("/refs", Some("minItems"), None)]);
         assert!(!problem.to_json().unwrap().to_string().contains("hush"));
@@ -230,39 +230,42 @@ mod tests {
             r#"{"op": "link", "opId": 1, "shipId": 2, "externalId": 3}"#,
         ] {
             let document = format!(r#"{{"ops": [{}]}}"#, vec![op; 501].join(","));
-            let problem = refused::<ShipChangeSet>(&document);
+            let problem = parse_problem::<ShipChangeSet>(&document);
             assert_eq!((problem.code.as_str(), problem.status), ("BATCH_TOO_LARGE", 413), "{op}");
             assert_eq!(problem.errors, None, "{op}");
         }
         let refs = format!(r#"{{"kind": "ITEM", "refs": [{}]}}"#, vec![r#"{"bt": "1"}"#; 501].join(","));
-        assert_eq!(refused::<ResolveRequest>(&refs).code, Code::SchemaInvalid);
+        assert_eq!(parse_problem::<ResolveRequest>(&refs).code, Code::SchemaInvalid);
     }
 
     /// DRF-06: another major version has a message; a value that is not a version has not.
     #[test]
-    fn another_major_version_is_unsupported() {
+    fn unsupported_major_version_is_reported() {
         let draft = |version: &str| {
             format!(r#"{{"format": "svc.blueprints", "formatVersion": {version}, "items": []}}"#)
         };
         for version in ["\"2.0\"", "\"01.0\"", "\"\""] {
-            let problem = refused::<BlueprintDraft>(&draft(version));
+            let problem = parse_problem::<BlueprintDraft>(&draft(version));
             let expected = [("/formatVersion", None, Some("unsupported major version"))];
             assert_eq!(errors(&problem), expected, "{version}");
         }
-        assert_eq!(errors(&refused::<BlueprintDraft>(&draft("1"))), [("/formatVersion", Some("type"), None)]);
+        assert_eq!(
+            errors(&parse_problem::<BlueprintDraft>(&draft("1"))),
+            [("/formatVersion", Some("type"), None)]
+        );
     }
 
     /// ERR-02, LIM-26: at most 50 errors.
     #[test]
     fn errors_are_limited() {
         let refs = format!(r#"{{"kind": "ITEM", "refs": [{}]}}"#, vec!["{}"; 60].join(","));
-        let problem = refused::<ResolveRequest>(&refs);
+        let problem = parse_problem::<ResolveRequest>(&refs);
         assert_eq!(problem.errors.as_ref().map(Vec::len), Some(50));
     }
 
     /// LIM-26: a pointer of more than 200 characters becomes its longest ancestor that fits, once.
     #[test]
-    fn a_long_pointer_names_its_ancestor() {
+    fn long_pointer_becomes_its_ancestor() {
         let at = |pointer: String| Violation { pointer, keyword: "type", schema: "s#".into() };
         let long = "ü".repeat(120);
         let found =
@@ -284,7 +287,7 @@ mod tests {
 
     /// CON-09: an undeclared member that no warning can name is an error at its parent.
     #[test]
-    fn an_undeclared_member_with_a_long_pointer_is_refused() {
+    fn undeclared_field_with_a_long_pointer_is_rejected() {
         let long = format!("/hue/{}", "x".repeat(200));
         let problem = Problem::from_undeclared(&["/tint".to_owned(), long], id(), PATH).unwrap();
         let message = "an undeclared member whose pointer is too long";
@@ -294,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_printed_problem_has_code_and_id() {
+    fn formatted_problem_has_code_and_id() {
         let mut problem = Problem::new(Code::NotPermitted, id(), PATH);
         problem.confirmation_url = crate::types::ConfirmationUrl::new("https://web.example/hush").ok();
         assert_eq!(problem.to_string(), "NOT_PERMITTED (403): Not permitted [correlation id c-1]");

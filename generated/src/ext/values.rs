@@ -84,7 +84,7 @@ mod tests {
 
     /// TYP-05: a piece amount is whole.
     #[test]
-    fn half_a_piece_is_refused() {
+    fn half_a_piece_is_rejected() {
         let half = Quantity::new_valid(Number::from_decimal(5, 1), QuantityUnit::Piece).unwrap_err();
         assert_eq!(
             (half.as_slice()[0].pointer.as_str(), half.as_slice()[0].keyword),

@@ -81,13 +81,13 @@ impl Driven {
         Ok(())
     }
 
-    fn note(&mut self, answer: &Answer, took: Duration, expected: u16) -> Outcome<()> {
+    fn note(&mut self, response: &Answer, took: Duration, expected: u16) -> Outcome<()> {
         self.latencies.record(u64::try_from(took.as_micros())?.max(1))?;
-        self.bytes = answer.bytes;
-        if answer.status != expected {
+        self.bytes = response.bytes;
+        if response.status != expected {
             self.unexpected += 1;
             if self.example.is_empty() {
-                self.example = format!("{} {}", answer.status, answer.complaint);
+                self.example = format!("{} {}", response.status, response.complaint);
             }
         }
         Ok(())
@@ -132,8 +132,8 @@ pub(crate) async fn closed(
                 let Some(next) = next else { break };
                 next.write(&mut bytes);
                 let sent = Instant::now();
-                let answer = wire.call(&bytes).await?;
-                driven.note(&answer, sent.elapsed(), expected)?;
+                let response = wire.call(&bytes).await?;
+                driven.note(&response, sent.elapsed(), expected)?;
             }
             Outcome::Ok((driven, wire))
         });
@@ -171,20 +171,20 @@ pub(crate) async fn open(
         let back = back.clone();
         answers.spawn(async move {
             request.write(&mut bytes);
-            let answer = wire.call(&bytes).await;
+            let response = wire.call(&bytes).await;
             let came = Instant::now();
             // The channel has capacity for all of them.
             let _ = back.try_send((wire, bytes));
-            Outcome::Ok((answer?, came - due))
+            Outcome::Ok((response?, came - due))
         });
-        while let Some(answered) = answers.try_join_next() {
-            let (answer, took) = answered??;
-            all.note(&answer, took, expected)?;
+        while let Some(answered_response) = answers.try_join_next() {
+            let (response, took) = answered_response??;
+            all.note(&response, took, expected)?;
         }
     }
-    while let Some(answered) = answers.join_next().await {
-        let (answer, took) = answered??;
-        all.note(&answer, took, expected)?;
+    while let Some(answered_response) = answers.join_next().await {
+        let (response, took) = answered_response??;
+        all.note(&response, took, expected)?;
     }
     all.took = began.elapsed();
     drop(back);

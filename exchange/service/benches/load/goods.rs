@@ -93,8 +93,8 @@ async fn plant_stock(place: &Place, number: u32, lots: usize) -> Outcome<()> {
     let app = place.app().await?;
     for first in (0..lots).step_by(OWN) {
         let body = serde_json::from_value(set(first..lots.min(first + OWN), &set_quantity(0, 1)))?;
-        let told = app.backend().change_stock(&member(number), ChangeAuthor::Web, body).await?;
-        applied(told.applied, lots.min(first + OWN) - first)?;
+        let response = app.backend().change_stock(&member(number), ChangeAuthor::Web, body).await?;
+        applied(response.applied, lots.min(first + OWN) - first)?;
     }
     Ok(())
 }
@@ -109,17 +109,17 @@ async fn plant_pool(place: &Place) -> Outcome<()> {
     let op = book_in(member(1).as_str(), 1.0);
     for first in (0..POOL).step_by(OWN) {
         let body = serde_json::from_value(set(first..first + OWN, &op))?;
-        let told = app.backend().change_org_stock(&member(1), ChangeAuthor::Web, body).await?;
-        applied(told.applied, OWN)?;
+        let response = app.backend().change_org_stock(&member(1), ChangeAuthor::Web, body).await?;
+        applied(response.applied, OWN)?;
     }
     Ok(())
 }
 
-fn applied(applied: i64, asked: usize) -> Outcome<()> {
-    if applied == i64::try_from(asked)? {
+fn applied(applied: i64, expected: usize) -> Outcome<()> {
+    if applied == i64::try_from(expected)? {
         Ok(())
     } else {
-        Err(format!("{applied} of {asked} ops were applied").into())
+        Err(format!("{applied} of {expected} ops were applied").into())
     }
 }
 
@@ -228,10 +228,10 @@ async fn snapshot(signer: &Signer, wire: &mut Wire, reader: usize, read: &mut Re
     let mut query = "?limit=500".to_owned();
     let mut lots = 0;
     loop {
-        let asked = Instant::now();
+        let started = Instant::now();
         let target = Target { query: Cow::Owned(query), ..Target::page("/exchange/v1/org-stock", "") };
         let page = call(signer, wire, reader, &target).await?;
-        read.pages.record(u64::try_from(asked.elapsed().as_micros())?.max(1))?;
+        read.pages.record(u64::try_from(started.elapsed().as_micros())?.max(1))?;
         lots += page["items"].as_array().map_or(0, Vec::len);
         let cursor = page["nextCursor"].as_str().ok_or("a page has no cursor")?;
         if page["hasMore"] != true {
@@ -250,11 +250,11 @@ async fn snapshot(signer: &Signer, wire: &mut Wire, reader: usize, read: &mut Re
 async fn call(signer: &Signer, wire: &mut Wire, caller: usize, target: &Target) -> Outcome<Value> {
     let mut bytes = Vec::new();
     signer.sign(caller, target, None)?.write(&mut bytes);
-    let answer = wire.fetch(&bytes).await?;
-    if answer.status != 200 {
-        return Err(format!("{}: {}", answer.status, answer.complaint).into());
+    let response = wire.fetch(&bytes).await?;
+    if response.status != 200 {
+        return Err(format!("{}: {}", response.status, response.complaint).into());
     }
-    Ok(serde_json::from_slice(&answer.body)?)
+    Ok(serde_json::from_slice(&response.body)?)
 }
 
 /// Measures memory while a reader pages through a very large stock.

@@ -45,9 +45,9 @@ pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
     let mut wires = drive::connect(place.address(), RESTING).await?;
     // Each connection was used once, as those of clients.
     for wire in &mut wires {
-        let answer = wire.call(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
-        if answer.status != 200 {
-            return Err(format!("{}: {}", answer.status, answer.complaint).into());
+        let response = wire.call(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
+        if response.status != 200 {
+            return Err(format!("{}: {}", response.status, response.complaint).into());
         }
     }
     tokio::time::sleep(SETTLE).await;

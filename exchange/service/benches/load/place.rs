@@ -150,9 +150,9 @@ impl Place {
                 .map(|number| json!({ "op": "add", "ref": { "scRecord": record(number) } }))
                 .collect();
             let body = serde_json::from_value(json!({ "ops": ops }))?;
-            let told = app.backend().change_blueprints(&member(number), ChangeAuthor::Web, body).await?;
-            if told.applied != i64::try_from(HELD)? {
-                return Err(format!("{} of {HELD} blueprints were planted", told.applied).into());
+            let response = app.backend().change_blueprints(&member(number), ChangeAuthor::Web, body).await?;
+            if response.applied != i64::try_from(HELD)? {
+                return Err(format!("{} of {HELD} blueprints were planted", response.applied).into());
             }
         }
         for first in (0..journal).step_by(ROWS as usize) {
@@ -243,8 +243,8 @@ async fn sign_in(sandbox: &Sandbox, account: &str) -> Outcome<Caller> {
         if let Some(proof) = proof {
             request = request.header("dpop", proof);
         }
-        let answer = request.send().await?;
-        let (status, text) = (answer.status(), answer.text().await?);
+        let response = request.send().await?;
+        let (status, text) = (response.status(), response.text().await?);
         if !status.is_success() {
             return Err(format!("{endpoint} answered {status}: {text}").into());
         }
@@ -260,12 +260,12 @@ async fn sign_in(sandbox: &Sandbox, account: &str) -> Outcome<Caller> {
         nonce: None,
         token: None,
     })?;
-    let asked = [
+    let grant_fields = [
         ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
         ("device_code", text(&login, "device_code")?),
         ("client_id", CLIENT),
     ];
-    let granted = form("token", Some(proof.into_string()), &asked).await?;
+    let granted = form("token", Some(proof.into_string()), &grant_fields).await?;
     Ok(Caller { prover, token: AccessToken::new(text(&granted, "access_token")?)? })
 }
 

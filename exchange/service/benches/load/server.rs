@@ -82,7 +82,7 @@ fn first_answer(address: SocketAddr) -> std::io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     stream.write_all(b"GET /idp/jwks HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
-    let mut answer = [0; 12];
-    stream.read_exact(&mut answer)?;
-    if &answer == b"HTTP/1.1 200" { Ok(()) } else { Err(std::io::ErrorKind::InvalidData.into()) }
+    let mut response = [0; 12];
+    stream.read_exact(&mut response)?;
+    if &response == b"HTTP/1.1 200" { Ok(()) } else { Err(std::io::ErrorKind::InvalidData.into()) }
 }

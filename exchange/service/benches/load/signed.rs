@@ -103,13 +103,13 @@ impl Signer {
         let mut signer = Self::without_nonce(place)?;
         let mut bytes = Vec::new();
         signer.sign(0, &DOCUMENT, None)?.write(&mut bytes);
-        let answer = wire.call(&bytes).await?;
-        signer.nonce = Nonce::new(&answer.nonce.ok_or("the service gave no nonce")?)?;
+        let response = wire.call(&bytes).await?;
+        signer.nonce = Nonce::new(&response.nonce.ok_or("the service gave no nonce")?)?;
         for caller in 0..signer.callers.len() {
             signer.sign(caller, &DOCUMENT, None)?.write(&mut bytes);
-            let answer = wire.call(&bytes).await?;
-            if answer.status != 200 {
-                return Err(format!("{}: {}", answer.status, answer.complaint).into());
+            let response = wire.call(&bytes).await?;
+            if response.status != 200 {
+                return Err(format!("{}: {}", response.status, response.complaint).into());
             }
         }
         Ok(signer)

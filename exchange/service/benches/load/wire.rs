@@ -61,8 +61,8 @@ impl Wire {
     async fn ask(&mut self, request: &[u8], whole: bool) -> io::Result<Answer> {
         self.stream.write_all(request).await?;
         loop {
-            if let Some(answer) = self.answer(whole)? {
-                return Ok(answer);
+            if let Some(response) = self.answer(whole)? {
+                return Ok(response);
             }
             if self.stream.read_buf(&mut self.come).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
@@ -90,8 +90,8 @@ impl Wire {
         };
         let nonce = find("dpop-nonce").map(str::to_owned);
         let body = if whole { body.to_vec() } else { Vec::new() };
-        let answer = Answer { status, nonce, bytes, complaint, body };
+        let response = Answer { status, nonce, bytes, complaint, body };
         self.come.drain(..bytes);
-        Ok(Some(answer))
+        Ok(Some(response))
     }
 }

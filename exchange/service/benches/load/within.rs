@@ -53,8 +53,8 @@ struct Answered {
     nonce: Option<String>,
 }
 
-fn expect(answered: &Answered) -> Outcome<()> {
-    if answered.status == 200 { Ok(()) } else { Err(format!("the answer was {}", answered.status).into()) }
+fn expect(response: &Answered) -> Outcome<()> {
+    if response.status == 200 { Ok(()) } else { Err(format!("the answer was {}", response.status).into()) }
 }
 
 async fn ask(router: &Router, mut request: http::Request<Body>) -> Outcome<Answered> {

@@ -50,8 +50,8 @@ fn check_contents(
         return Err(invalid_at("/entries", "the catalogue needs at least one entry"));
     }
     let mut first = BTreeMap::new();
-    for (at, entry) in entries.iter().enumerate() {
-        let place = format!("/entries/{at}");
+    for (index, entry) in entries.iter().enumerate() {
+        let place = format!("/entries/{index}");
         check_named(&place, &entry.id, &entry.name)?;
         check_unique(&mut first, (entry.kind, &*entry.id), &format!("{place}/id"))?;
         if !entry.facts.is_object() {
@@ -59,8 +59,8 @@ fn check_contents(
         }
     }
     let mut further = BTreeMap::new();
-    for (at, alias) in aliases.iter().enumerate() {
-        let place = format!("/aliases/{at}");
+    for (index, alias) in aliases.iter().enumerate() {
+        let place = format!("/aliases/{index}");
         check_named(&place, &alias.id, &alias.alias)?;
         if !first.contains_key(&(alias.kind, &*alias.id)) {
             return Err(invalid_at(&format!("{place}/id"), "the document has no entry of this kind and id"));
@@ -68,8 +68,8 @@ fn check_contents(
         check_unique(&mut further, (alias.kind, &*alias.alias, &*alias.id), &place)?;
     }
     let mut places = BTreeMap::new();
-    for (at, location) in locations.iter().enumerate() {
-        let place = format!("/locations/{at}");
+    for (index, location) in locations.iter().enumerate() {
+        let place = format!("/locations/{index}");
         check_named(&place, &location.id, &location.name)?;
         check_unique(&mut places, &*location.id, &format!("{place}/id"))?;
         // A name that the contract does not allow would break every list of locations.
@@ -111,11 +111,12 @@ pub fn compare_catalogue(
     let existing = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let existing: BTreeSet<(String, String)> = existing.collect::<Result<_, _>>()?;
     let key = |kind: EntryKind, id: &str| (kind.as_str().to_owned(), id.to_owned());
-    let kept = contents.entries.iter().filter(|entry| existing.contains(&key(entry.kind, &entry.id))).count();
+    let unchanged =
+        contents.entries.iter().filter(|entry| existing.contains(&key(entry.kind, &entry.id))).count();
     Ok(ImportSummary {
-        added: contents.entries.len() - kept,
-        kept,
-        removed: existing.len() - kept,
+        added: contents.entries.len() - unchanged,
+        kept: unchanged,
+        removed: existing.len() - unchanged,
         aliases: contents.aliases.len(),
         locations: contents.locations.len(),
     })
@@ -127,7 +128,7 @@ pub fn compare_catalogue(
 /// [`AdminError::Store`] if the database fails or no random numbers are available.
 pub fn import_catalogue(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     random: &dyn RandomSource,
     contents: &CatalogueContents,
 ) -> Result<ImportSummary, AdminError> {
@@ -137,7 +138,7 @@ pub fn import_catalogue(
     let detail = format!(
         "{added} entries added, {kept} kept, {removed} removed; {aliases} aliases, {locations} locations"
     );
-    by.record_audit(connection, None, ("catalogue.import", "catalogue"), &detail)?;
+    admin.record_audit(connection, None, ("catalogue.import", "catalogue"), &detail)?;
     Ok(imported)
 }
 
@@ -157,19 +158,19 @@ pub fn read_defaults(text: &str) -> Result<Vec<String>, AdminError> {
 /// fails.
 pub fn set_defaults(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     products: &[String],
 ) -> Result<usize, AdminError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM catalogue_entry WHERE kind = ?1 AND id = ?2)";
     let mut known = connection.prepare(sql)?;
-    for (at, product) in products.iter().enumerate() {
+    for (index, product) in products.iter().enumerate() {
         if !known.query_row([EntryKind::Blueprint.as_str(), product], |row| row.get(0))? {
-            return Err(invalid_at(&format!("/{at}"), "the catalogue has no such blueprint"));
+            return Err(invalid_at(&format!("/{index}"), "the catalogue has no such blueprint"));
         }
     }
     let all: BTreeSet<&str> = products.iter().map(String::as_str).collect();
-    backend::set_defaults(connection, all.iter().copied(), by.now)?;
+    backend::set_defaults(connection, all.iter().copied(), admin.now)?;
     let detail = format!("{} blueprints", all.len());
-    by.record_audit(connection, None, ("catalogue.defaults", "default blueprints"), &detail)?;
+    admin.record_audit(connection, None, ("catalogue.defaults", "default blueprints"), &detail)?;
     Ok(all.len())
 }

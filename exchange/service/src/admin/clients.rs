@@ -59,7 +59,7 @@ pub struct NewClient {
 /// [`AdminError::AlreadyExists`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
 pub fn add_client(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     client: &NewClient,
 ) -> Result<(), AdminError> {
     check_id("a client's id", client.id.as_str(), 64)?;
@@ -72,12 +72,12 @@ pub fn add_client(
     }
     connection.execute(
         "INSERT INTO client (id, name, state, min_version, created_at) VALUES (?1, ?2, 'active', ?3, ?4)",
-        params![client.id, client.name, client.min_version, by.now.as_millis()],
+        params![client.id, client.name, client.min_version, admin.now.as_millis()],
     )?;
     insert_scopes(connection, &client.id, &client.scopes)?;
     let scopes = join_scopes(&client.scopes);
     let detail = format!("{}: {scopes}", client.name);
-    Ok(by.record_audit(connection, Some(&client.id), ("client.add", client.id.as_str()), &detail)?)
+    Ok(admin.record_audit(connection, Some(&client.id), ("client.add", client.id.as_str()), &detail)?)
 }
 
 /// Activates, suspends or disables a client.
@@ -86,13 +86,13 @@ pub fn add_client(
 /// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn set_client_state(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     client: &ClientId,
     standing: ClientState,
 ) -> Result<(), AdminError> {
     let sql = "UPDATE client SET state = ?2 WHERE id = ?1";
     require_changed(connection.execute(sql, params![client, standing.as_str()])?, client)?;
-    Ok(by.record_audit(connection, Some(client), ("client.state", client.as_str()), standing.as_str())?)
+    Ok(admin.record_audit(connection, Some(client), ("client.state", client.as_str()), standing.as_str())?)
 }
 
 /// Returns the state of a client.
@@ -112,14 +112,19 @@ pub fn client_state(connection: &Connection, client: &ClientId) -> Result<Client
 /// [`AdminError::NotFound`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
 pub fn set_scopes(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     client: &ClientId,
     scopes: &BTreeSet<String>,
 ) -> Result<(), AdminError> {
     require_changed(connection.execute("UPDATE client SET id = id WHERE id = ?1", [client])?, client)?;
     connection.execute("DELETE FROM client_scope WHERE client = ?1", [client])?;
     insert_scopes(connection, client, scopes)?;
-    Ok(by.record_audit(connection, Some(client), ("client.scopes", client.as_str()), &join_scopes(scopes))?)
+    Ok(admin.record_audit(
+        connection,
+        Some(client),
+        ("client.scopes", client.as_str()),
+        &join_scopes(scopes),
+    )?)
 }
 
 /// Changes of a client's limits. The outer `None` changes nothing, the inner `None` sets the service's default.
@@ -139,16 +144,16 @@ pub struct LimitChanges {
 /// [`AdminError::NotFound`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
 pub fn set_limits(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     client: &ClientId,
     changes: &LimitChanges,
 ) -> Result<(), AdminError> {
     let LimitChanges { requests_per_minute, writes_per_day, min_version } = changes;
     let mut changes_made = Vec::new();
-    let mut number = |column: &str, name: &str, change: &Option<Option<u32>>, most: u32| {
+    let mut number = |column: &str, name: &str, change: &Option<Option<u32>>, limit: u32| {
         let Some(value) = *change else { return Ok(()) };
-        if value.is_some_and(|value| !(1..=most).contains(&value)) {
-            return Err(AdminError::Invalid(format!("{name} must be 1 to {most}, or the default")));
+        if value.is_some_and(|value| !(1..=limit).contains(&value)) {
+            return Err(AdminError::Invalid(format!("{name} must be 1 to {limit}, or the default")));
         }
         let sql = format!("UPDATE client SET {column} = ?2 WHERE id = ?1");
         require_changed(connection.execute(&sql, params![client, value])?, client)?;
@@ -171,7 +176,7 @@ pub fn set_limits(
     if changes_made.is_empty() {
         return Err(AdminError::Invalid("name at least one limit to change".to_owned()));
     }
-    Ok(by.record_audit(
+    Ok(admin.record_audit(
         connection,
         Some(client),
         ("client.limits", client.as_str()),

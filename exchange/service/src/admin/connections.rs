@@ -91,10 +91,10 @@ pub fn list_connections(
 /// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn end_installation(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     installation: &InstallationId,
 ) -> Result<DisconnectOutcome, AdminError> {
-    match disconnect_installation(connection, by.actor(), installation, by.now)? {
+    match disconnect_installation(connection, admin.actor(), installation, admin.now)? {
         DisconnectOutcome::NotFound => {
             Err(AdminError::NotFound { what: "installation", id: installation.to_string() })
         }
@@ -108,11 +108,11 @@ pub fn end_installation(
 /// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn end_client(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     client: &ClientId,
     member: &MemberId,
 ) -> Result<DisconnectOutcome, AdminError> {
-    match disconnect_client(connection, by.actor(), client, member, by.now)? {
+    match disconnect_client(connection, admin.actor(), client, member, admin.now)? {
         DisconnectOutcome::NotFound => {
             let (what, id) = match clients::is_known(connection, client)? {
                 true => ("member", member.to_string()),

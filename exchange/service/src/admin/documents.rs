@@ -53,8 +53,9 @@ pub(super) fn parse_json(text: &str) -> Result<Value, AdminError> {
 /// [`AdminError::Invalid`], with the JSON Pointer of the invalid item.
 pub(super) fn parse_items<T: DeserializeOwned>(list: Value, place: &str) -> Result<Vec<T>, AdminError> {
     let Value::Array(items) = list else { return Err(invalid_at(place, "expected a list")) };
-    let item = |(at, item)| {
-        serde_json::from_value(item).map_err(|error| invalid_at(&format!("{place}/{at}"), error.to_string()))
+    let item = |(index, item)| {
+        serde_json::from_value(item)
+            .map_err(|error| invalid_at(&format!("{place}/{index}"), error.to_string()))
     };
     items.into_iter().enumerate().map(item).collect()
 }

@@ -33,7 +33,7 @@ pub struct NewMember {
 /// [`AdminError::AlreadyExists`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
 pub fn add_member(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     member: &NewMember,
 ) -> Result<(), AdminError> {
     check_id("a member's id", member.id.as_str(), 128)?;
@@ -48,10 +48,10 @@ pub fn add_member(
             member.handle.as_ref().map(AccountHandle::as_str),
             member.state.as_str(),
             member.has_role,
-            by.now.as_millis()
+            admin.now.as_millis()
         ],
     )?;
-    Ok(by.record_audit(connection, None, ("member.add", member.id.as_str()), member.state.as_str())?)
+    Ok(admin.record_audit(connection, None, ("member.add", member.id.as_str()), member.state.as_str())?)
 }
 
 /// Creates a member's account, or sets its password and, if given, its user name. Ends the member's browser sessions
@@ -63,7 +63,7 @@ pub fn add_member(
 /// a new account without a name, or [`AdminError::Store`] if the database fails.
 pub fn set_password(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     member: &MemberId,
     username: Option<&str>,
     hash: &str,
@@ -86,8 +86,8 @@ pub fn set_password(
         return Err(AdminError::AlreadyExists { what: "an account", id: username });
     }
     accounts::set_account(connection, member, &username, hash)?;
-    sessions::end_all_sessions(connection, member, by.actor(), by.now)?;
-    Ok(by.record_audit(connection, None, ("member.password", member.as_str()), "")?)
+    sessions::end_all_sessions(connection, member, admin.actor(), admin.now)?;
+    Ok(admin.record_audit(connection, None, ("member.password", member.as_str()), "")?)
 }
 
 /// Changes the state of a member's registration. A disabled member is refused immediately, by the exchange and at every
@@ -97,7 +97,7 @@ pub fn set_password(
 /// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn set_state(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     member: &MemberId,
     state: RegistrationState,
 ) -> Result<(), AdminError> {
@@ -106,9 +106,9 @@ pub fn set_state(
     let sql = "UPDATE member SET state = ?2 WHERE id = ?1";
     connection.execute(sql, params![member, state.as_str()])?;
     if (before.state == RegistrationState::Deleted) != (state == RegistrationState::Deleted) {
-        backend::publish_holder_change(connection, &ChangeAuthor::System, by.now, member)?;
+        backend::publish_holder_change(connection, &ChangeAuthor::System, admin.now, member)?;
     }
-    Ok(by.record_audit(connection, None, ("member.state", member.as_str()), state.as_str())?)
+    Ok(admin.record_audit(connection, None, ("member.state", member.as_str()), state.as_str())?)
 }
 
 /// A member, as listed for an administrator.

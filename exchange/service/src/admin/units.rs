@@ -66,8 +66,8 @@ fn deserialize_some<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
 pub fn read_units(text: &str) -> Result<Vec<NewUnit>, AdminError> {
     let written: Vec<UnitDocument> = JsonDocument::parse_object(text, &["units"])?.take_list("units")?;
     let mut known = BTreeSet::new();
-    let unit = |(at, written): (usize, UnitDocument)| {
-        let place = format!("/units/{at}");
+    let unit = |(index, written): (usize, UnitDocument)| {
+        let place = format!("/units/{index}");
         let member = |name: &str| format!("{place}/{name}");
         let UnitDocument { id: unit, name, shorthand, kind, profit_sharing, above, members } = written;
         check_id(&member("id"), unit.as_str(), 128)?;
@@ -101,40 +101,40 @@ pub fn read_units(text: &str) -> Result<Vec<NewUnit>, AdminError> {
 /// [`AdminError::Invalid`], with the JSON Pointer of the invalid value, or [`AdminError::Store`] if the database fails.
 pub fn set_units(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     units: &[NewUnit],
 ) -> Result<(), AdminError> {
-    for (at, unit) in units.iter().enumerate() {
-        upsert_unit(connection, by, unit, &format!("/units/{at}"))?;
+    for (index, unit) in units.iter().enumerate() {
+        upsert_unit(connection, admin, unit, &format!("/units/{index}"))?;
     }
     // Parents are set after all units exist.
     let mut set_above = connection.prepare("UPDATE unit SET above = ?2 WHERE id = ?1")?;
-    for (at, unit) in units.iter().enumerate() {
+    for (index, unit) in units.iter().enumerate() {
         let Some(above) = &unit.above else { continue };
         if let Some(above) = above
             && !is_unit(connection, above)?
         {
-            return Err(invalid_at(&format!("/units/{at}/above"), "unknown unit"));
+            return Err(invalid_at(&format!("/units/{index}/above"), "unknown unit"));
         }
         set_above.execute(params![unit.id, above])?;
     }
     check_no_cycles(connection, units)?;
-    for (at, unit) in units.iter().enumerate() {
+    for (index, unit) in units.iter().enumerate() {
         let detail = match &unit.members {
             Some(members) => {
-                set_members(connection, by, &unit.id, members, &format!("/units/{at}/members"))?;
+                set_members(connection, admin, &unit.id, members, &format!("/units/{index}/members"))?;
                 format!("with {} members", members.len())
             }
             None => String::new(),
         };
-        by.record_audit(connection, None, ("unit.set", unit.id.as_str()), &detail)?;
+        admin.record_audit(connection, None, ("unit.set", unit.id.as_str()), &detail)?;
     }
     Ok(())
 }
 
 fn upsert_unit(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     unit: &NewUnit,
     place: &str,
 ) -> Result<(), AdminError> {
@@ -150,7 +150,7 @@ fn upsert_unit(
             return Err(invalid_at(&format!("{place}/kind"), message));
         }
         if (name_before, shorthand_before) != (name.to_string(), shorthand.to_string()) {
-            backend::rename_unit(connection, (by.actor(), by.now), id, name, shorthand)?;
+            backend::rename_unit(connection, (admin.actor(), admin.now), id, name, shorthand)?;
         }
     }
     connection.execute(
@@ -171,11 +171,11 @@ fn check_no_cycles(connection: &Connection, units: &[NewUnit]) -> Result<(), Adm
     let mut rows = connection.prepare("SELECT id, above FROM unit WHERE above IS NOT NULL")?;
     let above = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let above: BTreeMap<UnitId, UnitId> = above.collect::<Result<_, _>>()?;
-    for (at, unit) in units.iter().enumerate() {
+    for (index, unit) in units.iter().enumerate() {
         let ancestors = std::iter::successors(above.get(&unit.id), |next| above.get(*next));
         // A walk of as many steps as there are parents either ends or has gone round a cycle.
         if ancestors.take(above.len()).any(|next| *next == unit.id) {
-            return Err(invalid_at(&format!("/units/{at}/above"), "the unit would be below itself"));
+            return Err(invalid_at(&format!("/units/{index}/above"), "the unit would be below itself"));
         }
     }
     Ok(())
@@ -184,27 +184,28 @@ fn check_no_cycles(connection: &Connection, units: &[NewUnit]) -> Result<(), Adm
 /// Replaces the members of a unit. Writes only the differences.
 fn set_members(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     unit: &UnitId,
     all: &[NewMembership],
     place: &str,
 ) -> Result<(), AdminError> {
     let mut named = BTreeSet::new();
-    for (at, NewMembership { member, .. }) in all.iter().enumerate() {
+    for (index, NewMembership { member, .. }) in all.iter().enumerate() {
         if !named.insert(member) {
-            return Err(invalid_at(&format!("{place}/{at}/member"), "duplicate member of the unit"));
+            return Err(invalid_at(&format!("{place}/{index}/member"), "duplicate member of the unit"));
         }
     }
     let mut rows = connection.prepare("SELECT member FROM membership WHERE unit = ?1 ORDER BY member")?;
     let existing: Vec<MemberId> = rows.query_map([unit], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let set =
-        |member: &MemberId, role| members::set_role(connection, (by.actor(), by.now), member, unit, role);
+    let set = |member: &MemberId, role| {
+        members::set_role(connection, (admin.actor(), admin.now), member, unit, role)
+    };
     for member in existing.iter().filter(|member| !named.contains(member)) {
         set(member, None)?;
     }
-    for (at, NewMembership { member, role }) in all.iter().enumerate() {
+    for (index, NewMembership { member, role }) in all.iter().enumerate() {
         if !set(member, Some(*role))? {
-            return Err(invalid_at(&format!("{place}/{at}/member"), "unknown member"));
+            return Err(invalid_at(&format!("{place}/{index}/member"), "unknown member"));
         }
     }
     Ok(())
@@ -224,7 +225,7 @@ pub fn current_terms(connection: &Connection) -> Result<Option<String>, AdminErr
 /// [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
 pub fn set_terms(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     version: Option<&str>,
 ) -> Result<(), AdminError> {
     match version {
@@ -235,7 +236,7 @@ pub fn set_terms(
         )?,
         None => connection.execute("DELETE FROM setting WHERE name = 'terms'", [])?,
     };
-    Ok(by.record_audit(connection, None, ("terms", "terms"), version.unwrap_or("none"))?)
+    Ok(admin.record_audit(connection, None, ("terms", "terms"), version.unwrap_or("none"))?)
 }
 
 /// Allows a member to administer the service on its pages, or revokes this.
@@ -244,7 +245,7 @@ pub fn set_terms(
 /// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn set_administrator(
     connection: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     member: &MemberId,
     administers: bool,
 ) -> Result<(), AdminError> {
@@ -255,5 +256,5 @@ pub fn set_administrator(
     let sql = "UPDATE member SET is_admin = ?2 WHERE id = ?1";
     connection.execute(sql, params![member, administers])?;
     let detail = if administers { "yes" } else { "no" };
-    Ok(by.record_audit(connection, None, ("member.administrator", member.as_str()), detail)?)
+    Ok(admin.record_audit(connection, None, ("member.administrator", member.as_str()), detail)?)
 }

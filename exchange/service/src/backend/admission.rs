@@ -2,7 +2,7 @@
 
 use contract_runtime::operation::Operation;
 use contract_runtime::server::{Rejection, RequestContext};
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use exchange_api::server::ErrorResponse;
 use rusqlite::Connection;
 

@@ -77,7 +77,7 @@ impl WriteArea for BlueprintArea {
         ops: &[ParsedBlueprintOp],
         warnings: &mut WarningList,
     ) -> Vec<BlueprintTarget> {
-        let target = |(at, op): (usize, &ParsedBlueprintOp)| {
+        let target = |(position, op): (usize, &ParsedBlueprintOp)| {
             if let Some(key) = &op.key {
                 return target_of_key(index, key);
             }
@@ -85,7 +85,7 @@ impl WriteArea for BlueprintArea {
             let ResolvedReference { resolution, loc_key_unresolved, .. } =
                 index.resolve_reference(EntryKind::Blueprint, reference);
             if loc_key_unresolved {
-                warnings.push_unresolved_loc_key(&format!("/ops/{at}/ref/locKey"));
+                warnings.push_unresolved_loc_key(&format!("/ops/{position}/ref/locKey"));
             }
             match resolution {
                 Resolution::Unique(entry) => BlueprintTarget::Product(entry.id.clone()),

@@ -50,24 +50,24 @@ fn resolve_all(index: &CatalogueIndex, body: &ResolveRequest) -> Result<ResolveR
     let kind = EntryKind::from(&body.kind);
     let mut warnings = WarningList::unknown_fields(body.undeclared_members(WarningList::MAX_WARNINGS));
     let mut results = Vec::with_capacity(body.refs.len());
-    for (at, reference) in (0_i64..).zip(&body.refs) {
+    for (position, reference) in (0_i64..).zip(&body.refs) {
         let ResolvedReference { resolution, loc_key_unresolved, .. } =
             index.resolve_reference(kind, reference);
         if loc_key_unresolved {
-            warnings.push_unresolved_loc_key(&format!("/refs/{at}/locKey"));
+            warnings.push_unresolved_loc_key(&format!("/refs/{position}/locKey"));
         }
         results.push(match resolution {
             Resolution::Unique(found) => ResolveResult::Resolved(ResolvedResult {
-                index: at,
+                index: position,
                 ref_: to_catalog_entry(found)?,
                 extra: Map::new(),
             }),
             Resolution::Ambiguous(found) => {
                 let candidates = found.into_iter().map(to_catalog_entry).collect::<Result<_, _>>()?;
-                ResolveResult::Ambiguous(AmbiguousResult { index: at, candidates, extra: Map::new() })
+                ResolveResult::Ambiguous(AmbiguousResult { index: position, candidates, extra: Map::new() })
             }
             Resolution::Unmatched => {
-                ResolveResult::Unmatched(UnmatchedResult { index: at, extra: Map::new() })
+                ResolveResult::Unmatched(UnmatchedResult { index: position, extra: Map::new() })
             }
         });
     }

@@ -16,8 +16,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use contract_runtime::server::{EncodedResponse, RequestContext};
+use exchange_api::error_responses::PlainCode;
 use exchange_api::operations::OperationId;
-use exchange_api::refusals::PlainCode;
 use exchange_api::server::ErrorResponse;
 use exchange_api::types::{ChangeResult, OpId};
 use exchange_api::{Contract, server};
@@ -300,9 +300,9 @@ pub(super) fn commit_decision<A: WriteArea>(
         return Ok(());
     }
     apply_and_journal::<A>(connection, writer, touched, &decided.notices, &HashMap::new(), interruption)?;
-    let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
+    let (gone, existing) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
     let beside = decided.extras.audit_suffix();
-    let detail = format!("{author_name}: {} written, {} removed{beside}", there.len(), gone.len());
+    let detail = format!("{author_name}: {} written, {} removed{beside}", existing.len(), gone.len());
     let action = format!("{}.write", A::NAME);
     journal::write_audit(connection, writer, &action, &writer.change_set, &detail)?;
     interruption.check_step(WriteStep::Journaled)
@@ -348,10 +348,10 @@ pub(super) fn publish_and_journal<A: WriteArea>(
 pub(super) fn store_response(
     connection: &Connection,
     caller: &Caller,
-    answer: &EncodedResponse,
+    response: &EncodedResponse,
     now: Moment,
 ) -> Result<(), HandlerError> {
-    match idempotency::complete_claim(connection, caller, answer, now)? {
+    match idempotency::complete_claim(connection, caller, response, now)? {
         Completion::Stored | Completion::NotStored => Ok(()),
         // Another attempt owns the key; this one must leave no trace.
         Completion::Lost => Err(PlainCode::IdempotencyInProgress.into()),
@@ -370,15 +370,15 @@ impl Backend {
         let (request, _) = request_context(context)?;
         let path =
             WriteRequest { backend: self.clone(), caller_context: request, body: context.body().clone() };
-        let answer = self.write_admitted(context, move |connection, admitted| {
+        let response = self.write_admitted(context, move |connection, admitted| {
             path.check_fault(WriteStep::Admitted)?;
             let outcome = path.decide_and_apply(connection, admitted, &mut resolved)?;
-            let answer = path.finish_response(resolved, outcome)?;
-            store_response(connection, admitted.caller, &answer, path.backend.environment.now())?;
+            let response = path.finish_response(resolved, outcome)?;
+            store_response(connection, admitted.caller, &response, path.backend.environment.now())?;
             path.check_fault(WriteStep::Completed)?;
-            Ok(answer)
+            Ok(response)
         });
-        Err(server::ErrorResponse::encoded(answer.await?))
+        Err(server::ErrorResponse::encoded(response.await?))
     }
 }
 
@@ -493,7 +493,7 @@ impl WriteRequest {
         outcome: WriteOutcome<A::Entry>,
     ) -> Result<EncodedResponse, HandlerError> {
         match outcome {
-            WriteOutcome::Response(answer) => Ok(answer),
+            WriteOutcome::Response(response) => Ok(response),
             WriteOutcome::Decided(decided) => {
                 let dry_run = resolved.batch.dry_run;
                 json_response(&resolved.into_result(decided, dry_run), "application/json")

@@ -7,8 +7,8 @@
 use std::fmt;
 
 use exchange_api::Contract as _;
+use exchange_api::error_responses::PlainCode;
 use exchange_api::operations::OperationId;
-use exchange_api::refusals::PlainCode;
 use exchange_api::types::ChangeResult;
 use rusqlite::Connection;
 

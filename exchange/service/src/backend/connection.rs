@@ -2,7 +2,7 @@
 
 use contract_runtime::server::RequestContext;
 use contract_runtime::{Map, Nullable};
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use exchange_api::scopes::Scope;
 use exchange_api::server::ErrorResponse;
 use exchange_api::types::{

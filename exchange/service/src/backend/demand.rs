@@ -48,7 +48,7 @@ fn load_demand(
     member: &MemberId,
     now: Moment,
 ) -> Result<OrgDemand, HandlerError> {
-    let mut answer = OrgDemand {
+    let mut response = OrgDemand {
         updated_at: format_timestamp(now)?,
         materials: Vec::new(),
         items: Vec::new(),
@@ -56,17 +56,17 @@ fn load_demand(
         extra: Map::new(),
     };
     if !table::is_permitted(connection, member)? {
-        answer.reason = Some(DemandReason::NotPermitted);
-        return Ok(answer);
+        response.reason = Some(DemandReason::NotPermitted);
+        return Ok(response);
     }
     let orders = table::load_orders(connection, index, member)?;
     let held = table::held_blueprints(connection, member)?;
     let open = decide::sum_open_demand(&orders, |item, matching| {
         index.products().blueprints_for(item, matching).iter().any(|blueprint| held.contains(blueprint))
     });
-    answer.materials = material_lines(index, &open)?;
-    answer.items = item_lines(index, &open)?;
-    Ok(answer)
+    response.materials = material_lines(index, &open)?;
+    response.items = item_lines(index, &open)?;
+    Ok(response)
 }
 
 /// Builds the material lines, sorted by name so that their order does not reveal the orders.

@@ -28,7 +28,7 @@ pub use reviews::{DraftReview, MatchedBlueprint, ReviewContent, UnmatchedBluepri
 
 use contract_runtime::Map;
 use contract_runtime::server::{EncodedResponse, RequestContext};
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use exchange_api::server::{self, ErrorResponse};
 use exchange_api::types::{BlueprintDraft, DraftKind, DraftResult, FrontendUrl, HandoffId, RefineryDraft};
 use rusqlite::Connection;
@@ -96,19 +96,19 @@ impl Backend {
     ) -> Result<DraftResult, ErrorResponse> {
         let (request, _) = request_context(context)?;
         let backend = self.clone();
-        let answer = self.write_admitted(context, move |connection, admitted| {
+        let response = self.write_admitted(context, move |connection, admitted| {
             backend.fault_injector.check_step(WriteStep::Admitted)?;
-            let answer = match &draft {
+            let response = match &draft {
                 Some(draft) => backend.insert_draft(connection, admitted, &request, draft)?,
                 None => request.rejection_response(PlainCode::SchemaInvalid)?,
             };
             // The response contains the link, so that a repetition with the same idempotency key returns it
             // again (DRF-15).
-            store_response(connection, admitted.caller, &answer, backend.environment.now())?;
+            store_response(connection, admitted.caller, &response, backend.environment.now())?;
             backend.fault_injector.check_step(WriteStep::Completed)?;
-            Ok(answer)
+            Ok(response)
         });
-        Err(server::ErrorResponse::encoded(answer.await?))
+        Err(server::ErrorResponse::encoded(response.await?))
     }
 
     fn insert_draft(

@@ -26,12 +26,12 @@ impl GuardConfig {
     #[must_use]
     pub fn holds_batch(&self, removals: RemovalCounts) -> bool {
         let RemovalCounts { batch, window, entries } = removals;
-        let all = window.saturating_add(batch);
-        let there = entries.saturating_add(window);
+        let total = window.saturating_add(batch);
+        let entry_count = entries.saturating_add(window);
         let share = u64::from(self.share);
         batch > 0
-            && (all > u64::from(self.removals)
-                || (all >= u64::from(self.removals_of_share) && all.saturating_mul(share) > there))
+            && (total > u64::from(self.removals)
+                || (total >= u64::from(self.removals_of_share) && total.saturating_mul(share) > entry_count))
     }
 
     /// Returns the length of the window in which removals count.
@@ -61,7 +61,7 @@ mod tests {
     /// LIM-21: a batch of 25 removals passes, 26 do not. Five pass if they are a fifth of the entries, not if
     /// more.
     #[test]
-    fn the_guard_holds_from_its_bounds_on() {
+    fn guard_holds_above_its_bounds() {
         for (batch, window, entries, holds) in [
             (25, 0, 1000, false),
             (26, 0, 1000, true),

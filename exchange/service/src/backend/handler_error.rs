@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use contract_runtime::server::{EncodedResponse, HeaderValue, Rejection, RequestContext, StatusCode};
-use exchange_api::refusals::{PlainCode, TimedCode};
+use exchange_api::error_responses::{PlainCode, TimedCode};
 use exchange_api::server::ErrorResponse;
 use exchange_api::types::{ConfirmationUrl, CorrelationId, Problem};
 use http::header::CONTENT_TYPE;
@@ -122,10 +122,10 @@ impl CallerContext {
 
 fn serialize_refusal(refusal: &ErrorResponse) -> Result<EncodedResponse, HandlerError> {
     let refused = refusal.as_typed().ok_or(PlainCode::InternalError)?;
-    let mut answer = json_response(&refused.body, "application/problem+json")?;
-    answer.status = refused.status;
-    answer.headers.extend(refused.headers.clone());
-    Ok(answer)
+    let mut response = json_response(&refused.body, "application/problem+json")?;
+    response.status = refused.status;
+    response.headers.extend(refused.headers.clone());
+    Ok(response)
 }
 
 /// Serializes a body into a response of status 200.

@@ -1,8 +1,8 @@
 //! Held batches: change sets that wait for the member's confirmation, one per client and member (WRT-12,
 //! WRT-13).
 
+use exchange_api::error_responses::PlainCode;
 use exchange_api::operations::OperationId;
-use exchange_api::refusals::PlainCode;
 use exchange_api::types::ConfirmationUrl;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -100,16 +100,16 @@ pub(super) fn delete_batch(connection: &Connection, handoff: &str) -> Result<(),
     Ok(())
 }
 
-/// Deletes up to `most` held batches that expired without confirmation (WRT-13), and returns their number.
+/// Deletes up to `limit` held batches that expired without confirmation (WRT-13), and returns their number.
 ///
 /// # Errors
 /// Returns the database's error.
 pub(crate) fn prune_held_batches(
     connection: &Connection,
     now: Moment,
-    most: usize,
+    limit: usize,
 ) -> Result<usize, StoreError> {
     let sql = "DELETE FROM held_batch WHERE handoff_hash IN \
                (SELECT handoff_hash FROM held_batch WHERE expires_at <= ?1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![now.as_millis(), sql_limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![now.as_millis(), sql_limit(limit)])?)
 }

@@ -194,7 +194,7 @@ pub(super) fn write_audit(
     records::record_audit(connection, writer.now, writer.actor.as_actor(), deed)
 }
 
-/// Deletes up to `most` entries that are older than `before`, the oldest first, and returns their number.
+/// Deletes up to `limit` entries that are older than `before`, the oldest first, and returns their number.
 ///
 /// Entries are deleted in the order of their ids. The rest of the journal is therefore complete from a moment
 /// on: the floor, which rises in the same transaction. An entry with a later timestamp blocks the deletion of
@@ -205,14 +205,14 @@ pub(super) fn write_audit(
 pub(crate) fn prune_entries(
     connection: &Connection,
     before: Moment,
-    most: usize,
+    limit: usize,
 ) -> Result<usize, StoreError> {
     let mut first = connection.prepare_cached(
         "SELECT e.id, s.at FROM journal_entry e CROSS JOIN journal_set s \
          ON s.first = (SELECT max(first) FROM journal_set WHERE first <= e.id) ORDER BY e.id LIMIT ?1",
     )?;
     let first: Vec<(i64, i64)> = first
-        .query_map([sql_limit(most)], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map([sql_limit(limit)], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
     let old = first.iter().take_while(|(_, at)| *at < before.as_millis());
     let (Some((last, _)), Some(at)) = (old.clone().last(), old.clone().map(|(_, at)| *at).max()) else {
@@ -257,11 +257,11 @@ mod tests {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let looked = store.write(|connection| {
             let (member, client) = (MemberId::from("m"), ClientId::from("c"));
-            let set = |by: &str, at: i64, lots: &[(&str, i64)]| {
+            let set = |by: &str, time: i64, lots: &[(&str, i64)]| {
                 let author =
                     ChangeAuthor::Client { client: by.into(), installation: InstallationId::from("i") };
-                let (by, now) = (OwnedActor::Member(member.clone()), Moment::from_millis(at));
-                let change_set = format!("s-{at}");
+                let (by, now) = (OwnedActor::Member(member.clone()), Moment::from_millis(time));
+                let change_set = format!("s-{time}");
                 let writer = WriteContext {
                     member: member.clone(),
                     author,
@@ -295,15 +295,15 @@ mod tests {
             assert_eq!(first(13)?, HashMap::new());
             prune_entries(connection, Moment::from_millis(13), 100)?;
             assert_eq!(first(9)?, HashMap::from([("alike-1", text("5")), ("b", text("6"))]));
-            let kept = "SELECT count(*) FROM journal_lots";
-            Ok::<i64, StoreError>(connection.query_row(kept, [], |row| row.get(0))?)
+            let query = "SELECT count(*) FROM journal_lots";
+            Ok::<i64, StoreError>(connection.query_row(query, [], |row| row.get(0))?)
         });
         assert_eq!(looked.await.unwrap(), 1);
     }
 
     /// Decoding restores the second entry from the first and the stored difference.
     #[test]
-    fn what_is_left_out_is_put_back() {
+    fn omitted_fields_are_restored() {
         for (before, after, kept) in [
             (r#"{"held":1,"note":"n"}"#, r#"{"held":25,"note":"n"}"#, "25"),
             ("aaa", "aaaaa", "aa"),

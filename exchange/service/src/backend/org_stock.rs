@@ -75,10 +75,10 @@ impl WriteArea for OrgStockArea {
     ) -> Vec<OpTarget> {
         let place =
             |location: &LocationRef| index.locations().find_location(location).map(|place| place.id.clone());
-        let mut resolve_item = |at: usize, reference: &ItemRef| {
+        let mut resolve_item = |position: usize, reference: &ItemRef| {
             let found = resolve_material(index, reference);
             if found.loc_key_unresolved {
-                warnings.push_unresolved_loc_key(&format!("/ops/{at}/material/locKey"));
+                warnings.push_unresolved_loc_key(&format!("/ops/{position}/material/locKey"));
             }
             let (kind, entry) = found.entry?;
             Ok::<_, Reason>(StockItem {
@@ -87,8 +87,10 @@ impl WriteArea for OrgStockArea {
                 measure: Measure::for_item(kind, &entry.facts),
             })
         };
-        let target = |(at, op): (usize, &OrgStockOp)| match op {
-            OrgStockOp::BookIn(op) => OpTarget::Item(resolve_item(at, &op.material), place(&op.location)),
+        let target = |(position, op): (usize, &OrgStockOp)| match op {
+            OrgStockOp::BookIn(op) => {
+                OpTarget::Item(resolve_item(position, &op.material), place(&op.location))
+            }
             OrgStockOp::MoveLocation(op) => OpTarget::Place(place(&op.location)),
             _ => OpTarget::None,
         };

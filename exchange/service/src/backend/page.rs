@@ -65,10 +65,10 @@ impl Backend {
     {
         let (catalogue, now) = (self.catalogue.clone(), self.environment.now());
         let PageRequest { cursor, limit } = reading;
-        let most = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_LIMIT);
+        let maximum = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(DEFAULT_LIMIT);
         let read = self.read_admitted(context, move |connection, admitted| {
             let collection = collection(connection, admitted, catalogue.index_at(connection)?)?;
-            Ok((feed::read_page(connection, &collection, cursor.as_deref(), most, now)?, collection))
+            Ok((feed::read_page(connection, &collection, cursor.as_deref(), maximum, now)?, collection))
         });
         let (page, collection) = read.await?;
         let page = match page.store_cursor(&self.store, now).await {

@@ -188,12 +188,12 @@ impl WriteArea for ShipArea {
         ops: &[ParsedShipOp],
         warnings: &mut WarningList,
     ) -> Vec<Self::Target> {
-        let named = |(at, op): (usize, &ParsedShipOp)| {
+        let named = |(position, op): (usize, &ParsedShipOp)| {
             let ShipAction::Upsert(upsert) = &op.action else { return Ok(None) };
             let ResolvedReference { resolution, loc_key_unresolved, .. } =
                 index.resolve_reference(EntryKind::ShipType, &upsert.ship_type);
             if loc_key_unresolved {
-                warnings.push_unresolved_loc_key(&format!("/ops/{at}/shipType/locKey"));
+                warnings.push_unresolved_loc_key(&format!("/ops/{position}/shipType/locKey"));
             }
             let ship_type = match resolution {
                 Resolution::Unique(entry) => entry.id.clone(),

@@ -140,10 +140,10 @@ impl WriteArea for StockArea {
         ops: &[ParsedStockOp],
         warnings: &mut WarningList,
     ) -> Vec<Self::Target> {
-        let quantity_target = |(at, op): (usize, &ParsedStockOp)| {
+        let quantity_target = |(position, op): (usize, &ParsedStockOp)| {
             let found = resolve_material(index, &op.material);
             if found.loc_key_unresolved {
-                warnings.push_unresolved_loc_key(&format!("/ops/{at}/material/locKey"));
+                warnings.push_unresolved_loc_key(&format!("/ops/{position}/material/locKey"));
             }
             let (kind, entry) = found.entry?;
             let place = index.locations().find_location(&op.location).ok_or(Reason::LocationUnknown)?;

@@ -665,10 +665,10 @@ impl UndoProcess {
         extras: &ChangeExtras,
     ) -> Result<(), StoreError> {
         let (Self { client, from, to, .. }, member) = (&*self, &writer.member);
-        let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
-        let (there, gone, beside) = (there.len(), gone.len(), extras.audit_suffix());
+        let (gone, existing) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
+        let (existing, gone, beside) = (existing.len(), gone.len(), extras.audit_suffix());
         let detail =
-            format!("of {member}, written from {from} to {to}: {there} set back, {gone} removed{beside}");
+            format!("of {member}, written from {from} to {to}: {existing} set back, {gone} removed{beside}");
         let (action, subject) = (format!("{}.undo", A::NAME), &*writer.change_set);
         let deed = AuditEntry { client: Some(client), action: &action, subject, detail: &detail };
         records::record_audit(connection, writer.now, writer.actor.as_actor(), deed)?;

@@ -228,10 +228,11 @@ pub(crate) fn pair_bookings<'a>(
 ) -> Vec<RowBooking<'a>> {
     let before = before.into_iter().map(|placed| RowBooking { before: Some(placed), after: None });
     let mut all: Vec<RowBooking<'a>> = before.collect();
-    let of = |(at, booking): (usize, &RowBooking<'a>)| booking.before.map(|placed| (&*placed.row.id, at));
+    let of =
+        |(index, booking): (usize, &RowBooking<'a>)| booking.before.map(|placed| (&*placed.row.id, index));
     let places: HashMap<&str, usize> = all.iter().enumerate().filter_map(of).collect();
     for placed in after {
-        match places.get(&*placed.row.id).and_then(|at| all.get_mut(*at)) {
+        match places.get(&*placed.row.id).and_then(|index| all.get_mut(*index)) {
             Some(booking) => booking.after = Some(placed),
             None => all.push(RowBooking { before: None, after: Some(placed) }),
         }
@@ -261,7 +262,7 @@ mod tests {
 
     /// STK-04: an unchanged row is not a booking, whether the key of its lot was computed or not.
     #[test]
-    fn a_key_at_hand_changes_nothing() {
+    fn precomputed_key_does_not_change_the_result() {
         let row = StockRow {
             id: "r".to_owned(),
             amount: 5,
@@ -284,7 +285,7 @@ mod tests {
 
     /// STK-02, OST-02: every property of a lot affects its key, and so does the unit.
     #[test]
-    fn every_part_of_a_lot_is_in_its_key() {
+    fn every_property_of_a_lot_affects_its_key() {
         let unit = UnitId::new("u");
         let mut keys = vec![lot().key(), lot().stolen_twin().key(), lot().pool_key(&unit)];
         keys.push(lot().pool_key(&UnitId::new("v")));
@@ -307,7 +308,7 @@ mod tests {
 
     /// Keys are stored, also in feeds, so they must never change.
     #[test]
-    fn a_lot_is_always_called_the_same() {
+    fn lot_keys_are_stable() {
         assert_eq!(lot().key(), "FTokSaRy4m9mP_fGbQ-BQw");
         assert_eq!(lot().pool_key(&UnitId::new("u")), "xM4u0fZhlDmb8wKURxS77w");
         for number in [0, 7, 10, 1000, -1, -20, i64::MAX, i64::MIN] {

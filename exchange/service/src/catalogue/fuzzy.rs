@@ -45,16 +45,16 @@ impl FuzzyIndex {
         // Rare trigrams first: they narrow the candidates most.
         lists.sort_by_key(|list| list.len());
         let mut shared: HashMap<u32, u16> = HashMap::new();
-        for at in lists.into_iter().flatten().take(MAX_LOOKUPS) {
-            *shared.entry(*at).or_default() += 1;
+        for index in lists.into_iter().flatten().take(MAX_LOOKUPS) {
+            *shared.entry(*index).or_default() += 1;
         }
         let mut candidates: Vec<(u32, u16)> = shared.into_iter().collect();
         candidates.sort_unstable_by(|(a, shared_a), (b, shared_b)| shared_b.cmp(shared_a).then(a.cmp(b)));
         let mut close: Vec<(usize, u32)> = candidates
             .into_iter()
             .take(MAX_CANDIDATES)
-            .filter_map(|(at, _)| {
-                let (letters, place) = self.names.get(at as usize)?;
+            .filter_map(|(index, _)| {
+                let (letters, place) = self.names.get(index as usize)?;
                 Some((edit_distance(&query, letters)?, *place))
             })
             .collect();
@@ -85,18 +85,18 @@ fn unique_trigrams(letters: &[char]) -> Vec<Trigram> {
 /// the distance exceeds a quarter of the longer one.
 fn edit_distance(a: &[char], b: &[char]) -> Option<usize> {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    let most = long.len() / 4;
+    let limit = long.len() / 4;
     let rest = long.len() - short.len();
-    let edits = if rest <= most { bounded_edits(short, long, most) } else { None };
+    let edits = if rest <= limit { bounded_edits(short, long, limit) } else { None };
     edits.or_else(|| long.windows(short.len().max(1)).any(|part| part == short).then_some(rest))
 }
 
-/// Returns the Levenshtein distance if it is at most `most`.
-fn bounded_edits(short: &[char], long: &[char], most: usize) -> Option<usize> {
+/// Returns the Levenshtein distance if it is at most `limit`.
+fn bounded_edits(short: &[char], long: &[char], limit: usize) -> Option<usize> {
     let mut row: Vec<usize> = (0..=long.len()).collect();
     for (line, a) in short.iter().enumerate() {
-        // Cells outside the band need more than `most` edits.
-        let (first, last) = (line.saturating_sub(most), (line + most + 1).min(long.len()));
+        // Cells outside the band need more than `limit` edits.
+        let (first, last) = (line.saturating_sub(limit), (line + limit + 1).min(long.len()));
         let mut diagonal = row.get(first).copied()?;
         if let Some(start) = row.get_mut(first) {
             *start = if first == 0 { line + 1 } else { usize::MAX - 1 };
@@ -114,11 +114,11 @@ fn bounded_edits(short: &[char], long: &[char], most: usize) -> Option<usize> {
         if let Some(behind) = row.get_mut(last + 1) {
             *behind = usize::MAX - 1;
         }
-        if least > most {
+        if least > limit {
             return None;
         }
     }
-    row.last().copied().filter(|edits| *edits <= most)
+    row.last().copied().filter(|edits| *edits <= limit)
 }
 
 #[cfg(test)]
@@ -136,9 +136,9 @@ mod tests {
         let mut row: Vec<usize> = (0..=b.len()).collect();
         for (line, a) in a.chars().enumerate() {
             let mut next = vec![line + 1];
-            for (at, b) in b.iter().enumerate() {
-                let exchanged = row[at] + usize::from(a != *b);
-                next.push(exchanged.min(next[at] + 1).min(row[at + 1] + 1));
+            for (index, b) in b.iter().enumerate() {
+                let exchanged = row[index] + usize::from(a != *b);
+                next.push(exchanged.min(next[index] + 1).min(row[index + 1] + 1));
             }
             row = next;
         }
@@ -148,13 +148,13 @@ mod tests {
     proptest::proptest! {
         /// The band does not change the result.
         #[test]
-        fn edits_are_those_of_the_whole_table(a in "[abc]{0,12}", b in "[abc]{0,12}") {
+        fn banded_distance_equals_the_full_table(a in "[abc]{0,12}", b in "[abc]{0,12}") {
             proptest::prop_assert_eq!(edits_of(&a, &b), Some(plain(&a, &b)).filter(|edits| *edits <= 4));
         }
     }
 
     #[test]
-    fn the_closest_come_first_and_what_is_unlike_not_at_all() {
+    fn closest_names_come_first_and_unlike_ones_are_omitted() {
         let mut likeness = FuzzyIndex::default();
         let names = ["Sandbox Rifle", "Sandbox Rifles", "Sandbox Helmet", "Ore"];
         names.into_iter().zip(0..).for_each(|(name, place)| likeness.add_name(name, place));

@@ -87,10 +87,10 @@ pub(super) struct KindIndex {
 type MultiMap = HashMap<String, Vec<u32>>;
 
 /// Adds a position, once even if two fields of an entry have the same value.
-fn insert_position<K: Eq + Hash>(map: &mut HashMap<K, Vec<u32>>, key: K, at: u32) {
+fn insert_position<K: Eq + Hash>(map: &mut HashMap<K, Vec<u32>>, key: K, index: u32) {
     let places = map.entry(key).or_default();
-    if places.last() != Some(&at) {
-        places.push(at);
+    if places.last() != Some(&index) {
+        places.push(index);
     }
 }
 

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_the_same_in_three_ways() {
+    fn names_match_in_three_normal_forms() {
         assert_eq!(fold_name("  Sandbox\tRIFLE  "), "sandbox rifle");
         assert_eq!(fold_name("E\u{301}toile"), fold_name("étoile"));
         assert_eq!(canonical_name("F7C-M Super Hornet"), "f7cmsuperhornet");
@@ -62,7 +62,7 @@ mod tests {
 
     /// RES-03: only tags that contain the word `pack` are stripped; other brackets distinguish products.
     #[test]
-    fn pack_tags_are_stripped_and_nothing_else() {
+    fn only_pack_tags_are_stripped() {
         for (name, rest) in [
             ("Sandbox Rifle [Founder Pack]", Some("Sandbox Rifle")),
             ("(Starter-Pack) Sandbox Rifle (PACK)", Some("Sandbox Rifle")),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manufacturer_is_a_whole_word() {
+    fn manufacturer_matches_whole_words() {
         assert_eq!(without_maker("Drake Cutlass", "drake"), Some("Cutlass"));
         assert_eq!(without_maker("Drakeford Cutlass", "Drake"), None);
         assert_eq!(without_maker("Drake", "Drake"), None);

@@ -85,7 +85,7 @@ mod tests {
 
     /// DEM-04: variants are transitive, and cycles terminate.
     #[test]
-    fn variants_of_variants_are_of_one_family() {
+    fn variant_families_are_transitive() {
         let check = |base: &[(&str, &str)], expect: &[(&str, &str)]| {
             let found = resolve_families(&base.iter().copied().collect());
             let expect = expect.iter().map(|(item, family)| ((*item).to_owned(), (*family).to_owned()));

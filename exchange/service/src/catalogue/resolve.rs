@@ -64,12 +64,12 @@ impl CatalogueIndex {
             loc_key_unresolved: reference.loc_key.is_some(),
         };
         let Some(part) = self.kind_index(kind) else { return none };
-        let entry = |at: u32| part.entries.get(at as usize);
+        let entry = |index: u32| part.entries.get(index as usize);
         let mut several: Option<Vec<u32>> = None;
         for found in part.match_keys(reference) {
             match found {
-                LookupMatch::Unique(at) => {
-                    let resolution = entry(at).map_or(Resolution::Unmatched, Resolution::Unique);
+                LookupMatch::Unique(index) => {
+                    let resolution = entry(index).map_or(Resolution::Unmatched, Resolution::Unique);
                     return ResolvedReference { resolution, loc_key_unresolved: false, ..none };
                 }
                 LookupMatch::Ambiguous(places) => drop(several.get_or_insert_with(|| places.to_vec())),
@@ -80,8 +80,8 @@ impl CatalogueIndex {
             reference.name.as_deref().map_or(LookupMatch::Unmatched, |name| part.match_name(kind, name));
         let is_guess = several.is_none() && matches!(by_name, LookupMatch::Similar(_));
         let candidates = match by_name {
-            LookupMatch::Unique(at) => {
-                let resolution = entry(at).map_or(Resolution::Unmatched, Resolution::Unique);
+            LookupMatch::Unique(index) => {
+                let resolution = entry(index).map_or(Resolution::Unmatched, Resolution::Unique);
                 return ResolvedReference { resolution, ..none };
             }
             LookupMatch::Ambiguous(places) => several.unwrap_or_else(|| places.to_vec()),

@@ -303,7 +303,7 @@ pub(super) fn run_admin(args: AdminArgs) -> Result<(), CommandError> {
     let config = load_config(&config)?;
     let name = administrator.unwrap_or_else(current_user);
     let environment = Environment::system();
-    let by = AdminContext::new(&name, environment.now()).map_err(|error| match error {
+    let admin = AdminContext::new(&name, environment.now()).map_err(|error| match error {
         AdminError::Invalid(message) => {
             CommandError::Configuration(format!("{message}: set your name with --as"))
         }
@@ -311,28 +311,28 @@ pub(super) fn run_admin(args: AdminArgs) -> Result<(), CommandError> {
     })?;
     let folder: PathBuf = config.serve.data.clone();
     let outcome = match command {
-        AdminCommand::Client(command) => edit_store(&folder, |store| run_client(store, &by, command)),
-        AdminCommand::Switch { to } => edit_store(&folder, |store| run_switch(store, &by, to)),
+        AdminCommand::Client(command) => edit_store(&folder, |store| run_client(store, &admin, command)),
+        AdminCommand::Switch { to } => edit_store(&folder, |store| run_switch(store, &admin, to)),
         AdminCommand::Member(MemberCommand::Password { id, username }) => {
             let hash = read_password_hash(&config, &environment)?;
             edit_store(&folder, |store| {
-                admin::set_password(store, &by, &id, username.as_deref(), &hash)?;
+                admin::set_password(store, &admin, &id, username.as_deref(), &hash)?;
                 action_output("member.password", &format!("{id} has a new password"), json!({ "member": id }))
             })
         }
-        AdminCommand::Member(command) => edit_store(&folder, |store| run_member(store, &by, command)),
-        AdminCommand::Unit(command) => setup::run_unit(&folder, &by, command),
-        AdminCommand::Catalogue(command) => setup::run_catalogue(&folder, &by, &environment, command),
-        AdminCommand::Terms(args) => setup::run_terms(&folder, &by, args),
+        AdminCommand::Member(command) => edit_store(&folder, |store| run_member(store, &admin, command)),
+        AdminCommand::Unit(command) => setup::run_unit(&folder, &admin, command),
+        AdminCommand::Catalogue(command) => setup::run_catalogue(&folder, &admin, &environment, command),
+        AdminCommand::Terms(args) => setup::run_terms(&folder, &admin, args),
         AdminCommand::Connections(command) => {
-            edit_store(&folder, |store| run_connections(store, &by, command, config.is_external()))
+            edit_store(&folder, |store| run_connections(store, &admin, command, config.is_external()))
         }
         AdminCommand::Keys(KeysCommand::Rotate) => edit_store(&folder, |store| {
-            admin::rotate_keys(store, &by)?;
+            admin::rotate_keys(store, &admin)?;
             let text = "a new key signs tokens; the old key stays published until its tokens have expired";
             action_output("keys.rotate", text, json!({}))
         }),
-        AdminCommand::Undo(args) => undo::run_undo(&folder, (&name, by.now), &environment, args),
+        AdminCommand::Undo(args) => undo::run_undo(&folder, (&name, admin.now), &environment, args),
         AdminCommand::Audit(command) => inspect_store(&folder, |store| audit::run_audit(store, command)),
     };
     let CommandOutput { text, json: value } = outcome.map_err(|error| to_command_error(&error))?;
@@ -358,17 +358,17 @@ fn action_output(action: &str, text: &str, mut value: Value) -> Result<CommandOu
 
 fn run_client(
     store: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     command: ClientCommand,
 ) -> Result<CommandOutput, AdminError> {
     let set_state = |id: ClientId, standing: ClientState, text: &str| {
-        admin::set_client_state(store, by, &id, standing)?;
+        admin::set_client_state(store, admin, &id, standing)?;
         action_output("client.state", &format!("{id} {text}"), json!({ "client": id, "state": standing }))
     };
     match command {
         ClientCommand::Add { id, name, scopes, min_version } => {
             let client = NewClient { id, name, scopes: scopes.into_iter().collect(), min_version };
-            admin::add_client(store, by, &client)?;
+            admin::add_client(store, admin, &client)?;
             let (id, count) = (&client.id, client.scopes.len());
             let json = json!({ "client": id, "scopes": client.scopes });
             action_output("client.add", &format!("{id} is registered, with {count} scopes"), json)
@@ -382,7 +382,7 @@ fn run_client(
                 writes_per_day: writes_per_day.map(LimitArg::into_option),
                 min_version: min_version.map(LimitArg::into_option),
             };
-            admin::set_limits(store, by, &id, &changes)?;
+            admin::set_limits(store, admin, &id, &changes)?;
             action_output(
                 "client.limits",
                 &format!("the limits of {id} are changed"),
@@ -391,7 +391,7 @@ fn run_client(
         }
         ClientCommand::Scopes { id, scopes } => {
             let scopes = scopes.into_iter().collect();
-            admin::set_scopes(store, by, &id, &scopes)?;
+            admin::set_scopes(store, admin, &id, &scopes)?;
             let text = format!("{id} may request {} scopes", scopes.len());
             action_output("client.scopes", &text, json!({ "client": id, "scopes": scopes }))
         }
@@ -418,11 +418,11 @@ fn run_client(
 
 fn run_switch(
     store: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     to: Option<SwitchState>,
 ) -> Result<CommandOutput, AdminError> {
     if let Some(to) = to {
-        admin::set_switch(store, by, to == SwitchState::On)?;
+        admin::set_switch(store, admin, to == SwitchState::On)?;
     }
     let on = if admin::is_on(store)? { "on" } else { "off" };
     Ok(CommandOutput { text: format!("the exchange is {on}"), json: json!({ "exchange": on }) })
@@ -430,14 +430,14 @@ fn run_switch(
 
 fn run_member(
     store: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     command: MemberCommand,
 ) -> Result<CommandOutput, AdminError> {
     match command {
         MemberCommand::Add { id, name, handle, pending, no_role } => {
             let state = if pending { RegistrationState::Pending } else { RegistrationState::Active };
             let member = NewMember { id, name, handle, state, has_role: !no_role };
-            admin::add_member(store, by, &member)?;
+            admin::add_member(store, admin, &member)?;
             let text = format!("{} is added, without a password", member.id);
             action_output("member.add", &text, json!({ "member": member.id }))
         }
@@ -447,12 +447,12 @@ fn run_member(
                 MemberStateArg::Pending => RegistrationState::Pending,
                 MemberStateArg::Disabled => RegistrationState::Disabled,
             };
-            admin::set_state(store, by, &id, state)?;
+            admin::set_state(store, admin, &id, state)?;
             let text = format!("{id} is {} now", state.as_str());
             action_output("member.state", &text, json!({ "member": id, "state": state.as_str() }))
         }
         MemberCommand::Administrator { id, no } => {
-            admin::set_administrator(store, by, &id, !no)?;
+            admin::set_administrator(store, admin, &id, !no)?;
             let text =
                 format!("{id} {} the service", if no { "no longer administers" } else { "administers" });
             action_output("member.administrator", &text, json!({ "member": id, "administers": !no }))
@@ -476,7 +476,7 @@ fn run_member(
 
 fn run_connections(
     store: &Connection,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     command: ConnectionsCommand,
     is_external: bool,
 ) -> Result<CommandOutput, AdminError> {
@@ -512,14 +512,14 @@ fn run_connections(
             Ok(CommandOutput { text: format_table(&head, rows), json: json!({ "connections": connections }) })
         }
         ConnectionsCommand::End { installation: Some(id), .. } => {
-            let text = match admin::end_installation(store, by, &id)? {
+            let text = match admin::end_installation(store, admin, &id)? {
                 DisconnectOutcome::AlreadyDisconnected => format!("{id} was disconnected already"),
                 _ => format!("{id} is disconnected, and its key is refused permanently"),
             };
             action_output("connections.end", &text, json!({ "installation": id }))
         }
         ConnectionsCommand::End { client: Some(client), member: Some(member), .. } => {
-            admin::end_client(store, by, &client, &member)?;
+            admin::end_client(store, admin, &client, &member)?;
             let text = format!("{client} of {member} is disconnected until {member} connects it again");
             action_output("connections.end", &text, json!({ "client": client, "member": member }))
         }

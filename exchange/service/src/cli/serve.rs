@@ -126,11 +126,11 @@ pub(super) fn load_config(args: &ConfigArgs) -> Result<Config, CommandError> {
         let each: Vec<String> = error.into_iter().map(|error| describe_parse_error(&error)).collect();
         CommandError::Configuration(each.join("\n"))
     })?;
-    let wrong = config.find_errors();
-    if wrong.is_empty() {
+    let errors = config.find_errors();
+    if errors.is_empty() {
         return Ok(config);
     }
-    let each: Vec<String> = wrong.iter().map(|wrong| describe_config_error(&figment, wrong)).collect();
+    let each: Vec<String> = errors.iter().map(|error| describe_config_error(&figment, error)).collect();
     Err(CommandError::Configuration(each.join("\n")))
 }
 

@@ -102,29 +102,29 @@ impl Config {
     /// The guard counts removals in the journal, so the journal must cover its window.
     fn check_retention(&self, all: &mut Vec<ConfigError>) {
         let Self { retention, guard, .. } = self;
-        let kept = u64::from(retention.journal_days) * 86_400;
-        if kept < guard.window_seconds {
+        let stored = u64::from(retention.journal_days) * 86_400;
+        if stored < guard.window_seconds {
             let reason = "the mass-change guard counts removals in the journal, over a window that is longer";
             let advice = "write at least as many days as `guard.window-seconds` has";
             all.push(config_error("retention.journal-days", reason, advice));
         }
     }
 
-    /// The largest draft and the largest kept response must fit their budgets. Otherwise clients would be told to retry
+    /// The largest draft and the largest stored response must fit their budgets. Otherwise clients would be instructed to retry
     /// forever.
     fn check_budgets(&self, all: &mut Vec<ConfigError>) {
         let Self { drafts, limits, .. } = self;
         let draft = (drafts.prepared_bytes as u64).saturating_add(DraftsConfig::OVERHEAD_BYTES);
         let draft = ("a draft can take", draft, "write at least as much, or lower `drafts.prepared-bytes`");
-        let answer = limits.reserved_bytes();
+        let response = limits.reserved_bytes();
         let advice = "write at least as much, or lower `limits.kept-answer-bytes`";
-        let answer = ("each write reserves", answer, advice);
+        let response = ("each write reserves", response, advice);
         for (key, budget, (what, needed, advice)) in [
             ("drafts.bytes-of-client", drafts.bytes_of_client, draft),
             ("drafts.bytes", drafts.bytes, draft),
-            ("limits.kept-bytes-of-member", limits.kept_bytes_of_member, answer),
-            ("limits.kept-bytes-of-client", limits.kept_bytes_of_client, answer),
-            ("limits.kept-bytes", limits.kept_bytes, answer),
+            ("limits.kept-bytes-of-member", limits.kept_bytes_of_member, response),
+            ("limits.kept-bytes-of-client", limits.kept_bytes_of_client, response),
+            ("limits.kept-bytes", limits.kept_bytes, response),
         ] {
             if budget < needed {
                 let reason = format!("{what} {needed} bytes, overhead included");
@@ -191,12 +191,12 @@ mod tests {
     fn check(change: impl FnOnce(&mut Config), expect: &[&str]) {
         let mut config = Config::default();
         change(&mut config);
-        let keys: Vec<_> = config.find_errors().iter().map(|wrong| wrong.key).collect();
+        let keys: Vec<_> = config.find_errors().iter().map(|error| error.key).collect();
         assert_eq!(keys, expect);
     }
 
     #[test]
-    fn what_cannot_be_served_is_named_by_its_key() {
+    fn invalid_values_are_reported_by_key() {
         check(|_| {}, &[]);
         check(|config| config.gateway_origin = "exchange.example".to_owned(), &["gateway-origin"]);
         check(
@@ -222,8 +222,8 @@ mod tests {
         check(|config| config.drafts.bytes = (1 << 18) + 512, &[]);
         check(|config| config.limits.kept_answer_bytes = (1 << 20) - 512, &[]);
         check(|config| config.limits.kept_answer_bytes = (1 << 20) - 511, &["limits.kept-bytes-of-member"]);
-        let kept = ["limits.kept-bytes-of-member", "limits.kept-bytes-of-client", "limits.kept-bytes"];
-        check(|config| config.limits.kept_answer_bytes = usize::MAX, &kept);
+        let stored = ["limits.kept-bytes-of-member", "limits.kept-bytes-of-client", "limits.kept-bytes"];
+        check(|config| config.limits.kept_answer_bytes = usize::MAX, &stored);
         let zeros = |config: &mut Config| {
             (config.limits.relay_seconds, config.serve.connections) = (0, 0);
         };

@@ -106,16 +106,16 @@ impl CursorSeal {
     pub(super) fn issue_cursor(
         &self,
         holder: CursorScope<'_>,
-        at: Moment,
+        time: Moment,
         vector: &PositionVector,
     ) -> (String, Option<StoredVector>) {
         let written = vector.encode();
         let mut bytes = Vec::with_capacity(MAX_CURSOR_BYTES);
         let fits = HEADER_BYTES + written.len() + MAC_BYTES <= MAX_CURSOR_BYTES;
         bytes.extend([VERSION, if fits { INLINE } else { STORED }]);
-        let at = u64::try_from(at.as_millis()).unwrap_or(0).to_be_bytes();
-        bytes.extend(at.iter().skip(2));
-        let kept = if fits {
+        let time = u64::try_from(time.as_millis()).unwrap_or(0).to_be_bytes();
+        bytes.extend(time.iter().skip(2));
+        let stored = if fits {
             bytes.extend(&written);
             None
         } else {
@@ -125,7 +125,7 @@ impl CursorSeal {
         };
         let mac = self.compute_mac(holder, &bytes);
         bytes.extend(mac);
-        (URL_SAFE_NO_PAD.encode(bytes), kept)
+        (URL_SAFE_NO_PAD.encode(bytes), stored)
     }
 
     /// Opens a cursor; `None` unless it was issued to this holder in this epoch within the last 90 days.
@@ -220,10 +220,10 @@ fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
 
 fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
-    for (at, byte) in bytes.iter().enumerate().take(10) {
-        number |= u64::from(byte & 0x7f) << (7 * at);
+    for (index, byte) in bytes.iter().enumerate().take(10) {
+        number |= u64::from(byte & 0x7f) << (7 * index);
         if byte & 0x80 == 0 {
-            return Some((number, bytes.get(at + 1..)?));
+            return Some((number, bytes.get(index + 1..)?));
         }
     }
     None

@@ -53,7 +53,7 @@ pub trait PagedCollection {
     /// Returns the database's error.
     fn list_sources(&self, connection: &Connection) -> Result<Vec<StreamSource>, StoreError>;
 
-    /// Reads up to `most` entries after a place, in the order of places, each with its place. The place of an
+    /// Reads up to `limit` entries after a place, in the order of places, each with its place. The place of an
     /// entry never changes.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ pub trait PagedCollection {
         &self,
         connection: &Connection,
         behind: Option<&str>,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<(String, Self::Item)>, StoreError>;
 
     /// Loads the current state of the keys that exist.
@@ -164,7 +164,7 @@ pub fn read_page<C: PagedCollection>(
     connection: &Connection,
     collection: &C,
     cursor: Option<&str>,
-    most: usize,
+    limit: usize,
     now: Moment,
 ) -> Result<PendingPage<C::Item>, PageError> {
     let seal = CursorSeal::load_seal(connection)?;
@@ -187,12 +187,12 @@ pub fn read_page<C: PagedCollection>(
         sources.iter().map(|source| load_head(connection, &source.stream)).collect::<Result<_, _>>()?;
     let steps = plan_steps(sources, heads, &vector.positions)?;
     let walked = match (&vector.place, cursor) {
-        (None, Some(_)) => feed_page(connection, collection, steps, most)?,
+        (None, Some(_)) => feed_page(connection, collection, steps, limit)?,
         (place, _) => {
             // A stream that appeared or changed its variant during the snapshot is delivered from its start
             // afterwards, even if it has its former variant again (OST-06, OST-09).
             let positions = steps.into_iter().map(|step| step.from).collect();
-            snapshot_page(connection, collection, positions, place.as_deref(), most)?
+            snapshot_page(connection, collection, positions, place.as_deref(), limit)?
         }
     };
     let (next, next_kept) = seal.issue_cursor(holder, now, &walked.vector);
@@ -262,11 +262,11 @@ fn snapshot_page<C: PagedCollection>(
     collection: &C,
     positions: Vec<StreamPosition>,
     behind: Option<&str>,
-    most: usize,
+    limit: usize,
 ) -> Result<WalkResult<C::Item>, PageError> {
-    let mut found = collection.read_snapshot(connection, behind, most.saturating_add(1))?;
-    let more = found.len() > most;
-    found.truncate(most);
+    let mut found = collection.read_snapshot(connection, behind, limit.saturating_add(1))?;
+    let more = found.len() > limit;
+    found.truncate(limit);
     let place = found.last().map(|(place, _)| place.clone()).filter(|_| more);
     let items = found.into_iter().map(|(_, item)| item).collect();
     Ok(WalkResult { items, removed: Vec::new(), vector: PositionVector { positions, place }, has_more: more })
@@ -276,7 +276,7 @@ fn feed_page<C: PagedCollection>(
     connection: &Connection,
     collection: &C,
     steps: Vec<StreamStep>,
-    most: usize,
+    limit: usize,
 ) -> Result<WalkResult<C::Item>, PageError> {
     // A key that several streams contain is on the page once (FED-04).
     let mut changed: Vec<FeedEntry> = Vec::new();
@@ -286,7 +286,7 @@ fn feed_page<C: PagedCollection>(
     for StreamStep { stream, head, from } in steps {
         let mut at = StreamPosition { seq: head.seq, joining: false, ..from };
         if from.seq < head.seq {
-            let room = most - keys.len();
+            let room = limit - keys.len();
             let mut entries = load_entries_after(connection, &stream, from.seq, room.saturating_add(1))?;
             if entries.len() > room {
                 entries.truncate(room);
@@ -314,7 +314,9 @@ fn feed_page<C: PagedCollection>(
             let place = *place_of.entry(entry.key.clone()).or_insert(gone.len());
             match gone.get_mut(place) {
                 // The latest removal of several streams determines the author.
-                Some(told) if (entry.gone, entry.removal.at) > (told.gone, told.removal.at) => *told = entry,
+                Some(listed) if (entry.gone, entry.removal.at) > (listed.gone, listed.removal.at) => {
+                    *listed = entry
+                }
                 Some(_) => {}
                 None => gone.push(entry),
             }

@@ -8,7 +8,7 @@ use super::cursor::LIFETIME;
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// Deletes up to `most` tombstones that are older than 90 days, and returns their number. Existing entries
+/// Deletes up to `limit` tombstones that are older than 90 days, and returns their number. Existing entries
 /// stay.
 ///
 /// The floor of a stream rises with the deleted tombstones in the same transaction. A cursor below it is
@@ -16,13 +16,13 @@ use crate::time::Moment;
 ///
 /// # Errors
 /// Returns the database's error.
-pub fn prune_tombstones(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+pub fn prune_tombstones(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let mut old = connection.prepare_cached(
         "SELECT stream, key, seq FROM feed_entry WHERE gone = 1 AND changed_at < ?1 \
          ORDER BY changed_at LIMIT ?2",
     )?;
     let old: Vec<(i64, String, i64)> = old
-        .query_map(params![now.minus(LIFETIME).as_millis(), sql_limit(most)], |row| {
+        .query_map(params![now.minus(LIFETIME).as_millis(), sql_limit(limit)], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?
         .collect::<Result<_, _>>()?;
@@ -40,12 +40,12 @@ pub fn prune_tombstones(connection: &Connection, now: Moment, most: usize) -> Re
     Ok(old.len())
 }
 
-/// Deletes up to `most` stored vectors of cursors that were not used for 90 days, and returns their number.
+/// Deletes up to `limit` stored vectors of cursors that were not used for 90 days, and returns their number.
 ///
 /// # Errors
 /// Returns the database's error.
-pub fn prune_cursors(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+pub fn prune_cursors(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM cursor_vector WHERE hash IN \
                (SELECT hash FROM cursor_vector WHERE used_at < ?1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![now.minus(LIFETIME).as_millis(), sql_limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![now.minus(LIFETIME).as_millis(), sql_limit(limit)])?)
 }

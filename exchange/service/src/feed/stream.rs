@@ -148,7 +148,7 @@ pub struct KeyRemoval {
 pub fn record_changes<'a>(
     connection: &Connection,
     stream: &FeedStream,
-    by: &ChangeAuthor,
+    author: &ChangeAuthor,
     now: Moment,
     changes: impl IntoIterator<Item = KeyChange<'a>>,
 ) -> Result<(), StoreError> {
@@ -163,7 +163,7 @@ pub fn record_changes<'a>(
         latest.into_iter().map(|(key, (order, gone))| (order, key, gone)).collect();
     latest.sort_unstable();
     let (id, mut seq) = find_or_create_head(connection, stream)?;
-    let (client, installation) = by.client_installation().unzip();
+    let (client, installation) = author.client_installation().unzip();
     // One statement per run of keys that all exist or are all removed; a change set mostly has one run.
     let mut put = connection.prepare_cached(
         "INSERT INTO feed_entry (stream, key, seq, gone, changed_at, channel, client, installation) \
@@ -176,7 +176,7 @@ pub fn record_changes<'a>(
         let keys = json_list(alike.iter().map(|(_, key, _)| *key));
         let gone = alike.first().is_some_and(|(_, _, gone)| *gone);
         let (first, at) = (seq_to_i64(seq + 1)?, now.as_millis());
-        put.execute(params![id, keys, first, gone, at, by.channel(), client, installation])?;
+        put.execute(params![id, keys, first, gone, at, author.channel(), client, installation])?;
         seq += alike.len() as u64;
     }
     let mut settle = connection.prepare_cached("UPDATE feed_head SET seq = ?2 WHERE id = ?1")?;
@@ -233,18 +233,18 @@ pub(super) fn load_head(connection: &Connection, stream: &FeedStream) -> Result<
     Ok(StreamHead { seq: seq_from_i64(seq)?, floor: seq_from_i64(floor)? })
 }
 
-/// Loads up to `most` changes after a number, in order.
+/// Loads up to `limit` changes after a number, in order.
 pub(super) fn load_entries_after(
     connection: &Connection,
     stream: &FeedStream,
     seq: u64,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<FeedEntry>, StoreError> {
     let mut rows = connection.prepare_cached(
         "SELECT key, seq, gone, changed_at, channel, client, installation FROM feed_entry \
          WHERE stream = (SELECT id FROM feed_head WHERE stream = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let mut rows = rows.query(params![stream.0, seq_to_i64(seq)?, sql_limit(most)])?;
+    let mut rows = rows.query(params![stream.0, seq_to_i64(seq)?, sql_limit(limit)])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
         let removal =
@@ -277,8 +277,8 @@ mod tests {
             let changes = changes.iter().map(|(key, gone)| KeyChange { key, gone: *gone });
             record_changes(&connection, &stream, &ChangeAuthor::Web, Moment::default(), changes).unwrap();
             let entries = load_entries_after(&connection, &stream, 0, 9).unwrap();
-            let told: Vec<_> = entries.iter().map(|entry| (&*entry.key, entry.seq, entry.gone)).collect();
-            assert_eq!(told, expect);
+            let listed: Vec<_> = entries.iter().map(|entry| (&*entry.key, entry.seq, entry.gone)).collect();
+            assert_eq!(listed, expect);
         };
         check(
             &[("a", false), ("b", true), ("c", true), ("a", true), ("d\"", false)],

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contract_runtime::server::{EncodedResponse, HeaderValue, IncomingRequest};
 use exchange_api::codes::Code;
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use serde::Deserialize;
 use tokio::time::timeout;
 
@@ -26,42 +26,42 @@ pub(super) async fn finish_early(
     ending: EarlyResponse,
 ) -> EncodedResponse {
     match ending {
-        EarlyResponse::Replayed(answer) => {
-            let mut answer = *answer;
-            answer.headers.insert(REPLAYED, HeaderValue::from_static("true"));
-            answer
+        EarlyResponse::Replayed(response) => {
+            let mut response = *response;
+            response.headers.insert(REPLAYED, HeaderValue::from_static("true"));
+            response
         }
         EarlyResponse::Refused(refused) => {
             let (code, reason) = (refused.code(), refused.reason());
-            let answer = refused.into_answer(facts.correlation_id.clone(), facts.path());
-            finish_claim(ports, facts, &answer, Some(&code)).await;
+            let response = refused.into_answer(facts.correlation_id.clone(), facts.path());
+            finish_claim(ports, facts, &response, Some(&code)).await;
             facts.refusal = Some((code, reason));
-            answer
+            response
         }
     }
 }
 
 /// Relays a request that passed all stages to the backend.
 pub(super) async fn call_backend(ports: &GatewayPorts, facts: &mut RequestFacts) -> EncodedResponse {
-    let (answer, code) = match request_backend(ports, facts).await {
-        Ok(answer) => {
-            let code = parse_problem_code(&answer);
-            (answer, code)
+    let (response, code) = match request_backend(ports, facts).await {
+        Ok(response) => {
+            let code = parse_problem_code(&response);
+            (response, code)
         }
         Err(error) => {
             let code = error.plain_code();
-            let answer =
+            let response =
                 StageRefusal::from_code(code).into_answer(facts.correlation_id.clone(), facts.path());
-            (answer, Some(code.into()))
+            (response, Some(code.into()))
         }
     };
     // The backend stores a success in the transaction of its write (GW-10). Without a response the backend may still be
     // writing, so the claim stays until its lease expires (ERR-37).
-    if !answer.status.is_success() && code != Some(Code::BackendRelayFailed) {
-        finish_claim(ports, facts, &answer, code.as_ref()).await;
+    if !response.status.is_success() && code != Some(Code::BackendRelayFailed) {
+        finish_claim(ports, facts, &response, code.as_ref()).await;
     }
     facts.refusal = code.map(|code| (code, ""));
-    answer
+    response
 }
 
 /// The reason the backend returned no valid response.
@@ -106,14 +106,15 @@ async fn request_backend(
     let context = facts.backend_context(caller.clone());
     let call = IncomingRequest::new(operation, context).map_err(|_| BackendCallError::InvalidAnswer)?;
     let wait: Duration = ports.config.limits.relay_timeout();
-    let answered = timeout(wait, ports.relay.send_request(RelayedRequest { caller, call, incoming })).await;
-    let answer = answered.unwrap_or(Err(RelayError::TimedOut)).map_err(|failure| {
+    let answered_response =
+        timeout(wait, ports.relay.send_request(RelayedRequest { caller, call, incoming })).await;
+    let response = answered_response.unwrap_or(Err(RelayError::TimedOut)).map_err(|failure| {
         tracing::error!(correlation_id = facts.correlation_id.as_str(), %failure, "backend call failed");
         BackendCallError::Failed
     })?;
     if !ports.relay.validates_answers()
         && is_check_due(ports)
-        && let Err(broken) = answer.check_contract(operation)
+        && let Err(broken) = response.check_contract(operation)
     {
         tracing::error!(
             correlation_id = facts.correlation_id.as_str(),
@@ -123,7 +124,7 @@ async fn request_backend(
         );
         return Err(BackendCallError::InvalidAnswer);
     }
-    Ok(answer)
+    Ok(response)
 }
 
 /// Returns true if the next response is due for a contract check: one in every `limits.checked-answers`.
@@ -138,7 +139,7 @@ fn is_check_due(ports: &GatewayPorts) -> bool {
 async fn finish_claim(
     ports: &GatewayPorts,
     facts: &mut RequestFacts,
-    answer: &EncodedResponse,
+    response: &EncodedResponse,
     code: Option<&Code>,
 ) {
     let given_back = matches!(code, Some(Code::RelayBusy | Code::ExchangeBudgetExhausted));
@@ -155,17 +156,17 @@ async fn finish_claim(
     }
     let Some(caller) = facts.caller() else { return };
     // If the response cannot be stored it is not replayed (GW-11), and the lease expires.
-    let _ = ports.keys.complete(caller, answer.clone(), ports.environment.now()).await;
+    let _ = ports.keys.complete(caller, response.clone(), ports.environment.now()).await;
 }
 
 /// Parses the problem code of a refusal from the backend.
-fn parse_problem_code(answer: &EncodedResponse) -> Option<Code> {
+fn parse_problem_code(response: &EncodedResponse) -> Option<Code> {
     #[derive(Deserialize)]
     struct ProblemCode {
         code: String,
     }
-    if answer.status.as_u16() < 400 {
+    if response.status.as_u16() < 400 {
         return None;
     }
-    serde_json::from_slice(&answer.body).ok().map(|ProblemCode { code }| Code::from(code.as_str()))
+    serde_json::from_slice(&response.body).ok().map(|ProblemCode { code }| Code::from(code.as_str()))
 }

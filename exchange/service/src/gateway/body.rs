@@ -74,11 +74,11 @@ pub(super) async fn read_body(
     if size.lower() > limit as u64 {
         return Err(BodyReadError::TooLarge);
     }
-    let most = size.upper().and_then(|size| usize::try_from(size).ok()).unwrap_or(limit).min(limit);
-    if most == 0 {
+    let maximum = size.upper().and_then(|size| usize::try_from(size).ok()).unwrap_or(limit).min(limit);
+    if maximum == 0 {
         return Ok((Bytes::new(), None));
     }
-    let held = room.acquire_permit(network, most).await.ok_or(BodyReadError::Overloaded)?;
+    let held = room.acquire_permit(network, maximum).await.ok_or(BodyReadError::Overloaded)?;
     let bytes = read_frames(TimedBody::new(body, max_duration), limit).await?;
     Ok((bytes, Some(held)))
 }

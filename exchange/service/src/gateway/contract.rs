@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use contract_runtime::operation::OperationLookup;
 use contract_runtime::server::{EncodedResponse, HeaderMap, HeaderValue, StatusCode};
+use exchange_api::error_responses::PlainCode;
 use exchange_api::operations::{OperationId, TABLE};
-use exchange_api::refusals::PlainCode;
 use http::{Method, header};
 
 use super::early_response::{EarlyResponse, StageRefusal};
@@ -178,9 +178,9 @@ fn openapi_tag() -> &'static HeaderValue {
     &TAG
 }
 
-fn schema_tag(at: usize) -> &'static HeaderValue {
+fn schema_tag(index: usize) -> &'static HeaderValue {
     static TAGS: LazyLock<Vec<HeaderValue>> = LazyLock::new(|| SCHEMAS.iter().map(compute_etag).collect());
-    &TAGS[at]
+    &TAGS[index]
 }
 
 /// Computes an entity tag: the first 128 bits of the file's SHA-256.
@@ -214,7 +214,7 @@ mod tests {
 
     /// CON-05: different bytes have different tags.
     #[test]
-    fn tags_tell_files_apart() {
+    fn tags_differ_per_file() {
         let mut tags: Vec<_> = SCHEMAS.iter().map(compute_etag).chain([compute_etag(&OPENAPI)]).collect();
         let all = tags.len();
         tags.sort_by(|one, other| one.as_bytes().cmp(other.as_bytes()));

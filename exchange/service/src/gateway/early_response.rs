@@ -6,7 +6,7 @@ use contract_runtime::server::{EncodedResponse, HeaderMap, HeaderValue};
 use dpop_bound::{DpopChallenge, VerificationError as ProofRefusal, replay::ReplayError};
 use exchange_api::Contract;
 use exchange_api::codes::Code;
-use exchange_api::refusals::{PlainCode, TimedCode};
+use exchange_api::error_responses::{PlainCode, TimedCode};
 use exchange_api::server::ErrorResponse;
 use exchange_api::types::{CorrelationId, Problem};
 use http::header;
@@ -159,11 +159,11 @@ impl StageRefusal {
             RefusalContent::Timed(code, wait) => Problem::error_response_after(code, wait, id, path),
             RefusalContent::Problem(problem) => refusal_from_problem(*problem),
         };
-        let mut answer = render_refusal(refusal);
+        let mut response = render_refusal(refusal);
         if let Some(challenge) = self.challenge.as_ref().and_then(|own| HeaderValue::try_from(own).ok()) {
-            answer.headers.insert(header::WWW_AUTHENTICATE, challenge);
+            response.headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
-        answer
+        response
     }
 }
 
@@ -185,7 +185,7 @@ fn render_refusal(refusal: ErrorResponse) -> EncodedResponse {
             headers.insert(header::CONTENT_TYPE, problem);
             EncodedResponse { status: refused.status, headers, body: body.into() }
         }
-        ErrorResponse::Encoded(answer) => *answer,
+        ErrorResponse::Encoded(response) => *response,
         ErrorResponse::Rejected(rejection) => EncodedResponse {
             status: http::StatusCode::from_u16(rejection.status()).unwrap_or_default(),
             headers: HeaderMap::new(),

@@ -45,55 +45,61 @@ pub struct RecordedCall {
 /// A store of installations.
 pub trait InstallationStore: Send + Sync {
     /// Returns revocations and, if it called before, the installation.
-    fn status(&self, of: InstallationKey) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>>;
+    fn status(
+        &self,
+        installation: InstallationKey,
+    ) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>>;
 
     /// Creates the installation and notifies the member, or updates `lastSeenAt`. Returns `None` if key or client were
     /// revoked.
     fn record_call<'a>(
         &'a self,
-        of: InstallationKey,
+        installation: InstallationKey,
         environment: &'a Environment,
     ) -> MaybeReady<'a, Result<Option<RecordedCall>, SharedStateError>>;
 }
 
 impl InstallationStore for Store {
-    fn status(&self, of: InstallationKey) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>> {
+    fn status(
+        &self,
+        installation: InstallationKey,
+    ) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>> {
         MaybeReady::boxed(async move {
-            let read = self.query_inline(move |connection| find_status(connection, &of)).await;
+            let read = self.query_inline(move |connection| find_status(connection, &installation)).await;
             read.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }
 
     fn record_call<'a>(
         &'a self,
-        of: InstallationKey,
+        installation: InstallationKey,
         environment: &'a Environment,
     ) -> MaybeReady<'a, Result<Option<RecordedCall>, SharedStateError>> {
         MaybeReady::boxed(async move {
             let (now, id) = (environment.now(), environment.random_token::<16>());
             let id = InstallationId::new(id.map_err(|error| SharedStateError::from_error(&error))?);
-            let seen = self.write(move |connection| record_call(connection, &of, id, now)).await;
+            let seen = self.write(move |connection| record_call(connection, &installation, id, now)).await;
             seen.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }
 }
 
-fn find_status(connection: &Connection, of: &InstallationKey) -> Result<InstallationStatus, StoreError> {
-    let standing = registry::find_key_status(connection, &of.client, &of.member, &of.jkt)?;
+fn find_status(connection: &Connection, key: &InstallationKey) -> Result<InstallationStatus, StoreError> {
+    let standing = registry::find_key_status(connection, &key.client, &key.member, &key.jkt)?;
     Ok(InstallationStatus {
         key_revoked: standing.key_revoked,
-        client_revoked: standing.client_is_revoked(of.auth_time),
+        client_revoked: standing.client_is_revoked(key.auth_time),
         installation: standing.installation,
     })
 }
 
 fn record_call(
     connection: &Connection,
-    of: &InstallationKey,
+    installation: &InstallationKey,
     id: InstallationId,
     now: Moment,
 ) -> Result<Option<RecordedCall>, StoreError> {
-    let standing = find_status(connection, of)?;
+    let standing = find_status(connection, installation)?;
     // Key or client may have been revoked since the check.
     if standing.key_revoked || standing.client_revoked {
         return Ok(None);
@@ -105,10 +111,17 @@ fn record_call(
     }
     let sql = "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?5)";
-    connection.prepare_cached(sql)?.execute(params![id, of.client, of.member, of.jkt, now.as_millis()])?;
-    records::notify_member(connection, now, &of.member, "new-installation", id.as_str())?;
+    connection.prepare_cached(sql)?.execute(params![
+        id,
+        installation.client,
+        installation.member,
+        installation.jkt,
+        now.as_millis()
+    ])?;
+    records::notify_member(connection, now, &installation.member, "new-installation", id.as_str())?;
     let sql = "SELECT count(*) FROM installation WHERE member = ?1 AND first_seen > ?2";
     let since = now.minus(DAY).as_millis();
-    let new = connection.prepare_cached(sql)?.query_row(params![of.member, since], |row| row.get(0))?;
+    let new =
+        connection.prepare_cached(sql)?.query_row(params![installation.member, since], |row| row.get(0))?;
     Ok(Some(RecordedCall { id, new_in_day: Some(new) }))
 }

@@ -40,7 +40,7 @@ pub trait KeyStore: Send + Sync {
     fn complete(
         &self,
         caller: Caller,
-        answer: EncodedResponse,
+        response: EncodedResponse,
         now: Moment,
     ) -> MaybeReady<'_, Result<Completion, SharedStateError>>;
 }
@@ -66,12 +66,12 @@ impl KeyStore for Store {
     fn complete(
         &self,
         caller: Caller,
-        answer: EncodedResponse,
+        response: EncodedResponse,
         now: Moment,
     ) -> MaybeReady<'_, Result<Completion, SharedStateError>> {
         MaybeReady::boxed(async move {
-            let settled =
-                self.write(move |connection| idempotency::complete_claim(connection, &caller, &answer, now));
+            let settled = self
+                .write(move |connection| idempotency::complete_claim(connection, &caller, &response, now));
             settled.await.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }

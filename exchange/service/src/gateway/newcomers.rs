@@ -36,9 +36,9 @@ impl fmt::Debug for RecentSources {
 }
 
 impl RecentSources {
-    /// Creates a cache of at most `most` sources, which evicts the least recently used.
-    pub(super) fn new(most: usize) -> Self {
-        let proven = Cache::builder().max_capacity(most.max(1) as u64);
+    /// Creates a cache of at most `limit` sources, which evicts the least recently used.
+    pub(super) fn new(limit: usize) -> Self {
+        let proven = Cache::builder().max_capacity(limit.max(1) as u64);
         // LRU: the default policy admits a new entry only if it is requested often.
         Self { proven: proven.eviction_policy(EvictionPolicy::lru()).build() }
     }

@@ -35,21 +35,24 @@ impl ResponseHeaders {
             EarlyResponse::Refused(refused) => (!refused.omits_nonce(), refused.code() == Code::RateLimited),
             EarlyResponse::Replayed(_) => (true, false),
         };
-        let is = |given: EffectFrequency, sometimes: bool| match given {
+        let applies = |frequency: EffectFrequency, sometimes: bool| match frequency {
             EffectFrequency::Never => false,
             EffectFrequency::Sometimes => sometimes,
             EffectFrequency::Always => true,
         };
         Self {
-            nonce: is(stage.effects.nonce, loud),
-            rate: is(stage.effects.rate, facts.rate_status.is_some() && !limited),
+            nonce: applies(stage.effects.nonce, loud),
+            rate: applies(stage.effects.rate, facts.rate_status.is_some() && !limited),
         }
     }
 
     /// Selects the headers of a response to a request that passed a stage.
     pub(super) fn after_stage(stage: &Stage, before: Self) -> Self {
-        let is = |given: EffectFrequency| given != EffectFrequency::Never;
-        Self { nonce: before.nonce || is(stage.effects.nonce), rate: before.rate || is(stage.effects.rate) }
+        let applies = |frequency: EffectFrequency| frequency != EffectFrequency::Never;
+        Self {
+            nonce: before.nonce || applies(stage.effects.nonce),
+            rate: before.rate || applies(stage.effects.rate),
+        }
     }
 }
 
@@ -81,9 +84,9 @@ pub(super) fn finish_response(
     ports: &GatewayPorts,
     facts: &RequestFacts,
     sent: &ResponseHeaders,
-    mut answer: EncodedResponse,
+    mut response: EncodedResponse,
 ) -> Response {
-    let headers = &mut answer.headers;
+    let headers = &mut response.headers;
     headers.reserve(MAX_ADDED_HEADERS);
     if sent.nonce {
         headers.insert(NONCE, SecondHeaders::current(ports).nonce.clone());
@@ -98,20 +101,20 @@ pub(super) fn finish_response(
         close_unless_empty(headers, facts);
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    add_common_headers(ports, facts, answer)
+    add_common_headers(ports, facts, response)
 }
 
 /// Adds the headers to a response of an anonymous route.
 pub(super) fn finish_anonymous(
     ports: &GatewayPorts,
     facts: &RequestFacts,
-    answer: EncodedResponse,
+    response: EncodedResponse,
 ) -> Response {
-    add_common_headers(ports, facts, answer)
+    add_common_headers(ports, facts, response)
 }
 
-fn add_common_headers(ports: &GatewayPorts, facts: &RequestFacts, mut answer: EncodedResponse) -> Response {
-    let headers = &mut answer.headers;
+fn add_common_headers(ports: &GatewayPorts, facts: &RequestFacts, mut response: EncodedResponse) -> Response {
+    let headers = &mut response.headers;
     // A replayed problem document keeps the correlation id that its body contains.
     if !headers.contains_key(CORRELATION_ID)
         && let Ok(id) = HeaderValue::from_str(facts.correlation_id.as_str())
@@ -121,7 +124,7 @@ fn add_common_headers(ports: &GatewayPorts, facts: &RequestFacts, mut answer: En
     if let Some(date) = &SecondHeaders::current(ports).date {
         headers.insert(header::DATE, date.clone());
     }
-    answer.into_response()
+    response.into_response()
 }
 
 fn close_unless_empty(headers: &mut HeaderMap, facts: &RequestFacts) {

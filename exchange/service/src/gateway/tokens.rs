@@ -15,9 +15,9 @@ pub(super) struct TokenCache {
 }
 
 impl TokenCache {
-    /// Creates a cache of at most `most` tokens.
-    pub(super) fn new(verifier: Arc<dyn TokenVerifier>, most: u64) -> Self {
-        Self { verifier, verified: Cache::new(most) }
+    /// Creates a cache of at most `limit` tokens.
+    pub(super) fn new(verifier: Arc<dyn TokenVerifier>, limit: u64) -> Self {
+        Self { verifier, verified: Cache::new(limit) }
     }
 
     /// Returns the claims of a token, from the cache or after verifying it.

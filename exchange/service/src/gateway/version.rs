@@ -21,7 +21,7 @@ mod tests {
 
     /// ERR-16: a pre-release precedes its release; build metadata is ignored.
     #[test]
-    fn versions_of_user_agents() {
+    fn client_versions_are_compared_by_precedence() {
         let oldest = Version::parse("1.4.0").unwrap();
         for (user_agent, expect) in [
             ("Client/1.4.0", true),

@@ -84,12 +84,12 @@ pub(super) fn check_room(
     ];
     let mut longest_wait = None;
     for (client, member, budget) in scopes {
-        let kept: Option<i64> = connection
+        let stored: Option<i64> = connection
             .prepare_cached("SELECT bytes FROM kept_bytes WHERE client = ?1 AND member = ?2")?
             .query_row(params![client, member], |row| row.get(0))
             .optional()?;
-        let kept = u64::try_from(kept.unwrap_or(0)).unwrap_or(0);
-        let over = kept.saturating_add(terms.reserved_bytes).saturating_sub(budget);
+        let stored = u64::try_from(stored.unwrap_or(0)).unwrap_or(0);
+        let over = stored.saturating_add(terms.reserved_bytes).saturating_sub(budget);
         if over > 0 {
             longest_wait =
                 longest_wait.max(Some(wait_for_room(connection, client, member, over, terms, now)?));

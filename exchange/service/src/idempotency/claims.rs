@@ -6,7 +6,7 @@ use contract_runtime::server::EncodedResponse;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::budget::{self, KeyRetention};
-use super::kept_answers::{encode_headers, is_kept, parse_answer};
+use super::stored_responses::{encode_headers, is_stored, parse_response};
 use crate::caller::{Caller, KeyClaim};
 use crate::config::LimitsConfig;
 use crate::ids::{ClientId, MemberId};
@@ -113,14 +113,14 @@ pub fn claim_key(
 pub fn complete_claim(
     connection: &Connection,
     caller: &Caller,
-    answer: &EncodedResponse,
+    response: &EncodedResponse,
     now: Moment,
 ) -> Result<Completion, StoreError> {
     let Some(claim) = &caller.claim else { return Ok(Completion::NotStored) };
     let Some(reserved) = reserved_size(connection, caller, claim)? else { return Ok(Completion::Lost) };
-    let headers = encode_headers(&answer.headers);
-    let size = LimitsConfig::ANSWER_OVERHEAD_BYTES + headers.len() as u64 + answer.body.len() as u64;
-    if !is_kept(answer) || to_i64(size) > reserved {
+    let headers = encode_headers(&response.headers);
+    let size = LimitsConfig::ANSWER_OVERHEAD_BYTES + headers.len() as u64 + response.body.len() as u64;
+    if !is_stored(response) || to_i64(size) > reserved {
         delete_row(connection, &caller.client, &caller.member, &claim.key_hash)?;
         return Ok(Completion::NotStored);
     }
@@ -130,9 +130,9 @@ pub fn complete_claim(
         caller.client,
         caller.member,
         claim.key_hash,
-        answer.status.as_u16(),
+        response.status.as_u16(),
         headers,
-        &answer.body[..],
+        &response.body[..],
         to_i64(size),
         now.as_millis()
     ])?;
@@ -140,7 +140,7 @@ pub fn complete_claim(
     Ok(Completion::Stored)
 }
 
-/// Deletes at most `most` expired claims and stored responses, and returns the number deleted.
+/// Deletes at most `limit` expired claims and stored responses, and returns the number deleted.
 ///
 /// # Errors
 /// [`StoreError`] if the database fails.
@@ -148,13 +148,13 @@ pub fn expire_keys(
     connection: &Connection,
     terms: &KeyRetention,
     now: Moment,
-    most: usize,
+    limit: usize,
 ) -> Result<usize, StoreError> {
     let sql = "SELECT client, member, key_hash FROM idempotency WHERE status IS NULL AND lease_until <= ?1 \
                UNION ALL \
                SELECT client, member, key_hash FROM idempotency WHERE status IS NOT NULL AND created_at <= ?2 \
                LIMIT ?3";
-    let terms = params![now.as_millis(), now.minus(terms.window).as_millis(), sql_limit(most)];
+    let terms = params![now.as_millis(), now.minus(terms.window).as_millis(), sql_limit(limit)];
     let over: Vec<(ClientId, MemberId, String)> = connection
         .prepare_cached(sql)?
         .query_map(terms, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
@@ -193,15 +193,15 @@ fn find_row(
     let mut rows = connection.prepare_cached(sql)?;
     let mut rows = rows.query(params![client, member, key_hash])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let answer = match row.get::<_, Option<u16>>(3)? {
-        Some(status) => Some(parse_answer(status, &row.get::<_, String>(4)?, row.get(5)?)?),
+    let response = match row.get::<_, Option<u16>>(3)? {
+        Some(status) => Some(parse_response(status, &row.get::<_, String>(4)?, row.get(5)?)?),
         None => None,
     };
     Ok(Some(KeyRow {
         request: to_hash(&row.get::<_, Vec<u8>>(0)?),
         lease_until: Moment::from_millis(row.get(1)?),
         created_at: Moment::from_millis(row.get(2)?),
-        answer,
+        answer: response,
     }))
 }
 

@@ -84,9 +84,9 @@ async fn claimed(store: &Store, key: &str, fence: i64, now: Moment) -> KeyClaim 
     }
 }
 
-async fn completed(store: &Store, claim: &KeyClaim, given: EncodedResponse, now: Moment) -> Completion {
+async fn completed(store: &Store, claim: &KeyClaim, response: EncodedResponse, now: Moment) -> Completion {
     let caller = caller("m", claim);
-    store.write(move |connection| complete_claim(connection, &caller, &given, now)).await.unwrap()
+    store.write(move |connection| complete_claim(connection, &caller, &response, now)).await.unwrap()
 }
 
 async fn kept(store: &Store) -> (i64, i64) {
@@ -100,7 +100,7 @@ async fn kept(store: &Store) -> (i64, i64) {
 
 /// GW-10: a retry under the same key gets the first response, byte for byte.
 #[tokio::test]
-async fn the_first_answer_is_given_again() {
+async fn retry_gets_the_first_response() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
     assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, NOW).await, ClaimOutcome::InProgress);
@@ -116,7 +116,7 @@ async fn the_first_answer_is_given_again() {
 
 /// GW-10, ERR-24: with another body or route the key belongs to another request, also while that one runs.
 #[tokio::test]
-async fn a_key_stands_for_one_request() {
+async fn key_reused_for_another_request_is_rejected() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
     assert_eq!(ask(&store, ("m", "key-0001", "{ }"), 2, NOW).await, ClaimOutcome::Reused);
@@ -127,7 +127,7 @@ async fn a_key_stands_for_one_request() {
 
 /// GW-10: keys of different members are distinct.
 #[tokio::test]
-async fn keys_belong_to_members() {
+async fn keys_are_per_member() {
     let store = store();
     claimed(&store, "key-0001", 1, NOW).await;
     assert!(matches!(ask(&store, ("n", "key-0001", "[]"), 2, NOW).await, ClaimOutcome::Claimed(_)));
@@ -135,27 +135,27 @@ async fn keys_belong_to_members() {
 
 /// GW-11: a response that is never stored leaves the key free.
 #[tokio::test]
-async fn a_refusal_that_passes_frees_the_key() {
+async fn transient_error_frees_the_key() {
     let store = store();
-    for (at, given) in [
+    for (index, response) in [
         answer(403, r#"{"code":"NO_ROLE"}"#),
         answer(409, r#"{"code":"MASS_CHANGE_CONFIRMATION_REQUIRED"}"#),
         answer(500, "{}"),
-        // LIM-22: too large to be kept.
+        // LIM-22: too large to be stored.
         answer(200, &"x".repeat(32 << 10)),
     ]
     .into_iter()
     .enumerate()
     {
-        let claim = claimed(&store, "key-0001", at as i64, NOW).await;
-        assert_eq!(completed(&store, &claim, given, NOW).await, Completion::NotStored, "{at}");
+        let claim = claimed(&store, "key-0001", index as i64, NOW).await;
+        assert_eq!(completed(&store, &claim, response, NOW).await, Completion::NotStored, "{index}");
     }
     assert_eq!(kept(&store).await, (0, 0));
 }
 
 /// LIM-22: after its window a response is deleted, and the key is free.
 #[tokio::test]
-async fn answers_are_forgotten() {
+async fn responses_expire() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
     completed(&store, &claim, answer(200, "{}"), NOW).await;
@@ -166,7 +166,7 @@ async fn answers_are_forgotten() {
 /// ERR-25, GW-10: a process dies with its claim. After the lease a retry takes it over, and the first attempt loses the
 /// claim, regardless of its response.
 #[tokio::test]
-async fn a_claim_that_was_taken_over_is_lost() {
+async fn claim_taken_over_after_its_lease_is_lost() {
     let store = store();
     let first = claimed(&store, "key-0001", 1, NOW).await;
     assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, after(59)).await, ClaimOutcome::InProgress);
@@ -183,7 +183,7 @@ async fn a_claim_that_was_taken_over_is_lost() {
 /// LIM-20: an abandoned claim occupies its bytes for its lease, not for the storage window. An attempt that is
 /// overtaken this way loses its claim.
 #[tokio::test]
-async fn claims_that_nobody_completes_leave_their_room() {
+async fn abandoned_claims_release_their_bytes() {
     let store = store();
     let terms =
         KeyRetention { max_answer_bytes: 1000, reserved_bytes: 1512, bytes_per_member: 4000, ..terms() };
@@ -205,7 +205,7 @@ async fn claims_that_nobody_completes_leave_their_room() {
 
 /// A slow attempt whose lease has expired still completes if no other attempt took the claim over.
 #[tokio::test]
-async fn a_lease_that_nobody_took_over_still_counts() {
+async fn expired_lease_without_takeover_completes() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
     assert_eq!(completed(&store, &claim, answer(200, "{}"), after(600)).await, Completion::Stored);
@@ -214,14 +214,16 @@ async fn a_lease_that_nobody_took_over_still_counts() {
 /// LIM-20, ERR-35: claims reserve bytes and responses replace the reservation. If none are left the client gets the
 /// time until enough are released, at most an hour.
 #[tokio::test]
-async fn room_is_bounded() {
+async fn stored_bytes_are_bounded() {
     let store = store();
     let terms =
         KeyRetention { max_answer_bytes: 1000, reserved_bytes: 1512, bytes_per_member: 4000, ..terms() };
     let ask = async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, after(seconds), terms).await;
     let mut claims = Vec::new();
-    for at in 0..2 {
-        let ClaimOutcome::Claimed(claim) = ask(&format!("key-000{at}"), 0).await else { panic!("{at}") };
+    for index in 0..2 {
+        let ClaimOutcome::Claimed(claim) = ask(&format!("key-000{index}"), 0).await else {
+            panic!("{index}")
+        };
         claims.push(claim);
     }
     assert_eq!(kept(&store).await, (3024, 3024));
@@ -246,7 +248,7 @@ async fn room_is_bounded() {
 
 /// A released claim leaves no row and no bytes.
 #[tokio::test]
-async fn a_claim_is_given_back() {
+async fn released_claim_leaves_nothing() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
     let passing = answer(429, r#"{"code":"RELAY_BUSY"}"#);

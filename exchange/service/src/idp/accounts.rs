@@ -104,8 +104,8 @@ impl PasswordHasher {
             let _turn = turn;
             let fits = password.len() <= MAX_PASSWORD_BYTES;
             let password = if fits { password.as_str() } else { "" };
-            let right = matches_hash(&argon2, password, hash.as_deref().unwrap_or(&dummy));
-            right && fits && hash.is_some()
+            let is_correct = matches_hash(&argon2, password, hash.as_deref().unwrap_or(&dummy));
+            is_correct && fits && hash.is_some()
         });
         checked.await.map_err(|_| PasswordError::Failed)
     }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn passwords_are_checked_by_their_hashes() {
+    async fn passwords_are_verified_by_hash() {
         let environment = Environment::system();
         let passwords = PasswordHasher::new(&cheap(), &environment).unwrap();
         let hash = passwords.hash_password("right", &environment).unwrap();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_one_spelling() {
+    fn names_are_normalized() {
         for (typed, expect) in [(" ADA ", "ada"), ("\u{c4}nne", "\u{e4}nne"), ("A\u{308}NNE", "\u{e4}nne")] {
             assert_eq!(normalize_username(typed), expect);
         }
@@ -206,7 +206,7 @@ mod tests {
 
     /// Normalization is idempotent, for each letter that has cases and each combining mark.
     #[test]
-    fn the_spelling_of_a_spelling_is_the_same() {
+    fn normalization_is_idempotent() {
         for letter in ('\0'..=char::MAX).filter(|letter| letter.to_lowercase().ne([*letter])) {
             for mark in '\u{300}'..='\u{36f}' {
                 let once = normalize_username(&format!("{letter}{mark}"));
@@ -217,7 +217,7 @@ mod tests {
 
     /// The dummy hash has the form and the cost of a real one.
     #[test]
-    fn nobodys_hash_costs_what_every_other_does() {
+    fn dummy_hash_costs_as_much_as_a_real_one() {
         let environment = Environment::system();
         let passwords = PasswordHasher::new(&cheap(), &environment).unwrap();
         let hash = passwords.hash_password("right", &environment).unwrap();
@@ -234,7 +234,7 @@ mod tests {
 
     /// A hash of another cost is verified at its own cost.
     #[tokio::test]
-    async fn the_cost_may_change() {
+    async fn hash_is_verified_at_its_own_cost() {
         let environment = Environment::system();
         let hash = PasswordHasher::new(&cheap(), &environment)
             .unwrap()

@@ -99,7 +99,7 @@ mod tests {
 
     /// List F: normalization (`wdjb-mjht`).
     #[test]
-    fn what_people_type() {
+    fn typed_codes_are_normalized() {
         let check = |typed: &str, expect: Option<&str>| {
             assert_eq!(UserCode::from_input(typed).as_ref().map(UserCode::as_str), expect, "{typed:?}");
         };
@@ -120,7 +120,7 @@ mod tests {
     /// IDP-10: the page accepts every code that a device shows, and codes contain no characters that are easily
     /// confused.
     #[test]
-    fn what_is_shown_can_be_typed() {
+    fn displayed_codes_can_be_typed() {
         let environment = Environment::system();
         let mut seen = BTreeSet::new();
         for _ in 0..400 {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_prints_a_code() {
+    fn codes_are_not_printed() {
         assert_eq!(format!("{:?}", UserCode::from_input("wdjb-mjht")), "Some(UserCode(…))");
     }
 }

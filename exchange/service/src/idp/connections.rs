@@ -306,7 +306,7 @@ pub(super) fn end_connection(
     records::record_audit(database, now, actor, deed)
 }
 
-/// Ends at most `most` connections that exceed a time limit (LIM-08), and returns the number ended.
+/// Ends at most `limit` connections that exceed a time limit (LIM-08), and returns the number ended.
 ///
 /// # Errors
 /// [`StoreError`] if the database fails.
@@ -314,7 +314,7 @@ pub(crate) fn end_expired(
     database: &Database,
     config: &IdpConfig,
     now: Moment,
-    most: usize,
+    limit: usize,
 ) -> Result<usize, StoreError> {
     let unused = now.minus(DAY.saturating_mul(config.unused_days)).as_millis();
     let longest = now.minus(DAY.saturating_mul(config.longest_days)).as_millis();
@@ -322,7 +322,7 @@ pub(crate) fn end_expired(
                UNION SELECT id FROM connection WHERE ended_at IS NULL AND created_at <= ?2 LIMIT ?3";
     let ids: Vec<String> = database
         .prepare_cached(sql)?
-        .query_map(params![unused, longest, sql_limit(most)], |row| row.get(0))?
+        .query_map(params![unused, longest, sql_limit(limit)], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for id in &ids {
         if let Some(connection) = find_connection(database, id)? {
@@ -334,14 +334,14 @@ pub(crate) fn end_expired(
     Ok(ids.len())
 }
 
-/// Deletes at most `most` connections that ended at least 90 days ago, and returns the number deleted.
+/// Deletes at most `limit` connections that ended at least 90 days ago, and returns the number deleted.
 ///
 /// # Errors
 /// [`StoreError`] if the database fails.
-pub(crate) fn prune_ended(database: &Database, now: Moment, most: usize) -> Result<usize, StoreError> {
+pub(crate) fn prune_ended(database: &Database, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let before = now.minus(DAY.saturating_mul(KEPT_DAYS)).as_millis();
     let sql = "DELETE FROM connection WHERE id IN (SELECT id FROM connection WHERE ended_at <= ?1 LIMIT ?2)";
-    Ok(database.prepare_cached(sql)?.execute(params![before, sql_limit(most)])?)
+    Ok(database.prepare_cached(sql)?.execute(params![before, sql_limit(limit)])?)
 }
 
 /// Ends the connections that are bound to a browser session.

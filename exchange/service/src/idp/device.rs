@@ -87,7 +87,7 @@ pub(super) fn decide_poll(login: Option<&DeviceLogin>, client: &str, now: Moment
         (LoginState::Approved, Some(approval)) => PollOutcome::Approved(approval.clone()),
         (LoginState::Approved, None) => PollOutcome::Declined,
         (LoginState::Pending, _) => {
-            let due = login.polled_at.map(|at| at.plus(login.interval.saturating_sub(POLL_TOLERANCE)));
+            let due = login.polled_at.map(|time| time.plus(login.interval.saturating_sub(POLL_TOLERANCE)));
             if due.is_some_and(|due| now < due) { PollOutcome::TooFast } else { PollOutcome::Pending }
         }
     }
@@ -106,7 +106,7 @@ pub(super) fn insert_login(
     database
         .prepare_cached("DELETE FROM device_login WHERE user_code_hash = ?1 AND expires_at <= ?2")?
         .execute(params![code, now.as_millis()])?;
-    let made = database
+    let inserted = database
         .prepare_cached(
             "INSERT INTO device_login (device_hash, user_code_hash, client, scopes, created_at, expires_at, \
              interval_s, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'pending') \
@@ -121,16 +121,16 @@ pub(super) fn insert_login(
             login.expires_at.as_millis(),
             login.interval.as_secs() as i64,
         ])?;
-    Ok(made == 1)
+    Ok(inserted == 1)
 }
 
-/// Deletes at most `most` logins that expired at least a day ago, and returns the number deleted.
-pub(crate) fn prune_expired(database: &Database, now: Moment, most: usize) -> Result<usize, StoreError> {
+/// Deletes at most `limit` logins that expired at least a day ago, and returns the number deleted.
+pub(crate) fn prune_expired(database: &Database, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM device_login WHERE device_hash IN \
                (SELECT device_hash FROM device_login WHERE expires_at <= ?1 LIMIT ?2)";
     Ok(database
         .prepare_cached(sql)?
-        .execute(params![now.minus(KEPT_AFTER_END).as_millis(), sql_limit(most)])?)
+        .execute(params![now.minus(KEPT_AFTER_END).as_millis(), sql_limit(limit)])?)
 }
 
 /// Finds a login by its device code.

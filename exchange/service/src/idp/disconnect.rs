@@ -86,13 +86,13 @@ pub fn disconnect_client(
             "SELECT max(auth_time) FROM connection WHERE client = ?1 AND member = ?2 AND ended_at IS NULL",
         )?
         .query_row(params![client, member], |row| row.get(0))?;
-    let at = latest.map_or(now.as_millis(), |latest| latest.max(now.as_millis()));
+    let time = latest.map_or(now.as_millis(), |latest| latest.max(now.as_millis()));
     connection
         .prepare_cached(
             "INSERT INTO client_revocation (client, member, at) VALUES (?1, ?2, ?3) \
              ON CONFLICT (client, member) DO UPDATE SET at = max(at, excluded.at)",
         )?
-        .execute(params![client, member, at])?;
+        .execute(params![client, member, time])?;
     end_connections_where(connection, "client = ?1 AND member = ?2", params![client, member], actor, now)?;
     device::decline_approved(connection, client, member)?;
     records::notify_member(connection, now, member, "client-disconnected", client.as_str())?;

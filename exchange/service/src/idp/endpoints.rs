@@ -84,8 +84,8 @@ async fn start_device_login(
     peer: PeerAddr,
     body: FormBody,
 ) -> Response {
-    let answer = async { provider.begin_device_login(&parse_fields(body)?, peer).await };
-    render_answer(answer.await)
+    let response = async { provider.begin_device_login(&parse_fields(body)?, peer).await };
+    render_answer(response.await)
 }
 
 async fn issue_token(
@@ -94,8 +94,8 @@ async fn issue_token(
     headers: HeaderMap,
     body: FormBody,
 ) -> Response {
-    let answer = async { provider.exchange_token(&parse_fields(body)?, &headers, peer).await };
-    with_nonce(&provider, render_answer(answer.await))
+    let response = async { provider.exchange_token(&parse_fields(body)?, &headers, peer).await };
+    with_nonce(&provider, render_answer(response.await))
 }
 
 async fn revoke_token(
@@ -104,30 +104,30 @@ async fn revoke_token(
     headers: HeaderMap,
     body: FormBody,
 ) -> Response {
-    let answer = async { provider.revoke_token(&parse_fields(body)?, &headers, peer).await };
-    let answer = answer.await.map(|()| json!({}));
-    with_nonce(&provider, render_answer(answer))
+    let response = async { provider.revoke_token(&parse_fields(body)?, &headers, peer).await };
+    let response = response.await.map(|()| json!({}));
+    with_nonce(&provider, render_answer(response))
 }
 
-fn render_answer(answer: Result<Value, OauthRefusal>) -> Response {
-    match answer {
+fn render_answer(response: Result<Value, OauthRefusal>) -> Response {
+    match response {
         Ok(body) => uncached(StatusCode::OK, &body),
         Err(refusal) => refusal.into_response(),
     }
 }
 
 /// Adds the nonce for the next proof to a response (RFC 9449, 8.2).
-fn with_nonce(provider: &IdentityProvider, mut answer: Response) -> Response {
+fn with_nonce(provider: &IdentityProvider, mut response: Response) -> Response {
     if let Some(nonce) = provider.nonce() {
-        answer.headers_mut().insert(dpop_bound::http::DPOP_NONCE, (&nonce).into());
+        response.headers_mut().insert(dpop_bound::http::DPOP_NONCE, (&nonce).into());
     }
-    answer
+    response
 }
 
 /// Creates a response that caches may keep for a minute.
 fn cacheable_response(body: &Value) -> Response {
-    let mut answer = uncached(StatusCode::OK, body);
-    answer.headers_mut().remove(http::header::PRAGMA);
-    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=60"));
-    answer
+    let mut response = uncached(StatusCode::OK, body);
+    response.headers_mut().remove(http::header::PRAGMA);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=60"));
+    response
 }

@@ -32,12 +32,12 @@ impl DocumentFetcher for HttpFetcher {
     fn fetch_document<'a>(&'a self, url: &'a str) -> FetchFuture<'a> {
         MaybeReady::boxed(async move {
             let failed = |error: reqwest::Error| FetchError(error_chain(&error));
-            let mut answer = self.0.get(url).send().await.map_err(failed)?;
-            if answer.status() != reqwest::StatusCode::OK {
-                return Err(FetchError(format!("{url} responded with {}", answer.status())));
+            let mut response = self.0.get(url).send().await.map_err(failed)?;
+            if response.status() != reqwest::StatusCode::OK {
+                return Err(FetchError(format!("{url} responded with {}", response.status())));
             }
             let mut document = Vec::new();
-            while let Some(chunk) = answer.chunk().await.map_err(failed)? {
+            while let Some(chunk) = response.chunk().await.map_err(failed)? {
                 if document.len() + chunk.len() > MAX_DOCUMENT_BYTES {
                     return Err(FetchError(format!("response of {url} exceeds {MAX_DOCUMENT_BYTES} bytes")));
                 }

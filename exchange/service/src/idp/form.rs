@@ -23,8 +23,8 @@ impl FormFields {
         if fields.len() > MAX_FIELDS {
             return Err(OauthRefusal::new(OauthError::InvalidRequest, "too many parameters"));
         }
-        let repeated = |(at, (name, _)): (usize, &(String, String))| {
-            fields.iter().take(at).any(|(other, _)| other == name)
+        let repeated = |(index, (name, _)): (usize, &(String, String))| {
+            fields.iter().take(index).any(|(other, _)| other == name)
         };
         if fields.iter().enumerate().any(repeated) {
             return Err(OauthRefusal::new(OauthError::InvalidRequest, "a parameter is repeated"));
@@ -52,7 +52,7 @@ mod tests {
 
     /// ERR-49
     #[test]
-    fn each_parameter_stands_once() {
+    fn repeated_parameters_are_rejected() {
         let some = fields(&[("a", "1"), ("b", "")]).unwrap();
         assert_eq!(
             (some.find_field("a"), some.find_field("b"), some.find_field("c")),

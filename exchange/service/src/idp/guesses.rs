@@ -67,9 +67,9 @@ pub(crate) async fn take_all(
     attempts: &[(GuessAttempt, String)],
     now: Moment,
 ) -> Result<(), AttemptError> {
-    for (at, (attempt, name)) in attempts.iter().enumerate() {
+    for (index, (attempt, name)) in attempts.iter().enumerate() {
         if let Err(refusal) = guesses.take_attempt(*attempt, name, now).await {
-            give_back(guesses, &attempts[..at]).await;
+            give_back(guesses, &attempts[..index]).await;
             return Err(refusal);
         }
     }
@@ -155,11 +155,11 @@ pub(crate) mod contract {
         name: &str,
         now: Moment,
     ) -> u32 {
-        let mut made = 0;
+        let mut attempts_made = 0;
         while guesses.take_attempt(attempt, name, now).await.is_ok() {
-            made += 1;
+            attempts_made += 1;
         }
-        made
+        attempts_made
     }
 
     /// List F: each address and each code has its own limit.
@@ -231,13 +231,13 @@ mod tests {
 
     /// List F
     #[tokio::test]
-    async fn memory_keeps_the_rules() {
+    async fn memory_passes_the_contract_tests() {
         contract::every_rule(async || MemoryAttemptLimiter::default()).await;
     }
 
     /// The number of names is bounded, and the name with the longest wait is kept.
     #[tokio::test]
-    async fn its_memory_is_bounded() {
+    async fn memory_is_bounded() {
         let guesses = MemoryAttemptLimiter::with_capacity(64);
         burst(&guesses, GuessAttempt::AccountPasswordFromAddress, "ada", NOW).await;
         for number in 0..1000 {

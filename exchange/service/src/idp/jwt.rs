@@ -32,9 +32,9 @@ impl<'a> UnverifiedToken<'a> {
         }
         let header = jsonwebtoken::decode_header(text).map_err(|_| TokenError::Malformed)?;
         // RFC 9068, 4: case-insensitive, with or without `application/`.
-        let given = header.typ.as_deref().unwrap_or_default();
-        let given = strip_prefix(given, "application/").unwrap_or(given);
-        if !types.iter().any(|each| each.as_ref().eq_ignore_ascii_case(given)) {
+        let actual_type = header.typ.as_deref().unwrap_or_default();
+        let actual_type = strip_prefix(actual_type, "application/").unwrap_or(actual_type);
+        if !types.iter().any(|each| each.as_ref().eq_ignore_ascii_case(actual_type)) {
             return Err(TokenError::WrongType);
         }
         // RFC 7515, 4.1.11: no critical extensions are supported.

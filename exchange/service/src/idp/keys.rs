@@ -42,16 +42,16 @@ pub fn rotate_signing_key(connection: &Connection, now: Moment) -> Result<(), St
     Ok(())
 }
 
-/// Deletes at most `most` keys that retired at least a month ago, and returns the number deleted.
+/// Deletes at most `limit` keys that retired at least a month ago, and returns the number deleted.
 ///
 /// # Errors
 /// [`StoreError`] if the database fails.
-pub(crate) fn prune_retired(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+pub(crate) fn prune_retired(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM signing_key WHERE kid IN \
                (SELECT kid FROM signing_key WHERE retired_at <= ?1 LIMIT ?2)";
     Ok(connection
         .prepare_cached(sql)?
-        .execute(params![now.minus(RETIRED_KEY_AGE).as_millis(), sql_limit(most)])?)
+        .execute(params![now.minus(RETIRED_KEY_AGE).as_millis(), sql_limit(limit)])?)
 }
 
 /// Creates a signing key if there is none.
@@ -171,7 +171,7 @@ async fn read_keys(store: &Store, token_life: Duration, now: Moment) -> Result<L
     for (kid, pkcs8, retired_at) in rows {
         let pair = KeyPair::from_pkcs8(&pkcs8).map_err(|_| StoreError::Corrupt("invalid signing key"))?;
         let (jwk, key) = to_jwk(&kid, pair.public_key())?;
-        let until = retired_at.map(|at| Moment::from_millis(at).plus(life));
+        let until = retired_at.map(|time| Moment::from_millis(time).plus(life));
         if until.is_none() && signing.is_none() {
             signing = Some((kid.clone(), EncodingKey::from_ec_der(&pkcs8)));
         }

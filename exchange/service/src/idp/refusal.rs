@@ -113,22 +113,22 @@ impl IntoResponse for OauthRefusal {
             tracing::error!(%error, "identity provider store error");
         }
         let body = serde_json::json!({ "error": self.error_code(), "error_description": self.description() });
-        let mut answer = json_response(self.status_code(), &body);
-        answer.extensions_mut().insert(ErrorLabel(self.error_code()));
+        let mut response = json_response(self.status_code(), &body);
+        response.extensions_mut().insert(ErrorLabel(self.error_code()));
         if let Some(seconds) = self.retry_after() {
-            answer.headers_mut().insert(RETRY_AFTER, seconds.into());
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
-        answer
+        response
     }
 }
 
 /// Creates a JSON response that must not be cached (RFC 6749, 5.1).
 pub(super) fn json_response(status: StatusCode, body: &serde_json::Value) -> Response {
-    let mut answer = Response::new(body.to_string().into());
-    *answer.status_mut() = status;
-    let headers = answer.headers_mut();
+    let mut response = Response::new(body.to_string().into());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
-    answer
+    response
 }

@@ -93,10 +93,10 @@ mod tests {
 
     /// IDP-05, IDP-06: a client gets only scopes that it is registered for, and none that identify the member.
     #[test]
-    fn what_may_be_asked_for() {
+    fn only_registered_scopes_are_granted() {
         let check = |text: &str, expect: Option<&str>| {
-            let asked = ScopeSet::parse_requested(text, &client());
-            let code = asked.as_ref().map_err(OauthRefusal::error_code);
+            let requested = ScopeSet::parse_requested(text, &client());
+            let code = requested.as_ref().map_err(OauthRefusal::error_code);
             match expect {
                 Some(expect) => assert_eq!(code.unwrap().to_scope_string(), expect, "{text}"),
                 None => assert_eq!(code.unwrap_err(), "invalid_scope", "{text}"),
@@ -108,20 +108,20 @@ mod tests {
         check("offline_access", Some("offline_access"));
         check("", None);
         check(" ", None);
-        for wrong in
+        for invalid in
             ["openid", "profile", "email", "exchange.stock.write", "exchange.future", "Offline_access"]
         {
-            check(&format!("exchange.connect {wrong}"), None);
+            check(&format!("exchange.connect {invalid}"), None);
         }
     }
 
     /// List G: scope widening.
     #[test]
-    fn a_refresh_never_widens() {
+    fn refresh_never_widens_scopes() {
         let granted = ScopeSet::from_stored("exchange.connect exchange.stock.read");
-        let check = |asked: Option<&str>, expect: Option<&str>| {
+        let check = |requested: Option<&str>, expect: Option<&str>| {
             assert_eq!(
-                granted.narrow_to(asked).ok().map(|scopes| scopes.to_scope_string()).as_deref(),
+                granted.narrow_to(requested).ok().map(|scopes| scopes.to_scope_string()).as_deref(),
                 expect
             );
         };
@@ -134,7 +134,7 @@ mod tests {
 
     /// WEB-03
     #[test]
-    fn capabilities_stand_in_the_contracts_order() {
+    fn capabilities_follow_the_contracts_order() {
         let scopes = ScopeSet::from_stored("offline_access exchange.stock.read exchange.connect");
         let lines: Vec<_> = scopes.capabilities().filter_map(Scope::consent).collect();
         assert_eq!(lines.len(), 2);

@@ -63,15 +63,15 @@ pub fn begin_session(
     Ok((secret, session))
 }
 
-/// Deletes at most `most` sessions that expired at least a day ago, and returns the number deleted.
+/// Deletes at most `limit` sessions that expired at least a day ago, and returns the number deleted.
 ///
 /// # Errors
 /// [`StoreError`] if the database fails.
-pub(crate) fn prune_expired(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+pub(crate) fn prune_expired(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM session WHERE hash IN (SELECT hash FROM session WHERE expires_at <= ?1 LIMIT ?2)";
     Ok(connection
         .prepare_cached(sql)?
-        .execute(params![now.minus(KEPT_AFTER_END).as_millis(), sql_limit(most)])?)
+        .execute(params![now.minus(KEPT_AFTER_END).as_millis(), sql_limit(limit)])?)
 }
 
 /// Finds the active session of a cookie's secret.

@@ -37,20 +37,20 @@ pub(crate) enum NoticeActor {
     Administrator,
 }
 
-/// Lists the latest unread notices, newest first, at most `most`.
+/// Lists the latest unread notices, newest first, at most `limit`.
 ///
 /// # Errors
 /// [`StoreError`] if the database fails.
 pub(crate) fn list_unread(
     connection: &Connection,
     member: &MemberId,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<UnreadNotice>, StoreError> {
     let mut rows = connection.prepare_cached(
         "SELECT id, at, kind, subject FROM notice WHERE member = ?1 AND acknowledged_at IS NULL \
          ORDER BY id DESC LIMIT ?2",
     )?;
-    let mut rows = rows.query(params![member, sql_limit(most)])?;
+    let mut rows = rows.query(params![member, sql_limit(limit)])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
         let (number, at, kind) = (row.get(0)?, Moment::from_millis(row.get(1)?), row.get::<_, String>(2)?);
@@ -86,7 +86,7 @@ fn describe_installation(
 fn describe_change_set(
     connection: &Connection,
     change_set: &str,
-    at: Moment,
+    time: Moment,
 ) -> Result<NoticeSubject, StoreError> {
     let mut one = connection.prepare_cached(
         "SELECT client, actor LIKE 'administrator:%', \
@@ -102,7 +102,7 @@ fn describe_change_set(
         };
         Ok((client, by))
     };
-    let found = one.query_row(params![at.as_millis(), change_set], read).optional()?;
+    let found = one.query_row(params![time.as_millis(), change_set], read).optional()?;
     let Some((client, by)) = found else { return Ok(NoticeSubject::default()) };
     let client = client.map(|client| client_name(connection, client)).transpose()?;
     Ok(NoticeSubject { client, label: None, by })

@@ -77,10 +77,10 @@ impl HttpRelay {
             .map_err(relay_error)?;
         let (status, headers) = (sent.status(), select_headers(sent.headers(), &RESPONSE_HEADERS));
         let body = read_whole_body(sent).await?;
-        let answer = EncodedResponse { status, headers, body: body.freeze() };
+        let response = EncodedResponse { status, headers, body: body.freeze() };
         // Responses are not trusted: only valid ones are returned or stored for a key.
-        match answer.check_contract(request.call.operation()) {
-            Ok(()) => Ok(answer),
+        match response.check_contract(request.call.operation()) {
+            Ok(()) => Ok(response),
             Err(broken) => {
                 let advice = "compare the stores, clocks and versions of gateway and backend";
                 tracing::error!(%status, %broken, advice, "backend response violates the contract");

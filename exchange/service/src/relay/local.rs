@@ -36,7 +36,7 @@ impl<S: Service> LocalRelay<S> {
         let context = call.context();
         let handling = incoming.dispatch(self.endpoints.service(), &call);
         match self.endpoints.finish_handler(&context, Some(handling)).await {
-            Ok(answer) => Ok(answer),
+            Ok(response) => Ok(response),
             Err(rejection) => self.answer_rejection(&context, rejection).await,
         }
     }

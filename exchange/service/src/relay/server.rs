@@ -79,14 +79,14 @@ impl<S: Service> BackendServer<S> {
             return bare_status(StatusCode::NOT_FOUND);
         };
         let context = RequestContext::new(Arc::new(parts), Some(operation), body);
-        let answered = match IncomingRequest::new(operation, context.clone())
+        let answered_response = match IncomingRequest::new(operation, context.clone())
             .and_then(|call| Ok((AnyCall::from_request(&call)?, call)))
         {
             Ok((incoming, call)) => self.local.answer_call(RelayedRequest { caller, call, incoming }).await,
             Err(rejection) => self.local.answer_rejection(&context, rejection).await,
         };
-        match answered {
-            Ok(answer) => answer.into_response(),
+        match answered_response {
+            Ok(response) => response.into_response(),
             Err(RelayError::Unreachable | RelayError::TimedOut) => {
                 bare_status(StatusCode::INTERNAL_SERVER_ERROR)
             }

@@ -434,16 +434,16 @@ impl SandboxInner {
                     .await
             }
             SandboxAction::Switch { on } => {
-                self.run_as_administrator(account, now, move |database, by| {
-                    admin::set_switch(database, by, on)
+                self.run_as_administrator(account, now, move |database, admin| {
+                    admin::set_switch(database, admin, on)
                 })
                 .await
             }
             SandboxAction::Suspend { client, suspended } => {
                 let standing = if suspended { ClientState::Suspended } else { ClientState::Active };
                 let client = client.into();
-                let act = move |database: &rusqlite::Connection, by: &AdminContext<'_>| {
-                    admin::set_client_state(database, by, &client, standing)
+                let act = move |database: &rusqlite::Connection, admin: &AdminContext<'_>| {
+                    admin::set_client_state(database, admin, &client, standing)
                 };
                 self.run_as_administrator(account, now, act).await
             }

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_repeats_its_numbers() {
+    fn seed_repeats_its_numbers() {
         assert_eq!(numbers(7), numbers(7));
         assert_ne!(numbers(7), numbers(8));
         let [first, second] = numbers(7);

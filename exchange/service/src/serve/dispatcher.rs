@@ -52,7 +52,7 @@ impl RequestDispatcher {
                 gateway.handle_request(request).await
             }
             _ => match self.router.oneshot(request).await {
-                Ok(answer) => answer,
+                Ok(response) => response,
                 Err(never) => match never {},
             },
         }

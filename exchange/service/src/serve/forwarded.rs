@@ -39,7 +39,7 @@ mod tests {
 
     /// LIM-04: a client cannot choose its own address.
     #[test]
-    fn only_what_trusted_proxies_wrote_counts() {
+    fn only_trusted_hops_are_used() {
         check(&["192.0.2.9"], 0, "10.0.0.1");
         check(&["192.0.2.9"], 1, "192.0.2.9");
         check(&["203.0.113.7, 192.0.2.9"], 1, "192.0.2.9");
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_the_peer() {
+    fn invalid_address_falls_back_to_the_peer() {
         check(&[], 1, "10.0.0.1");
         check(&["192.0.2.9"], 2, "10.0.0.1");
         check(&["192.0.2.9, unknown"], 1, "10.0.0.1");
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_read_in_every_spelling() {
+    fn every_address_format_is_parsed() {
         check(&["192.0.2.9:1234"], 1, "192.0.2.9");
         check(&["2001:db8::1"], 1, "2001:db8::1");
         check(&["[2001:db8::1]"], 1, "2001:db8::1");

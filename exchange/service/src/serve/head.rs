@@ -4,7 +4,7 @@
 //! document. For a larger head, more than a hundred headers, or ambiguous framing, hyper itself responds with a bare
 //! `431` or `400` and closes the connection.
 
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use http::request::Parts;
 use http::{Version, header};
 
@@ -12,12 +12,12 @@ use http::{Version, header};
 pub(super) const OVERSIZE_SLACK: usize = 16 << 10;
 
 /// Returns the code to refuse a head with: it is too large (LIM-23), or does not name exactly one host (RFC 9112, 3.2).
-pub(super) fn check_head(head: &Parts, most: usize) -> Option<PlainCode> {
+pub(super) fn check_head(head: &Parts, limit: usize) -> Option<PlainCode> {
     // `GET / HTTP/1.1`, then `name: value` and CRLF per header.
     let target = head.uri.path_and_query().map_or(1, |target| target.as_str().len());
     let line = head.method.as_str().len() + target + " HTTP/1.1\r\n".len() + 1;
     let headers: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    if line + headers > most {
+    if line + headers > limit {
         return Some(PlainCode::PayloadTooLarge);
     }
     let hosts = head.headers.get_all(header::HOST).iter().count();
@@ -46,7 +46,7 @@ mod tests {
 
     /// LIM-23, list H: exactly one `Host`; HTTP/1.0 clients may omit it.
     #[test]
-    fn what_no_part_looks_at() {
+    fn request_heads_are_checked() {
         let (new, old) = (Version::HTTP_11, Version::HTTP_10);
         check(new, &[("host", "x")], None);
         check(new, &[], Some(PlainCode::SchemaInvalid));

@@ -81,10 +81,10 @@ impl<K> fmt::Debug for TokenBuckets<K> {
 }
 
 impl<K: Clone + Eq + Hash> TokenBuckets<K> {
-    /// Creates a map of at most `most` buckets.
+    /// Creates a map of at most `limit` buckets.
     #[must_use]
-    pub fn new(most: usize) -> Self {
-        Self { capacity: most.max(1), full_at: Mutex::default() }
+    pub fn new(limit: usize) -> Self {
+        Self { capacity: limit.max(1), full_at: Mutex::default() }
     }
 
     /// Returns the number of buckets.
@@ -143,8 +143,8 @@ fn evaluate_bucket(full_at: i64, policy: RatePolicy, now: i64) -> (DrawOutcome, 
 }
 
 /// Drops at least an eighth of the buckets, so that this runs rarely.
-fn make_room<K: Eq + Hash>(all: &mut HashMap<K, i64>, most: usize, now: i64) {
-    let keep = most - (most / 8).max(1);
+fn make_room<K: Eq + Hash>(all: &mut HashMap<K, i64>, limit: usize, now: i64) {
+    let keep = limit - (limit / 8).max(1);
     all.retain(|_, full_at| *full_at > now);
     if all.len() > keep {
         let mut times: Vec<i64> = all.values().copied().collect();
@@ -172,7 +172,7 @@ mod tests {
 
     /// A returned request can be drawn again, and the bucket never exceeds its size.
     #[test]
-    fn one_is_given_back() {
+    fn returned_request_can_be_drawn_again() {
         let (buckets, policy) = (TokenBuckets::new(8), RatePolicy::per_minute(2));
         let allowed = |at| matches!(buckets.draw_token(&"a", policy, at), DrawOutcome::Allowed { .. });
         assert!(allowed(NOW) && allowed(NOW) && !allowed(NOW));

@@ -93,7 +93,7 @@ pub(crate) mod contract {
     pub(crate) async fn every_rule<B: Bulkhead>(empty: impl AsyncFn(usize, Duration) -> B) {
         let minute = Duration::from_secs(60);
         let bulkhead = empty(2, minute).await;
-        let enter = async |at: Moment| bulkhead.try_enter(at).await.unwrap();
+        let enter = async |time: Moment| bulkhead.try_enter(time).await.unwrap();
         let (first, second) = (enter(NOW).await, enter(NOW).await);
         assert!(first.is_some() && second.is_some());
         assert!(enter(NOW).await.is_none(), "both are taken");
@@ -117,7 +117,7 @@ mod tests {
 
     /// LIM-02
     #[tokio::test]
-    async fn memory_keeps_the_rules() {
+    async fn memory_passes_the_contract_tests() {
         contract::every_rule(async |places, lease| MemoryBulkhead::new(places, lease)).await;
     }
 }

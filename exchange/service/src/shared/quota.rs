@@ -54,8 +54,8 @@ pub(crate) mod contract {
     }
 
     async fn counts_up_to_the_limit(quota: &impl QuotaCounter) {
-        for at in 0..3 {
-            assert!(take(quota, ("c", "m", 1), 1, 3).await, "{at}");
+        for index in 0..3 {
+            assert!(take(quota, ("c", "m", 1), 1, 3).await, "{index}");
         }
         assert!(!take(quota, ("c", "m", 1), 1, 3).await);
         assert!(take(quota, ("c", "m", 1), 1, 4).await, "a higher limit counts from what was used");

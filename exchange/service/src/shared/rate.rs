@@ -196,7 +196,7 @@ mod tests {
 
     /// LIM-04, LIM-05, LIM-18
     #[tokio::test]
-    async fn memory_keeps_the_rules() {
+    async fn memory_passes_the_contract_tests() {
         contract::every_rule(async || MemoryRateLimiter::new(1000)).await;
     }
 }

@@ -114,7 +114,7 @@ mod tests {
 
     /// LIM-27, GW-02
     #[tokio::test]
-    async fn the_cache_keeps_the_rules() {
+    async fn cache_passes_the_contract_tests() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         contract::every_rule(&CachedRegistry::new(store.clone()), async |on| set(&store, on).await).await;
     }
@@ -122,10 +122,10 @@ mod tests {
     /// LIM-27: within five seconds the store is not read, after them once. A clock that was stepped back makes the
     /// cache stale.
     #[tokio::test]
-    async fn it_is_read_once_in_five_seconds() {
+    async fn store_is_read_once_in_five_seconds() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let cached = CachedRegistry::new(store.clone());
-        let sees = async |at: Moment| cached.view(at).await.unwrap().switched_on;
+        let sees = async |time: Moment| cached.view(time).await.unwrap().switched_on;
         assert!(!sees(NOW).await);
         set(&store, true).await;
         assert!(!sees(NOW.plus(Duration::from_millis(4999))).await);

@@ -93,14 +93,14 @@ fn copy_database(
     // `VACUUM INTO` accepts an empty file. Creating it first restricts its permissions to the owner.
     let begun = private::create_file(to).map_err(map_io_error(to))?;
     let copied = from.execute("VACUUM INTO ?1", [target]).map_err(StoreError::from);
-    let kept = copied
+    let flushed = copied
         .map_err(BackupError::from)
         .and_then(|_| rest())
         .and_then(|()| begun.sync_all().map_err(map_io_error(to)));
-    if kept.is_err() {
+    if flushed.is_err() {
         let _ = fs::remove_file(to);
     }
-    kept
+    flushed
 }
 
 /// Restores a backup into a folder without a store, with a new epoch. All earlier cursors are answered `410
@@ -127,10 +127,10 @@ pub fn restore_backup(
         }
     }
     let damaged = |reason: String| BackupError::Damaged { path: from.to_owned(), reason };
-    let whole = open_intact(from).map_err(|error| damaged(error.to_string()))?.map_err(damaged)?;
+    let intact = open_intact(from).map_err(|error| damaged(error.to_string()))?.map_err(damaged)?;
     private::create_folder(folder).map_err(map_io_error(folder))?;
     let begun = folder.join("exchange.db.restoring");
-    copy_database(&whole, &begun, || finish_restore(&begun, random, now))?;
+    copy_database(&intact, &begun, || finish_restore(&begun, random, now))?;
     fs::rename(&begun, &place).map_err(|error| {
         let _ = fs::remove_file(&begun);
         map_io_error(&place)(error)

@@ -162,7 +162,7 @@ mod tests {
 
     /// A restart is requested once per 64 MiB of growth, and again after the log was restarted.
     #[test]
-    fn a_log_that_somebody_holds_is_not_tried_at_every_commit() {
+    fn blocked_restart_is_not_retried_at_every_commit() {
         let mut bound = LogBound(MAX_LOG_PAGES);
         let requested = [
             0,
@@ -183,7 +183,7 @@ mod tests {
 
     /// A long read does not block writes: the restart gives up soon, and the busy timeout is reset.
     #[test]
-    fn a_long_read_holds_nobody_up() {
+    fn long_read_does_not_block_writes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let writer = Connection::open(&path).unwrap();
@@ -201,7 +201,7 @@ mod tests {
 
     /// A log file that grew during a long read is truncated at the restart; a short one keeps its size.
     #[test]
-    fn the_file_of_a_long_log_is_cut() {
+    fn file_of_a_long_log_is_truncated() {
         const LONGEST: u64 = 1 << 20;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
@@ -224,7 +224,7 @@ mod tests {
 
     /// `Store::open` configures the writer's connection for background checkpoints.
     #[tokio::test]
-    async fn a_store_leaves_its_log_to_the_background() {
+    async fn store_checkpoints_in_the_background() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.path().to_owned()))).unwrap();
         let settings = store.write(|connection| {

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_running_store_is_edited_whole_or_not_at_all() {
+    async fn running_store_is_edited_atomically() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(edit_store(folder.path(), insert), Err(EditError::Missing(_))));
         assert!(!folder.path().join(DATABASE_FILE).exists(), "nothing is made");

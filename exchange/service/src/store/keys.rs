@@ -15,10 +15,10 @@ pub(crate) fn ensure_key(
     random: &dyn RandomSource,
     name: &str,
 ) -> Result<hmac::Key, StoreError> {
-    let mut made = [0_u8; 32];
-    random.fill(&mut made)?;
+    let mut generated = [0_u8; 32];
+    random.fill(&mut generated)?;
     let sql = "INSERT INTO secret (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
-    connection.prepare_cached(sql)?.execute(params![name, made])?;
+    connection.prepare_cached(sql)?.execute(params![name, generated])?;
     load_key(connection, name)
 }
 
@@ -28,8 +28,8 @@ pub(crate) fn ensure_key(
 /// Returns the database's error, or [`StoreError::Corrupt`] if the key is missing.
 pub(crate) fn load_key(connection: &Connection, name: &str) -> Result<hmac::Key, StoreError> {
     let sql = "SELECT value FROM secret WHERE name = ?1";
-    let kept: Option<Vec<u8>> =
+    let stored: Option<Vec<u8>> =
         connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()?;
-    let kept = kept.ok_or(StoreError::Corrupt("a key of the service is missing"))?;
-    Ok(hmac::Key::new(hmac::HMAC_SHA256, &kept))
+    let stored = stored.ok_or(StoreError::Corrupt("a key of the service is missing"))?;
+    Ok(hmac::Key::new(hmac::HMAC_SHA256, &stored))
 }

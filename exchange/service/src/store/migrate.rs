@@ -109,7 +109,7 @@ mod tests {
 
     /// WRT-03: a migration preserves the journal; consecutive entries of one change set form a set.
     #[test]
-    fn the_journal_of_an_older_store_is_read() {
+    fn migration_preserves_the_journal() {
         let mut connection = left_by(1);
         let stock = r#"'{"lot":{"material":"ore"},"held":5,"rows":[]}'"#;
         let journal = format!(
@@ -139,7 +139,7 @@ mod tests {
 
     /// A migration never sorts, since sorting would hold all rows in memory.
     #[test]
-    fn a_migration_takes_no_more_memory_for_a_longer_journal() {
+    fn migration_never_sorts() {
         let connection = Connection::open_in_memory().unwrap();
         let mut copies = 0;
         for sql in MIGRATIONS {
@@ -161,7 +161,7 @@ mod tests {
 
     /// The log of a migration is written back without waiting for a write.
     #[test]
-    fn the_log_of_a_migration_is_written_back() {
+    fn migration_log_is_checkpointed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let connection = Connection::open(&path).unwrap();
@@ -175,7 +175,7 @@ mod tests {
 
     /// GW-05: notices from before ids were recorded still refer to the same installation.
     #[test]
-    fn what_a_member_was_told_of_is_found() {
+    fn older_notices_keep_their_installation() {
         let mut connection = left_by(4);
         let written = "PRAGMA foreign_keys = OFF;
              INSERT INTO installation (id, client, member, jkt, label, first_seen, last_seen, revoked_at) VALUES
@@ -194,7 +194,7 @@ mod tests {
 
     /// A migration that was applied is not repeated.
     #[test]
-    fn a_store_is_migrated_once() {
+    fn store_is_migrated_once() {
         let mut connection = left_by(MIGRATIONS.len());
         run_migrations(&mut connection).unwrap();
         check_version(&connection).unwrap();

@@ -169,10 +169,10 @@ impl Store {
         let _ = tokio::task::spawn_blocking(move || inner.close()).await;
     }
 
-    /// Closes the store and waits up to `most` for it. Returns false if it is still closing: reads or writes
+    /// Closes the store and waits up to `limit` for it. Returns false if it is still closing: reads or writes
     /// are running, and the log stays beside the file. No data is lost.
-    pub async fn close_within(&self, most: Duration) -> bool {
-        tokio::time::timeout(most, self.close()).await.is_ok()
+    pub async fn close_within(&self, limit: Duration) -> bool {
+        tokio::time::timeout(limit, self.close()).await.is_ok()
     }
 
     /// Runs a write in a transaction, and returns after it is committed and synced to disk. An error rolls it
@@ -210,10 +210,10 @@ impl Store {
         E: From<StoreError> + Send + 'static,
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
-        let (answer, answered) = oneshot::channel();
-        let job = WriteJob { work: Some(work), result: None, answer, wait };
+        let (sender, receiver) = oneshot::channel();
+        let job = WriteJob { work: Some(work), result: None, answer: sender, wait };
         self.inner.writes.try_enqueue(Box::new(job))?;
-        answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+        receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
 
     /// Runs a read over one snapshot, on a reader thread.
@@ -227,14 +227,14 @@ impl Store {
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
         let Some((reads, _)) = &self.inner.reads else { return self.write(work).await };
-        let (answer, answered) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let read: ReadJob = Box::new(move |connection| {
             // The caller may have dropped the future.
-            let _ = answer
+            let _ = sender
                 .send(connection.map_err(E::from).and_then(|connection| catch_panics(work, connection)));
         });
         reads.try_enqueue(read)?;
-        answered.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+        receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
 
     /// Runs a read over one snapshot on the caller's thread. For a few rows by their keys, for which waking
@@ -350,7 +350,7 @@ mod tests {
 
     /// A failed write has no effect, and the other writes of its group are kept.
     #[tokio::test]
-    async fn each_write_is_kept_or_undone_by_itself() {
+    async fn failed_write_does_not_affect_its_group() {
         let folder = tempfile::tempdir().expect("a folder");
         for place in [StoreLocation::Memory, StoreLocation::Folder(folder.path().join("store"))] {
             let store = Store::open(&StoreOptions::new(place)).expect("a store");
@@ -366,7 +366,7 @@ mod tests {
 
     /// A group of one write has no savepoint, which would copy each page that it changes.
     #[tokio::test]
-    async fn a_write_alone_has_no_savepoint() {
+    async fn single_write_has_no_savepoint() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).expect("a store");
         let released = store.write(|connection| {
             let released = connection.execute_batch("RELEASE job");
@@ -378,7 +378,7 @@ mod tests {
     /// The durability is set before the transaction begins: the disk for a group with an ordinary write, the
     /// system for a group of writes ahead.
     #[tokio::test]
-    async fn a_write_waits_for_the_disk_and_what_is_ahead_of_it_does_not() {
+    async fn ordinary_write_syncs_and_write_ahead_does_not() {
         fn waits(connection: &Connection) -> Result<i64, StoreError> {
             Ok(connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?)
         }
@@ -409,7 +409,7 @@ mod tests {
 
     /// A closure that panics fails alone: its write is rolled back, and the store continues.
     #[tokio::test]
-    async fn a_panic_is_one_failure() {
+    async fn panic_fails_only_its_own_write() {
         let folder = tempfile::tempdir().expect("a folder");
         for place in [StoreLocation::Memory, StoreLocation::Folder(folder.path().join("store"))] {
             let store = Store::open(&StoreOptions::new(place)).expect("a store");
@@ -431,7 +431,7 @@ mod tests {
 
     /// An inline read sees the latest commit, one snapshot for all of its statements, and cannot write.
     #[tokio::test]
-    async fn a_look_sees_one_moment_and_writes_nothing() {
+    async fn inline_read_is_one_snapshot_and_read_only() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.path().to_owned())))
             .expect("a store");
@@ -457,12 +457,12 @@ mod tests {
 
     /// A statement with another limit or start key is not planned again.
     #[tokio::test]
-    async fn statements_are_planned_once() {
+    async fn statements_are_prepared_once() {
         fn plans(connection: &Connection) -> Result<i32, StoreError> {
             let sql = "SELECT name FROM setting WHERE name > ?1 ORDER BY name LIMIT ?2";
             let mut rows = connection.prepare_cached(sql)?;
-            for (behind, most) in [("a", 1), ("b", 2), ("c", 500)] {
-                let found = rows.query_map(params![behind, most], |row| row.get::<_, String>(0))?;
+            for (behind, limit) in [("a", 1), ("b", 2), ("c", 500)] {
+                let found = rows.query_map(params![behind, limit], |row| row.get::<_, String>(0))?;
                 assert!(found.collect::<Result<Vec<_>, _>>()?.is_empty());
             }
             Ok(rows.get_status(rusqlite::StatementStatus::RePrepare))
@@ -477,7 +477,7 @@ mod tests {
 
     /// A full disk refuses writes, allows reads, and accepts writes again when there is space.
     #[tokio::test]
-    async fn a_full_disk_keeps_reads() {
+    async fn full_disk_allows_reads() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.path().to_owned())))
             .expect("a store");
@@ -510,7 +510,7 @@ mod tests {
 
     /// A store of a newer service stays unchanged, and the error names the next step.
     #[tokio::test]
-    async fn a_newer_store_is_refused() {
+    async fn newer_store_is_rejected() {
         let folder = tempfile::tempdir().expect("a folder");
         let options = StoreOptions::new(StoreLocation::Folder(folder.path().to_owned()));
         let store = Store::open(&options).expect("a store");
@@ -526,7 +526,7 @@ mod tests {
 
     /// FED-08: a restored store has all data and another epoch; nothing is overwritten.
     #[tokio::test]
-    async fn a_backup_is_whole_and_begins_another_epoch() {
+    async fn restored_backup_is_complete_with_a_new_epoch() {
         let folder = tempfile::tempdir().expect("a folder");
         let (first, second) = (folder.path().join("first"), folder.path().join("second"));
         let file = folder.path().join("backup.db");
@@ -554,7 +554,7 @@ mod tests {
 
     /// Closing completes queued work, refuses new work, and leaves one file with all data.
     #[tokio::test]
-    async fn what_is_closed_is_one_file() {
+    async fn closed_store_is_one_file() {
         let folder = tempfile::tempdir().expect("a folder");
         for place in [StoreLocation::Memory, StoreLocation::Folder(folder.path().to_owned())] {
             let store = Store::open(&StoreOptions::new(place)).expect("a store");
@@ -588,7 +588,7 @@ mod tests {
 
     /// A read that does not end cannot delay the shutdown without bound.
     #[tokio::test]
-    async fn the_end_is_not_waited_for_without_bound() {
+    async fn shutdown_does_not_wait_without_bound() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.path().to_owned())))
             .expect("a store");
@@ -608,7 +608,7 @@ mod tests {
 
     /// SQLite would apply the log or journal of another database to a restored one.
     #[tokio::test]
-    async fn nothing_is_restored_beside_what_another_store_left() {
+    async fn restore_refuses_leftover_log_files() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(path("first")))).expect("a store");
@@ -638,7 +638,7 @@ mod tests {
 
     /// Changes in the log of the source are restored, for example from a copied folder of a store.
     #[tokio::test]
-    async fn what_lies_in_a_log_is_restored() {
+    async fn changes_in_the_log_are_restored() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(path("first")))).expect("a store");
@@ -657,7 +657,7 @@ mod tests {
     /// A path that is not UTF-8 is refused, and no other file is created.
     #[cfg(unix)]
     #[tokio::test]
-    async fn names_that_are_no_text_are_refused() {
+    async fn non_utf8_paths_are_rejected() {
         use std::os::unix::ffi::OsStrExt as _;
         let folder = tempfile::tempdir().expect("a folder");
         let first = folder.path().join("first");
@@ -671,7 +671,7 @@ mod tests {
 
     /// A backup only reads, even from a store of a newer version; without a store, it creates none.
     #[tokio::test]
-    async fn a_backup_changes_nothing() {
+    async fn backup_is_read_only() {
         let folder = tempfile::tempdir().expect("a folder");
         let (first, file) = (folder.path().join("first"), folder.path().join("backup.db"));
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(first.clone()))).expect("a store");
@@ -700,7 +700,7 @@ mod tests {
     /// Only the owner can read the folder, the database with its log, a backup and a restored store.
     #[cfg(unix)]
     #[tokio::test]
-    async fn nobody_else_reads_a_store() {
+    async fn store_files_are_private_to_the_owner() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().expect("a folder");
         let (first, second) = (folder.path().join("a/first"), folder.path().join("second"));
@@ -721,7 +721,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_backup_is_refused() {
+    fn invalid_backup_is_rejected() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("letter.txt");
         std::fs::write(&file, "dear reader, this is no database at all, however long it may be")
@@ -734,7 +734,7 @@ mod tests {
 
     /// Committed data is in the folder when it is opened again.
     #[tokio::test]
-    async fn a_folder_keeps_what_was_written() {
+    async fn committed_data_persists_in_the_folder() {
         let folder = tempfile::tempdir().expect("a folder");
         let options = StoreOptions::new(StoreLocation::Folder(folder.path().to_owned()));
         set(&Store::open(&options).expect("a store"), "a", true).await.expect("a write");

@@ -133,8 +133,8 @@ async fn submit_form(
     member: SignedInMember,
     Form(form): Form<ApplicationsForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&form.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&form.csrf) {
+        return *response;
     }
     let (id, now) = (member.member().clone(), web.provider().environment().now());
     let work = move |database: &Connection| apply_button(database, &id, form, now);

@@ -74,7 +74,7 @@ impl ClientAction {
         }
     }
 
-    fn apply(&self, database: &Connection, by: &AdminContext<'_>) -> Result<(), AdminError> {
+    fn apply(&self, database: &Connection, admin: &AdminContext<'_>) -> Result<(), AdminError> {
         match self {
             Self::Register(ClientForm { id, name, min_version, scopes, .. }) => {
                 let min_version = Some(min_version.clone()).filter(|version| !version.is_empty());
@@ -84,13 +84,13 @@ impl ClientAction {
                     scopes: scopes.clone(),
                     min_version,
                 };
-                admin::add_client(database, by, &client)
+                admin::add_client(database, admin, &client)
             }
             // This page cannot resume a client that was removed at a command line.
             Self::SetState(client, standing) => match admin::client_state(database, client)? {
                 ClientState::Disabled => Err(AdminError::NotFound { what: "client", id: client.to_string() }),
                 ClientState::Active | ClientState::Suspended => {
-                    admin::set_client_state(database, by, client, *standing)
+                    admin::set_client_state(database, admin, client, *standing)
                 }
             },
         }
@@ -199,8 +199,8 @@ async fn submit_form(
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Response {
     let csrf = fields.iter().find(|(name, _)| name == "csrf").map_or("", |(_, value)| value);
-    if let Err(answer) = member.check_csrf(csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(csrf) {
+        return *response;
     }
     if !member.administers() {
         return not_found_page(Some(&member));

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Form, Path, State};
 use axum::response::Response;
 use axum::routing::get;
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use exchange_api::types::ChangeResult;
 use http::StatusCode;
 use maud::{Markup, html};
@@ -60,8 +60,8 @@ async fn submit_confirmation(
     Path(handoff): Path<String>,
     Form(form): Form<ConfirmationForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&form.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&form.csrf) {
+        return *response;
     }
     let handoff = HandoffToken::new(handoff);
     let respond = |status, title, text: &str| render_message(status, title, Some(&member), text, None);

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_session_has_another() {
+    fn csrf_token_differs_per_session() {
         let (one, other) = (CsrfToken::from_secret("one"), CsrfToken::from_secret("other"));
         assert!(one.matches(&CsrfToken::from_secret("one").0) && !one.matches(&other.0) && !one.matches(""));
         assert!(one.hidden_field().into_string().contains(&one.0));

@@ -85,8 +85,8 @@ async fn look_up(
     member: SignedInMember,
     Form(submitted): Form<DeviceForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&submitted.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&submitted.csrf) {
+        return *response;
     }
     let Some(code) = UserCode::from_input(&submitted.user_code) else {
         return no_such_code(&member, &submitted.user_code);
@@ -139,8 +139,8 @@ async fn submit_decision(
     member: SignedInMember,
     Form(submitted): Form<DeviceForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&submitted.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&submitted.csrf) {
+        return *response;
     }
     let decision = match submitted.decision.as_str() {
         "approve" => LoginDecision::Approve,
@@ -187,9 +187,9 @@ fn decision_error_page(member: &SignedInMember, typed: &str, error: &DecisionErr
         DecisionError::Wait(wait) => {
             let seconds = retry_after(*wait);
             let text = format!("Too many codes were tried. Try again in {seconds} seconds.");
-            let mut answer = render_form(member, typed, Some(&text), StatusCode::TOO_MANY_REQUESTS);
-            answer.headers_mut().insert(RETRY_AFTER, seconds.into());
-            answer
+            let mut response = render_form(member, typed, Some(&text), StatusCode::TOO_MANY_REQUESTS);
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+            response
         }
         DecisionError::Unavailable => {
             let text = "The service is temporarily unavailable. Nothing was changed. Try again in a minute.";

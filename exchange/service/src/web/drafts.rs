@@ -153,8 +153,8 @@ async fn submit_review(
     let field = |name: &str| {
         fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str()).unwrap_or_default()
     };
-    if let Err(answer) = member.check_csrf(field("csrf")) {
-        return *answer;
+    if let Err(response) = member.check_csrf(field("csrf")) {
+        return *response;
     }
     let backend = &pages.backend;
     match field("decision") {

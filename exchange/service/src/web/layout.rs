@@ -65,8 +65,8 @@ pub fn render_page(
             }
         }
     };
-    let mut answer = (status, document.into_string()).into_response();
-    let headers = answer.headers_mut();
+    let mut response = (status, document.into_string()).into_response();
+    let headers = response.headers_mut();
     let fixed = |text| HeaderValue::from_static(text);
     headers.insert(CONTENT_TYPE, fixed("text/html; charset=utf-8"));
     headers.insert(CONTENT_SECURITY_POLICY, fixed(CONTENT_POLICY));
@@ -80,23 +80,23 @@ pub fn render_page(
         HeaderName::from_static("permissions-policy"),
         fixed("camera=(), geolocation=(), microphone=()"),
     );
-    answer
+    response
 }
 
 /// Renders the number of unread notices, with a plus sign if there are more than are counted.
 fn render_unread_count(member: &SignedInMember) -> Markup {
-    let (number, most) = (member.unread_count(), MAX_COUNTED as u64);
-    html! { @if number < most { (number) } @else { (most - 1) "+" } }
+    let (number, limit) = (member.unread_count(), MAX_COUNTED as u64);
+    html! { @if number < limit { (number) } @else { (limit - 1) "+" } }
 }
 
 /// Adds security headers to responses that are not pages, such as redirects and refusals of malformed forms.
-pub(super) async fn add_default_headers(mut answer: Response) -> Response {
+pub(super) async fn add_default_headers(mut response: Response) -> Response {
     for (name, value) in
         [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer"), (X_CONTENT_TYPE_OPTIONS, "nosniff")]
     {
-        answer.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
-    answer
+    response
 }
 
 /// Renders a page with one message, and an optional link to continue.

@@ -139,8 +139,8 @@ async fn acknowledge_shown(
     member: SignedInMember,
     Form(form): Form<NoticesForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&form.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&form.csrf) {
+        return *response;
     }
     let (id, now) = (member.member().clone(), web.provider().environment().now());
     let shown = (form.first, form.last);

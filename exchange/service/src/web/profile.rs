@@ -104,8 +104,8 @@ async fn submit_profile(
     member: SignedInMember,
     Form(form): Form<ProfileForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&form.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&form.csrf) {
+        return *response;
     }
     let (backend, id) = (&pages.backend, member.member());
     let done = match (form.terms, form.handle, form.name.as_deref()) {

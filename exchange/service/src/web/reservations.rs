@@ -76,8 +76,8 @@ async fn release_stock(
     member: SignedInMember,
     Form(form): Form<ReleaseForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&form.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&form.csrf) {
+        return *response;
     }
     let Some(purpose) = form.purpose else { return session::forged_form_page(Some(&member)) };
     match pages.backend.release_stock(member.member(), &form.row, (purpose, &form.target)).await {

@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_does_without_tls() {
+    fn only_loopback_works_without_tls() {
         let check = |issuer: &str, expect: bool| {
             let config = Config { issuer: issuer.to_owned(), ..Config::default() };
             assert_eq!(is_secure(&config), expect, "{issuer}");

@@ -90,11 +90,11 @@ fn render_sign_in(
             p .actions { button type="submit" { "Sign in" } }
         }
     };
-    let mut answer = render_page(status, "Sign in", None, &body);
+    let mut response = render_page(status, "Sign in", None, &body);
     if found.is_none() {
-        CookieKind::Form.write_value(web, Some(&secret), answer.headers_mut());
+        CookieKind::Form.write_value(web, Some(&secret), response.headers_mut());
     }
-    answer
+    response
 }
 
 async fn sign_in(
@@ -117,11 +117,11 @@ async fn sign_in(
     let before = CookieKind::Session.read_value(&web, &headers);
     match check_sign_in(&web, peer, &submitted, before).await {
         Ok(secret) => {
-            let mut answer = Redirect::to(local_path(&submitted.next)).into_response();
+            let mut response = Redirect::to(local_path(&submitted.next)).into_response();
             // The new session has a new secret, so a leaked former one is useless.
-            CookieKind::Session.write_value(&web, Some(&secret), answer.headers_mut());
-            CookieKind::Form.write_value(&web, None, answer.headers_mut());
-            answer
+            CookieKind::Session.write_value(&web, Some(&secret), response.headers_mut());
+            CookieKind::Form.write_value(&web, None, response.headers_mut());
+            response
         }
         Err(SignInError::WrongCredentials) => {
             again("The user name or the password is wrong.", StatusCode::UNPROCESSABLE_ENTITY)
@@ -129,9 +129,9 @@ async fn sign_in(
         Err(SignInError::Wait(wait)) => {
             let seconds = retry_after(wait);
             let text = format!("Too many attempts. Try again in {seconds} seconds.");
-            let mut answer = again(&text, StatusCode::TOO_MANY_REQUESTS);
-            answer.headers_mut().insert(RETRY_AFTER, seconds.into());
-            answer
+            let mut response = again(&text, StatusCode::TOO_MANY_REQUESTS);
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+            response
         }
         Err(SignInError::Internal(why)) => session::error_page(&*why),
     }
@@ -204,8 +204,8 @@ async fn begin_session(
     let name = username.to_owned();
     let account = provider.store().read(move |database| accounts::find_account(database, &name)).await?;
     let (member, hash) = account.unzip();
-    let right = web.passwords().verify_password(password, hash).await?;
-    let Some(member) = member.filter(|_| right) else { return Err(SignInError::WrongCredentials) };
+    let is_correct = web.passwords().verify_password(password, hash).await?;
+    let Some(member) = member.filter(|_| is_correct) else { return Err(SignInError::WrongCredentials) };
     let life = Duration::from_secs(provider.config().idp.session_seconds);
     let work = move |database: &rusqlite::Connection| {
         let found = members::find_member(database, &member)?;
@@ -235,8 +235,8 @@ async fn sign_out(
     member: SignedInMember,
     Form(submitted): Form<SignOutForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&submitted.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&submitted.csrf) {
+        return *response;
     }
     let (session, now) = (member.session().clone(), web.provider().environment().now());
     let end = move |database: &rusqlite::Connection| {
@@ -248,9 +248,9 @@ async fn sign_out(
     }
     let text = "Clients that were connected only until you sign out are disconnected, too.";
     let next = Some(("/sign-in", "Sign in again"));
-    let mut answer = super::render_message(StatusCode::OK, "You are signed out", None, text, next);
-    CookieKind::Session.write_value(&web, None, answer.headers_mut());
-    answer
+    let mut response = super::render_message(StatusCode::OK, "You are signed out", None, text, next);
+    CookieKind::Session.write_value(&web, None, response.headers_mut());
+    response
 }
 
 /// Returns `next` if it is a path on this origin, and `/` otherwise.
@@ -267,7 +267,7 @@ mod tests {
     use super::local_path;
 
     #[test]
-    fn nobody_is_sent_elsewhere() {
+    fn redirects_stay_on_this_origin() {
         for path in ["/device", "/device?user_code=WDJB-MJHT", "/confirm/a"] {
             assert_eq!(local_path(path), path);
         }

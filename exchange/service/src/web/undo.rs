@@ -144,8 +144,8 @@ async fn submit_undo(
     member: SignedInMember,
     Form(submitted): Form<UndoForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&submitted.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&submitted.csrf) {
+        return *response;
     }
     let mode = match submitted.decision.as_str() {
         "look" => UndoMode::Preview,
@@ -311,8 +311,8 @@ enum SpanEdge {
 }
 
 /// Formats a moment as in the form.
-fn format_moment(at: Moment) -> String {
-    at.to_the_minute().trim_end_matches(" UTC").to_owned()
+fn format_moment(moment: Moment) -> String {
+    moment.to_the_minute().trim_end_matches(" UTC").to_owned()
 }
 
 /// Parses a day, a minute of a day, or an RFC 3339 timestamp.
@@ -336,7 +336,7 @@ mod tests {
 
     /// WRT-03: the author of a later change is named as the member knows them.
     #[test]
-    fn who_changed_it_since_is_named_as_people_know_them() {
+    fn later_author_is_named_for_the_member() {
         let clients = [WritingClient { client: "c-2".into(), name: "Second client".to_owned() }];
         let client = |id: &str| ChangeAuthor::Client { client: id.into(), installation: "i-3".into() };
         for (by, expect) in [
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_read_as_people_type_them() {
+    fn typed_moments_are_parsed() {
         for (text, begin, end) in [
             ("2026-11-22", "2026-11-22T00:00:00Z", "2026-11-22T23:59:59.999Z"),
             (" 2026-11-22 09:30", "2026-11-22T09:30:00Z", "2026-11-22T09:30:59.999Z"),
@@ -369,7 +369,7 @@ mod tests {
         for text in ["", "soon", "2026-13-01", "2026-11-22 9:30", "22.11.2026 09:30"] {
             assert_eq!(parse_moment(text, SpanEdge::Begin), None, "{text}");
         }
-        let at: Moment = "2026-11-22T09:30:01Z".parse().expect("a moment");
-        assert_eq!(parse_moment(&format_moment(at), SpanEdge::Begin), "2026-11-22T09:30:00Z".parse().ok());
+        let time: Moment = "2026-11-22T09:30:01Z".parse().expect("a moment");
+        assert_eq!(parse_moment(&format_moment(time), SpanEdge::Begin), "2026-11-22T09:30:00Z".parse().ok());
     }
 }

@@ -59,7 +59,7 @@ use exchange_service::time::{Clock as _, ManualClock, Moment};
 use exchange_service::upkeep::Upkeep;
 use serde_json::{Value, json};
 
-use crate::kit::JUDGE;
+use crate::kit::CONTRACT_VALIDATOR;
 
 const DAY: Duration = Duration::from_secs(86_400);
 const WRITE: &str = "/exchange/v1/me/blueprints/changes";
@@ -76,14 +76,14 @@ struct Bench {
 
 /// A received response.
 #[derive(Debug)]
-struct Answered {
+struct BackendResponse {
     status: u16,
     headers: HeaderMap,
     bytes: Vec<u8>,
     body: Value,
 }
 
-impl Answered {
+impl BackendResponse {
     /// Converts the result of a change on the web into a response.
     fn of(result: &ChangeResult) -> Self {
         let body = serde_json::to_value(result).expect("JSON");
@@ -229,7 +229,7 @@ impl Bench {
         self.endpoints.service()
     }
 
-    async fn send(&self, caller: &Caller, method: &str, uri: &str, body: Option<&Value>) -> Answered {
+    async fn send(&self, caller: &Caller, method: &str, uri: &str, body: Option<&Value>) -> BackendResponse {
         let mut request = http::Request::builder().method(method).uri(uri).extension(caller.clone());
         if body.is_some() {
             request =
@@ -243,15 +243,15 @@ impl Bench {
         let response = self.endpoints.serve_request(request).await;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body").to_vec();
-        let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let body_json: Value = serde_json::from_slice(&bytes).expect("JSON");
         if let Some(body) = body {
-            JUDGE.request(id, body);
+            CONTRACT_VALIDATOR.request(id, body);
         }
-        JUDGE.answer(id, status, &answer);
-        Answered { status, headers, bytes, body: answer }
+        CONTRACT_VALIDATOR.answer(id, status, &body_json);
+        BackendResponse { status, headers, bytes, body: body_json }
     }
 
-    /// Sends a body that may violate the contract. Returns status and body; both are judged, and so is the
+    /// Sends a body that may violate the contract. Returns status and body; both are validated, and so is the
     /// request if it was accepted.
     async fn send_raw(&self, caller: &Caller, uri: &str, body: String) -> (u16, Value) {
         let sent = serde_json::from_str(&body).ok();
@@ -264,43 +264,43 @@ impl Bench {
         let response = self.endpoints.serve_request(request).await;
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
-        let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
-        JUDGE.exchanged(("POST", uri), sent.as_ref(), (status, &answer));
-        (status, answer)
+        let body_json: Value = serde_json::from_slice(&bytes).expect("JSON");
+        CONTRACT_VALIDATOR.exchanged(("POST", uri), sent.as_ref(), (status, &body_json));
+        (status, body_json)
     }
 
-    async fn get(&self, caller: &Caller, uri: &str) -> Answered {
+    async fn get(&self, caller: &Caller, uri: &str) -> BackendResponse {
         self.send(caller, "GET", uri, None).await
     }
 
-    async fn post(&self, caller: &Caller, uri: &str, body: Value) -> Answered {
+    async fn post(&self, caller: &Caller, uri: &str, body: Value) -> BackendResponse {
         self.send(caller, "POST", uri, Some(&body)).await
     }
 
-    /// Deletes up to `most` old tombstones.
-    async fn retain(&self, most: usize) -> usize {
+    /// Deletes up to `limit` old tombstones.
+    async fn retain(&self, limit: usize) -> usize {
         let now = self.clock.now();
-        let taken = self.store.write(move |connection| retention::prune_tombstones(connection, now, most));
+        let taken = self.store.write(move |connection| retention::prune_tombstones(connection, now, limit));
         taken.await.expect("a write")
     }
 
     /// Runs the due upkeep, and returns the number of rows that one task deleted.
-    async fn kept_up(&self, task: &str) -> usize {
+    async fn run_upkeep_task(&self, task: &str) -> usize {
         let done = self.upkeep.run_due_tasks().await;
         done.iter().find(|done| done.task == task).expect("a task that is due").removed
     }
 
     /// Sends ops, and compares those that were not applied with `<index> <result> <reason>`.
-    async fn check(&self, caller: &Caller, uri: &str, ops: Vec<Value>, expected: &[&str]) -> Answered {
+    async fn check(&self, caller: &Caller, uri: &str, ops: Vec<Value>, expected: &[&str]) -> BackendResponse {
         let (shown, count) = (format!("{ops:?}"), ops.len() as u64);
-        let answered = self.post(caller, uri, json!({ "ops": ops })).await;
+        let response = self.post(caller, uri, json!({ "ops": ops })).await;
         let outcomes: Vec<String> =
-            answered.outcomes().into_iter().map(|(index, outcome)| format!("{index} {outcome}")).collect();
+            response.outcomes().into_iter().map(|(index, outcome)| format!("{index} {outcome}")).collect();
         assert_eq!(outcomes, expected, "{shown}");
-        let (applied, unchanged, not_applied) = answered.counts();
+        let (applied, unchanged, not_applied) = response.counts();
         assert_eq!(applied + unchanged + not_applied, count);
         assert_eq!(unchanged + not_applied, outcomes.len() as u64);
-        answered
+        response
     }
 
     /// Reads the next page of a collection that fits on one page. Returns its items and the next cursor.
@@ -314,7 +314,7 @@ impl Bench {
     }
 
     /// Builds a change set of blueprints.
-    async fn change(&self, caller: &Caller, ops: Vec<Value>) -> Answered {
+    async fn change(&self, caller: &Caller, ops: Vec<Value>) -> BackendResponse {
         self.post(caller, WRITE, json!({ "ops": ops })).await
     }
 
@@ -347,7 +347,7 @@ impl Bench {
             let mut rows = connection.prepare(&sql)?;
             let columns = rows.column_count();
             let row = |row: &rusqlite::Row<'_>| {
-                let value = |at| Ok(format!("{:?}", row.get::<_, rusqlite::types::Value>(at)?));
+                let value = |index| Ok(format!("{:?}", row.get::<_, rusqlite::types::Value>(index)?));
                 Ok((0..columns).map(value).collect::<rusqlite::Result<Vec<_>>>()?.join(" "))
             };
             let rows = rows.query_map([], row)?.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -358,12 +358,12 @@ impl Bench {
 
     /// Dumps all stored data.
     async fn everything(&self) -> Vec<String> {
-        let mut all = Vec::new();
+        let mut dump = Vec::new();
         for table in self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").await {
             let name = table.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned();
-            all.extend(self.rows(format!("SELECT '{name}', * FROM {name}")).await);
+            dump.extend(self.rows(format!("SELECT '{name}', * FROM {name}")).await);
         }
-        all
+        dump
     }
 }
 
@@ -425,7 +425,7 @@ fn writers() -> [(Option<Caller>, usize); 6] {
 }
 
 /// Returns the index of the writer in [`writers`] that is this member on the web.
-fn web_of(member: usize) -> usize {
+fn web_writer_of(member: usize) -> usize {
     4 + member
 }
 

@@ -11,7 +11,7 @@ use http::header::{COOKIE, SET_COOKIE};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::kit::JUDGE;
+use super::kit::CONTRACT_VALIDATOR;
 
 const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read exchange.blueprints.write";
 
@@ -38,24 +38,24 @@ pub(crate) struct Login {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct ClientResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: http::HeaderMap,
     pub(crate) bytes: Bytes,
     pub(crate) body: Value,
 }
 
-impl Answered {
-    async fn read(answer: reqwest::Response) -> reqwest::Result<Self> {
-        let (status, headers) = (answer.status(), answer.headers().clone());
-        let bytes = answer.bytes().await?;
+impl ClientResponse {
+    async fn read(response: reqwest::Response) -> reqwest::Result<Self> {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let bytes = response.bytes().await?;
         let body = serde_json::from_slice(&bytes).unwrap_or_default();
         Ok(Self { status, headers, bytes, body })
     }
 
     /// Checks an error response against the original files of the contract.
-    fn judge(&self, method: &str, path: &str, sent: Option<&Value>) {
-        JUDGE.exchanged((method, path), sent, (self.status.as_u16(), &self.body));
+    fn assert_contract(&self, method: &str, path: &str, sent: Option<&Value>) {
+        CONTRACT_VALIDATOR.exchanged((method, path), sent, (self.status.as_u16(), &self.body));
     }
 
     pub(crate) fn code(&self) -> &str {
@@ -86,19 +86,19 @@ impl Client {
     }
 
     /// Uses another client id.
-    pub(crate) fn named(mut self, id: &'static str) -> Self {
+    pub(crate) fn with_id(mut self, id: &'static str) -> Self {
         self.id = id;
         self
     }
 
     /// Uses a public address with another actual address.
-    pub(crate) fn reached_at(mut self, gateway: &str, issuer: &str) -> Self {
-        self.go(gateway, issuer);
+    pub(crate) fn with_addresses(mut self, gateway: &str, issuer: &str) -> Self {
+        self.use_addresses(gateway, issuer);
         self
     }
 
     /// Sends further requests to another address.
-    pub(crate) fn go(&mut self, gateway: &str, issuer: &str) {
+    pub(crate) fn use_addresses(&mut self, gateway: &str, issuer: &str) {
         (self.gateway.1, self.issuer.1) = (gateway.to_owned(), issuer.to_owned());
     }
 
@@ -150,8 +150,8 @@ impl Client {
         if proved {
             request = request.header("dpop", self.proof("POST", &format!("{public}/{endpoint}"), false));
         }
-        let answer = request.send().await?;
-        Ok((answer.status(), answer.text().await?.parse().unwrap_or_default()))
+        let response = request.send().await?;
+        Ok((response.status(), response.text().await?.parse().unwrap_or_default()))
     }
 
     /// Requests a user code.
@@ -161,8 +161,8 @@ impl Client {
 
     /// Requests a user code for these scopes.
     pub(crate) async fn begin_for(&self, scopes: &str) -> Login {
-        let asked = [("client_id", self.id), ("scope", scopes)];
-        let (status, login) = self.form("device_authorization", &asked, false).await.unwrap();
+        let fields = [("client_id", self.id), ("scope", scopes)];
+        let (status, login) = self.form("device_authorization", &fields, false).await.unwrap();
         assert_eq!(status, 200, "{login}");
         let text = |name: &str| login[name].as_str().unwrap().to_owned();
         Login { user_code: text("user_code"), device_code: text("device_code") }
@@ -170,19 +170,19 @@ impl Client {
 
     /// Requests the tokens of a login once.
     pub(crate) async fn poll(&self, login: &Login) -> (StatusCode, Value) {
-        let asked = [
+        let fields = [
             ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
             ("device_code", &*login.device_code),
             ("client_id", self.id),
         ];
-        self.form("token", &asked, true).await.unwrap()
+        self.form("token", &fields, true).await.unwrap()
     }
 
     /// Gets the tokens of an approved login.
     pub(crate) async fn finish(&mut self, login: &Login) {
         let (status, granted) = self.poll(login).await;
         assert_eq!(status, 200, "{granted}");
-        self.take(&granted);
+        self.store_tokens(&granted);
     }
 
     pub(crate) async fn renew(&mut self) -> (StatusCode, Value) {
@@ -192,34 +192,35 @@ impl Client {
     /// As [`tokens`](Self::tokens), for a response that may be lost.
     pub(crate) async fn try_renew(&mut self) -> reqwest::Result<(StatusCode, Value)> {
         let refresh = self.refresh.clone();
-        let asked = [("grant_type", "refresh_token"), ("refresh_token", &*refresh), ("client_id", self.id)];
-        let (status, granted) = self.form("token", &asked, true).await?;
+        let fields = [("grant_type", "refresh_token"), ("refresh_token", &*refresh), ("client_id", self.id)];
+        let (status, granted) = self.form("token", &fields, true).await?;
         if status == 200 {
-            self.take(&granted);
+            self.store_tokens(&granted);
         }
         Ok((status, granted))
     }
 
     /// Revokes the connection.
     pub(crate) async fn revoke(&self) -> (StatusCode, Value) {
-        let asked = [("token", &*self.refresh), ("token_type_hint", "refresh_token"), ("client_id", self.id)];
-        self.form("revoke", &asked, true).await.unwrap()
+        let fields =
+            [("token", &*self.refresh), ("token_type_hint", "refresh_token"), ("client_id", self.id)];
+        self.form("revoke", &fields, true).await.unwrap()
     }
 
-    fn take(&mut self, granted: &Value) {
+    fn store_tokens(&mut self, granted: &Value) {
         assert_eq!(granted["token_type"], "DPoP");
         self.token = granted["access_token"].as_str().unwrap().to_owned();
         self.refresh = granted["refresh_token"].as_str().unwrap().to_owned();
     }
 
-    /// Sends a request, again if the gateway returns a nonce; request and response are judged.
+    /// Sends a request, again if the gateway returns a nonce; request and response are validated.
     pub(crate) async fn call(
         &mut self,
         operation: &str,
         path: &str,
         body: Option<Value>,
         key: &str,
-    ) -> Answered {
+    ) -> ClientResponse {
         self.try_call(operation, path, body, key).await.unwrap()
     }
 
@@ -230,34 +231,39 @@ impl Client {
         path: &str,
         body: Option<Value>,
         key: &str,
-    ) -> reqwest::Result<Answered> {
+    ) -> reqwest::Result<ClientResponse> {
         if let Some(body) = &body {
-            JUDGE.request(operation, body);
+            CONTRACT_VALIDATOR.request(operation, body);
         }
         let text = body.map(|body| body.to_string());
-        let answered = self.try_text(path, text.as_deref(), key).await?;
-        // Every response was judged by its path; this checks the operation.
-        JUDGE.answer(operation, answered.status.as_u16(), &answered.body);
-        Ok(answered)
+        let response = self.try_send_text(path, text.as_deref(), key).await?;
+        // Every response was validated by its path; this checks the operation.
+        CONTRACT_VALIDATOR.answer(operation, response.status.as_u16(), &response.body);
+        Ok(response)
     }
 
     /// Sends a body that may violate the contract.
-    pub(crate) async fn send_text(&mut self, path: &str, body: &str, key: &str) -> Answered {
-        self.try_text(path, Some(body), key).await.unwrap()
+    pub(crate) async fn send_text(&mut self, path: &str, body: &str, key: &str) -> ClientResponse {
+        self.try_send_text(path, Some(body), key).await.unwrap()
     }
 
-    async fn try_text(&mut self, path: &str, body: Option<&str>, key: &str) -> reqwest::Result<Answered> {
-        let first = self.try_once(path, body, key).await?;
+    async fn try_send_text(
+        &mut self,
+        path: &str,
+        body: Option<&str>,
+        key: &str,
+    ) -> reqwest::Result<ClientResponse> {
+        let first = self.try_send_once(path, body, key).await?;
         match first.code() {
-            "DPOP_INVALID" => self.try_once(path, body, key).await,
+            "DPOP_INVALID" => self.try_send_once(path, body, key).await,
             _ => Ok(first),
         }
     }
 
-    /// Sends a request once; the response is judged, and so is an accepted request.
-    pub(crate) async fn once(&mut self, path: &str, body: Option<&Value>, key: &str) -> Answered {
+    /// Sends a request once; the response is validated, and so is an accepted request.
+    pub(crate) async fn once(&mut self, path: &str, body: Option<&Value>, key: &str) -> ClientResponse {
         let text = body.map(Value::to_string);
-        self.try_once(path, text.as_deref(), key).await.unwrap()
+        self.try_send_once(path, text.as_deref(), key).await.unwrap()
     }
 
     /// Creates a proof for a call, with the latest nonce.
@@ -267,15 +273,20 @@ impl Client {
     }
 
     /// Reads with an existing proof at any address; the nonce of the response is ignored.
-    pub(crate) async fn send_proof(&self, base: &str, path: &str, proof: &str) -> Answered {
+    pub(crate) async fn send_proof(&self, base: &str, path: &str, proof: &str) -> ClientResponse {
         let request = self.http.get(format!("{base}{path}")).header("dpop", proof);
         let request = request.header("authorization", format!("DPoP {}", self.token));
-        let answered = Answered::read(request.send().await.unwrap()).await.unwrap();
-        answered.judge("GET", path, None);
-        answered
+        let response = ClientResponse::read(request.send().await.unwrap()).await.unwrap();
+        response.assert_contract("GET", path, None);
+        response
     }
 
-    async fn try_once(&mut self, path: &str, body: Option<&str>, key: &str) -> reqwest::Result<Answered> {
+    async fn try_send_once(
+        &mut self,
+        path: &str,
+        body: Option<&str>,
+        key: &str,
+    ) -> reqwest::Result<ClientResponse> {
         let method = if body.is_some() { Method::POST } else { Method::GET };
         let proof = self.proof_of(method.as_str(), path);
         let (_, reached) = &self.gateway;
@@ -291,21 +302,21 @@ impl Client {
         if !key.is_empty() {
             request = request.header("idempotency-key", key);
         }
-        let answered = Answered::read(request.send().await?).await?;
+        let response = ClientResponse::read(request.send().await?).await?;
         let sent = body.and_then(|body| serde_json::from_str(body).ok());
-        answered.judge(method.as_str(), path, sent.as_ref());
-        if let Some(nonce) = answered.headers.get("dpop-nonce") {
+        response.assert_contract(method.as_str(), path, sent.as_ref());
+        if let Some(nonce) = response.headers.get("dpop-nonce") {
             self.nonce = Some(nonce.to_str().unwrap().to_owned());
         }
-        Ok(answered)
+        Ok(response)
     }
 
-    pub(crate) async fn read(&mut self, cursor: Option<&str>) -> Answered {
+    pub(crate) async fn read(&mut self, cursor: Option<&str>) -> ClientResponse {
         let query = cursor.map(|cursor| format!("?cursor={cursor}")).unwrap_or_default();
         self.call("blueprints_read", &format!("/exchange/v1/me/blueprints{query}"), None, "").await
     }
 
-    pub(crate) async fn write(&mut self, ops: Value, key: &str) -> Answered {
+    pub(crate) async fn write(&mut self, ops: Value, key: &str) -> ClientResponse {
         let body = Some(json!({ "ops": ops }));
         self.call("blueprints_write", "/exchange/v1/me/blueprints/changes", body, key).await
     }
@@ -320,22 +331,22 @@ pub(crate) fn keys(entries: &Value) -> Vec<&str> {
 pub(crate) async fn approve_on_pages(base: &str, username: &str, password: &str, user_code: &str) {
     let session = sign_in_on_pages(base, username, password).await;
     let page = open_page(base, "/device", &session).await.text().await.unwrap();
-    let given = format!("csrf={}&user_code={user_code}&decision=approve", token(&page));
-    let approved = submit(base, "/device/decision", &session, given).await;
+    let form = format!("csrf={}&user_code={user_code}&decision=approve", token(&page));
+    let approved = submit(base, "/device/decision", &session, form).await;
     assert_eq!(approved.status(), 200);
 }
 
 /// Signs in on the pages of a service, and returns the session cookie.
 pub(crate) async fn sign_in_on_pages(base: &str, username: &str, password: &str) -> String {
-    let cookie = |answer: &reqwest::Response| {
-        let set = answer.headers().get(SET_COOKIE).unwrap().to_str().unwrap();
+    let cookie = |response: &reqwest::Response| {
+        let set = response.headers().get(SET_COOKIE).unwrap().to_str().unwrap();
         set.split(';').next().unwrap().to_owned()
     };
     let page = open_page(base, "/sign-in", "").await;
     let form = cookie(&page);
     let csrf = token(&page.text().await.unwrap());
-    let given = format!("csrf={csrf}&username={username}&password={password}");
-    let signed_in = submit(base, "/sign-in", &form, given).await;
+    let body = format!("csrf={csrf}&username={username}&password={password}");
+    let signed_in = submit(base, "/sign-in", &form, body).await;
     assert_eq!(signed_in.status(), 303);
     cookie(&signed_in)
 }

@@ -11,7 +11,7 @@ use exchange_service::config::Config;
 use exchange_service::store::{Store, StoreLocation, StoreOptions};
 use serde_json::Value;
 
-use super::kit::{JUDGE, command};
+use super::kit::{CONTRACT_VALIDATOR, command};
 
 fn run(arguments: &[&str], values: &[(&str, &str)]) -> Output {
     command(arguments).envs(values.iter().copied()).output().unwrap()
@@ -24,7 +24,7 @@ fn text(bytes: &[u8]) -> String {
 /// Defaults, then the file, then the environment; the printed configuration can be read again with the same
 /// meaning.
 #[test]
-fn the_configuration_is_put_together() {
+fn configuration_merges_defaults_file_and_environment() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("exchange.toml");
     fs::write(&file, "docs-url = 'https://docs.example/'\n[limits]\nper-member = 7\nper-client = 8\n")
@@ -55,7 +55,7 @@ fn the_configuration_is_put_together() {
 /// An invalid value is exit code 2. One line names its place, its key, the error and the next step; `serve`
 /// refuses it, too, before it changes anything.
 #[test]
-fn a_wrong_configuration_is_named() {
+fn invalid_configuration_names_place_and_key() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("exchange.toml");
     let path = file.to_str().unwrap();
@@ -63,12 +63,12 @@ fn a_wrong_configuration_is_named() {
         fs::write(&file, content).unwrap();
         for verb in ["config", "serve"] {
             let refused = run(&[verb, "--config", path], values);
-            let said = text(&refused.stderr);
-            assert_eq!(refused.status.code(), Some(2), "{said}");
+            let message = text(&refused.stderr);
+            assert_eq!(refused.status.code(), Some(2), "{message}");
             for part in expect {
-                assert!(said.contains(part), "{part}: {said}");
+                assert!(message.contains(part), "{part}: {message}");
             }
-            assert!(said.starts_with("error: ") && said.contains("\n  -> "), "{said}");
+            assert!(message.starts_with("error: ") && message.contains("\n  -> "), "{message}");
         }
     };
     check(
@@ -102,15 +102,15 @@ fn a_wrong_configuration_is_named() {
 
 /// A missing argument is reported by name; the environment is never mentioned.
 #[test]
-fn usage_asks_for_what_is_missing() {
-    let said = |values| {
+fn usage_error_names_the_missing_argument() {
+    let message_for = |values| {
         let refused = run(&["admin", "client", "suspend"], values);
         assert_eq!(refused.status.code(), Some(2));
         text(&refused.stderr)
     };
-    let usual = said(&[]);
+    let usual = message_for(&[]);
     assert!(usual.contains("Usage: exchange-service admin client suspend <ID>"), "{usual}");
-    assert_eq!(said(&[("EXCHANGE_CONFIG", "exchange.toml")]), usual);
+    assert_eq!(message_for(&[("EXCHANGE_CONFIG", "exchange.toml")]), usual);
     // A flag precedes the environment, and an empty value counts as missing.
     let missing = run(&["config", "--config", "/nowhere/1.toml"], &[("EXCHANGE_CONFIG", "/nowhere/2.toml")]);
     assert!(text(&missing.stderr).contains("/nowhere/1.toml"), "{}", text(&missing.stderr));
@@ -129,7 +129,7 @@ fn backup_and_restore() {
     assert_eq!(text(&done.stdout), format!("backed up {data} to {file}\n"));
     let done = run(&["restore", "--from", &file, "--data", &other], &[]);
     assert!(text(&done.stdout).starts_with(&format!("restored {file} into {other}; earlier feed cursors")));
-    for (arguments, said) in [
+    for (arguments, message) in [
         (["backup", "--data", &data, "--to", &file], "exists already: pass a path that does not exist"),
         (["backup", "--data", &path("nothing"), "--to", &path("b.db")], "there is no store in"),
         (["restore", "--from", &file, "--data", &other], "exists already"),
@@ -137,13 +137,13 @@ fn backup_and_restore() {
     ] {
         let refused = run(&arguments, &[]);
         assert_eq!(refused.status.code(), Some(1), "{arguments:?}");
-        assert!(text(&refused.stderr).contains(said), "{}", text(&refused.stderr));
+        assert!(text(&refused.stderr).contains(message), "{}", text(&refused.stderr));
     }
 }
 
 /// Only `sandbox` serves the store of a sandbox, and an invalid log level is reported.
 #[test]
-fn what_is_not_served() {
+fn serve_refuses_sandbox_stores_and_invalid_log_levels() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let mut sandbox = command(&["sandbox", "--json", "--data"]);
@@ -156,24 +156,24 @@ fn what_is_not_served() {
     let data = data.to_str().unwrap();
     let values = [("EXCHANGE_SERVE__DATA", data), ("EXCHANGE_SERVE__LISTEN", "127.0.0.1:0")];
     let refused = run(&["serve"], &values);
-    let said = text(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let message = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{message}");
     assert!(
-        said.contains(&format!("serve.data: {data} contains sandbox data")) && said.contains("\n  -> "),
-        "{said}"
+        message.contains(&format!("serve.data: {data} contains sandbox data")) && message.contains("\n  -> "),
+        "{message}"
     );
     for verb in [&["serve"][..], &["sandbox", "--port", "0"]] {
         let refused = run(verb, &[("EXCHANGE_LOG", "exchange_service=loud")]);
-        let said = text(&refused.stderr);
-        assert_eq!(refused.status.code(), Some(2), "{said}");
-        assert!(said.starts_with("error: EXCHANGE_LOG: ") && said.contains("\n  -> "), "{said}");
+        let message = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{message}");
+        assert!(message.starts_with("error: EXCHANGE_LOG: ") && message.contains("\n  -> "), "{message}");
     }
 }
 
 /// The help of every command describes its purpose, its flags and its exit codes.
 #[test]
-fn help_teaches() {
-    let all = text(&run(&["--help"], &[]).stdout);
+fn help_describes_purpose_flags_and_exit_codes() {
+    let overview = text(&run(&["--help"], &[]).stdout);
     for part in [
         "sandbox",
         "serve",
@@ -183,7 +183,7 @@ fn help_teaches() {
         "Exit codes: 0 success, 1",
         "exchange-service sandbox",
     ] {
-        assert!(all.contains(part), "{part}: {all}");
+        assert!(overview.contains(part), "{part}: {overview}");
     }
     for (verb, parts) in [
         ("sandbox", &["--port", "--data", "--seed", "--json", "/_sandbox", "loopback"][..]),
@@ -202,7 +202,7 @@ fn help_teaches() {
 
 /// The README shows the sandbox's real output, and its example requests get the shown responses.
 #[test]
-fn the_readme_shows_the_sandbox() {
+fn readme_matches_the_sandbox_output() {
     let mut child = command(&["sandbox", "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut printed = String::new();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -211,14 +211,14 @@ fn the_readme_shows_the_sandbox() {
     }
     let gateway = printed.lines().find_map(|line| line.strip_prefix("gateway   ")).unwrap().to_owned();
     let address = gateway.strip_prefix("http://").unwrap();
-    let asked = ask(address, "GET", "/exchange/v1/schemas/quantity.schema.json", "");
-    assert!(asked.starts_with("HTTP/1.1 200"), "{asked}");
-    let refused = ask(address, "GET", "/exchange/v1", "");
+    let response = send_request(address, "GET", "/exchange/v1/schemas/quantity.schema.json", "");
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+    let refused = send_request(address, "GET", "/exchange/v1", "");
     assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
     let body: Value = refused.split_once("\r\n\r\n").unwrap().1.parse().unwrap();
-    JUDGE.exchanged(("GET", "/exchange/v1"), None, (401, &body));
+    CONTRACT_VALIDATOR.exchanged(("GET", "/exchange/v1"), None, (401, &body));
     assert_eq!(body["code"], "UNAUTHENTICATED");
-    let moved = ask(address, "POST", "/_sandbox/clock", r#"{"advanceSeconds":301}"#);
+    let moved = send_request(address, "POST", "/_sandbox/clock", r#"{"advanceSeconds":301}"#);
     assert!(moved.starts_with("HTTP/1.1 200"), "{moved}");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -230,22 +230,22 @@ fn the_readme_shows_the_sandbox() {
     assert_eq!(shown, printed.replace(address, "127.0.0.1:8080"), "README.md shows what the sandbox prints");
 }
 
-fn ask(address: &str, method: &str, path: &str, body: &str) -> String {
+fn send_request(address: &str, method: &str, path: &str, body: &str) -> String {
     use std::io::Write as _;
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     let length = body.len();
     let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
     let rest = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}");
     stream.write_all(format!("{head}{rest}").as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    response
 }
 
 /// `serve` runs until a signal: then its health check fails while it still serves, and it exits cleanly.
 #[cfg(unix)]
 #[test]
-fn serve_stops_when_it_is_told() {
+fn serve_shuts_down_on_signal() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = command(&["serve"])
         .env("EXCHANGE_SERVE__DATA", folder.path().join("data"))
@@ -267,19 +267,19 @@ fn serve_stops_when_it_is_told() {
         }
     };
     let address = until("listening")["address"].as_str().unwrap().to_owned();
-    assert!(ask(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 200"));
+    assert!(send_request(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 200"));
     // GW-13: unknown paths are logged like all others.
-    let nowhere = ask(&address, "GET", "/nothing", "").to_ascii_lowercase();
+    let nowhere = send_request(&address, "GET", "/nothing", "").to_ascii_lowercase();
     assert!(nowhere.starts_with("http/1.1 404") && nowhere.contains("x-correlation-id: "), "{nowhere}");
     let tell = |name: &str| {
-        let told = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
-        assert!(told.success());
+        let status = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+        assert!(status.success());
     };
     tell("-TERM");
     until("stopping");
-    assert!(ask(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 503"), "balancers are told");
-    assert!(ask(&address, "GET", "/healthz", "").starts_with("HTTP/1.1 200"), "and it goes on");
-    assert!(ask(&address, "GET", "/exchange/v1/openapi.json", "").starts_with("HTTP/1.1 200"));
+    assert!(send_request(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 503"), "balancers are told");
+    assert!(send_request(&address, "GET", "/healthz", "").starts_with("HTTP/1.1 200"), "and it goes on");
+    assert!(send_request(&address, "GET", "/exchange/v1/openapi.json", "").starts_with("HTTP/1.1 200"));
     // A second signal ends the wait.
     tell("-TERM");
     until("stopped");

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use super::client::{Answered, Client};
+use super::client::{Client, ClientResponse};
 use super::kit::command;
 
 const WRITERS: usize = 8;
@@ -70,9 +70,9 @@ impl Drop for Service {
 
 async fn control(origin: &str, path: &str, body: Value) {
     let request = reqwest::Client::new().post(format!("{origin}/_sandbox/{path}"));
-    let answer =
+    let response =
         request.header("content-type", "application/json").body(body.to_string()).send().await.unwrap();
-    assert!(answer.status().is_success(), "{path}: {}", answer.status());
+    assert!(response.status().is_success(), "{path}: {}", response.status());
 }
 
 /// Counts requests, and triggers the crash.
@@ -85,7 +85,7 @@ struct Load {
 }
 
 impl Load {
-    fn goes_on(&self) -> bool {
+    fn should_continue(&self) -> bool {
         if self.sent.fetch_add(1, Ordering::SeqCst) + 1 == self.fatal {
             self.reached.notify_one();
         }
@@ -150,24 +150,24 @@ impl Writer {
         writer
     }
 
-    async fn write(&mut self, set: usize) -> reqwest::Result<Answered> {
+    async fn write(&mut self, set: usize) -> reqwest::Result<ClientResponse> {
         let op = |key: String| json!({ "op": "add", "ref": { "bt": key } });
         let body = json!({ "ops": products(set).map(op).collect::<Vec<_>>() });
         let (path, key) = ("/exchange/v1/me/blueprints/changes", format!("crash-key-{set:06}"));
         self.pending = Some(set);
-        let answered = self.client.try_call("blueprints_write", path, Some(body), &key).await?;
-        assert_eq!(answered.status, 200, "{}", answered.body);
-        assert_eq!(answered.body["applied"], OPS, "{}", answered.body);
+        let response = self.client.try_call("blueprints_write", path, Some(body), &key).await?;
+        assert_eq!(response.status, 200, "{}", response.body);
+        assert_eq!(response.body["applied"], OPS, "{}", response.body);
         self.pending = None;
-        Ok(answered)
+        Ok(response)
     }
 
     /// Repeats a change set without a known response; returns whether it was applied before.
     async fn finish(&mut self, set: usize) -> reqwest::Result<bool> {
-        let answered = self.write(set).await?;
-        self.answers.push((set, answered.bytes));
+        let response = self.write(set).await?;
+        self.answers.push((set, response.bytes));
         self.truth.extend(products(set));
-        Ok(answered.headers.contains_key("idempotency-replayed"))
+        Ok(response.headers.contains_key("idempotency-replayed"))
     }
 
     /// Follows the feed to its end, with a cursor from before the crash (FED-08).
@@ -194,7 +194,7 @@ impl Writer {
     /// Runs until the service crashes.
     async fn work(mut self, load: Arc<Load>) -> Self {
         let mut turn = 0;
-        while load.goes_on() {
+        while load.should_continue() {
             turn += 1;
             let done = match turn % 4 {
                 0 => match self.client.try_renew().await {
@@ -254,7 +254,7 @@ impl Writer {
 }
 
 /// Plants the sandbox's members, client and accounts, default products, and higher quotas.
-async fn planted(folder: &Path, products: usize) {
+async fn seed_store(folder: &Path, products: usize) {
     let options = SandboxOptions { data: Some(folder.to_owned()), ..SandboxOptions::default() };
     Sandbox::with_options(options).await.unwrap().stop().await;
     let database = open(folder);
@@ -280,8 +280,8 @@ fn inspect(folder: &Path, writers: &[Writer]) {
         let number: i64 = database.query_row(sql, [member], |row| row.get(0)).unwrap();
         number.try_into().unwrap()
     };
-    let whole: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-    assert_eq!(whole, "ok");
+    let integrity: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(integrity, "ok");
     for Writer { member, truth, .. } in writers {
         let (products, sets) = (truth.len(), truth.len() / OPS);
         for (sql, expect) in [
@@ -299,28 +299,28 @@ fn inspect(folder: &Path, writers: &[Writer]) {
 
 async fn each<F: Future<Output = Writer> + Send + 'static>(
     writers: Vec<Writer>,
-    what: impl Fn(Writer) -> F,
+    task: impl Fn(Writer) -> F,
 ) -> Vec<Writer> {
     let mut tasks = JoinSet::new();
     for writer in writers {
-        tasks.spawn(what(writer));
+        tasks.spawn(task(writer));
     }
     tasks.join_all().await
 }
 
 /// WRT-03, GW-10, FED-08, LIM-12, list G: see the module documentation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_acknowledged_survives_kill_9() {
+async fn acknowledged_writes_survive_kill_9() {
     let setting = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
     let (rounds, seed) = (setting("CRASHES", 3), setting("CRASH_SEED", 20));
     let random = SeededRandom::new(seed);
-    let below = |most: u64| {
+    let below = |limit: u64| {
         let mut bytes = [0; 8];
         random.fill(&mut bytes).unwrap();
-        u64::from_be_bytes(bytes) % most
+        u64::from_be_bytes(bytes) % limit
     };
     let folder = tempfile::tempdir().unwrap();
-    planted(folder.path(), (usize::try_from(rounds).unwrap() + 1) * SETS * OPS).await;
+    seed_store(folder.path(), (usize::try_from(rounds).unwrap() + 1) * SETS * OPS).await;
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let origin = format!("http://127.0.0.1:{port}");
     let clock = ManualClock::offset_from(Arc::new(SystemClock));

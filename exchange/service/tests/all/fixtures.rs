@@ -61,8 +61,8 @@ pub(crate) fn errors(problem: &Value, expect: &Errors) -> Errors {
         let keyword = match (error["keyword"].as_str(), error["message"].as_str()) {
             (Some(keyword), _) => keyword.to_owned(),
             (None, Some(_)) => {
-                let told = expect.iter().find(|(expected, _)| *expected == pointer);
-                told.map(|(_, keyword)| keyword.clone()).unwrap_or_default()
+                let known_error = expect.iter().find(|(expected, _)| *expected == pointer);
+                known_error.map(|(_, keyword)| keyword.clone()).unwrap_or_default()
             }
             (None, None) => panic!("neither keyword nor message: {error}"),
         };

@@ -70,7 +70,7 @@ impl Pair {
         let config = Config::default();
         let client = Client::new(&config.gateway_origin, &config.issuer, clock.clone());
         let mut pair = Self { folder, clock, bases, client };
-        pair.go(0);
+        pair.use_instance(0);
         // Started at one instance, approved at the other, completed at the first.
         let login = pair.client.begin().await;
         let password = "sandbox-member-pw-do-not-use-in-prod";
@@ -80,9 +80,9 @@ impl Pair {
     }
 
     /// Sends the client's further requests to one instance.
-    fn go(&mut self, to: usize) {
+    fn use_instance(&mut self, to: usize) {
         let base = &self.bases[to];
-        self.client.go(base, &format!("{base}/idp"));
+        self.client.use_addresses(base, &format!("{base}/idp"));
     }
 }
 
@@ -93,11 +93,11 @@ fn knife() -> serde_json::Value {
 /// DPP-18, list D: of two identical concurrent proofs at two instances, only the instance of the nonce
 /// accepts one, once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_identical_proof_at_two_instances() {
+async fn identical_proofs_at_two_instances() {
     let mut pair = Pair::new().await;
     let path = "/exchange/v1";
     for first in [0, 1] {
-        pair.go(first);
+        pair.use_instance(first);
         assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
         let proof = pair.client.proof_of("GET", path);
         let [one, other] = [&pair.bases[first], &pair.bases[1 - first]];
@@ -116,13 +116,13 @@ async fn an_identical_proof_at_two_instances() {
 /// DPP-18, list D: of identical concurrent proofs at two gateways with shared memory, one is accepted; a
 /// nonce of one is valid at the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_identical_proof_at_gateways_with_one_memory() {
+async fn identical_proofs_at_gateways_with_shared_memory() {
     let mut pair = Pair::new().await;
     let bases = gateways_with_one_memory(pair.folder.path(), &pair.clock).await;
     let (path, issuer) = ("/exchange/v1", format!("{}/idp", pair.bases[0]));
-    pair.client.go(&bases[0], &issuer);
+    pair.client.use_addresses(&bases[0], &issuer);
     assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
-    pair.client.go(&bases[1], &issuer);
+    pair.client.use_addresses(&bases[1], &issuer);
     for _ in 0..10 {
         assert_eq!(pair.client.once(path, None, "").await.status, 200, "at the other, with no challenge");
         let proof = pair.client.proof_of("GET", path);
@@ -137,7 +137,7 @@ async fn an_identical_proof_at_gateways_with_one_memory() {
 
 /// DPP-18, LIM-12, list D: a proof that was accepted before a restart is not accepted afterwards.
 #[tokio::test]
-async fn a_replay_after_a_restart_of_the_process() {
+async fn replay_after_a_process_restart_is_rejected() {
     let mut pair = Pair::new().await;
     let path = "/exchange/v1";
     assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
@@ -148,19 +148,19 @@ async fn a_replay_after_a_restart_of_the_process() {
     pair.bases[0] = instance(pair.folder.path(), &pair.clock).await;
     let again = pair.client.send_proof(&pair.bases[0], path, &proof).await;
     assert_eq!(again.challenge(), "use_dpop_nonce");
-    pair.go(0);
+    pair.use_instance(0);
     assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
 }
 
 /// GW-10, FED-08: a write at one instance is repeated at the other with the same bytes, and is in its feed
 /// with a cursor of the first.
 #[tokio::test]
-async fn what_is_written_at_one_is_known_at_the_other() {
+async fn write_at_one_instance_is_replayed_at_the_other() {
     let mut pair = Pair::new().await;
     let snapshot = pair.client.read(None).await;
     let written = pair.client.write(knife(), "a-key-of-two-instances").await;
     assert_eq!((written.status.as_u16(), &written.body["applied"]), (200, &json!(1)));
-    pair.go(1);
+    pair.use_instance(1);
     let again = pair.client.write(knife(), "a-key-of-two-instances").await;
     assert_eq!((&again.bytes, again.headers.contains_key("idempotency-replayed")), (&written.bytes, true));
     let page = pair.client.read(snapshot.body["nextCursor"].as_str()).await;
@@ -169,11 +169,11 @@ async fn what_is_written_at_one_is_known_at_the_other() {
 
 /// GW-10, ERR-25, WRT-03: one idempotency key at two instances concurrently is applied once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_key_at_two_instances_at_once() {
+async fn one_idempotency_key_at_two_instances_applies_once() {
     let mut pair = Pair::new().await;
     let (mut clients, bases) = ([pair.client.twin(), pair.client.twin()], pair.bases.clone());
     for (client, base) in clients.iter_mut().zip(&bases) {
-        client.go(base, &format!("{base}/idp"));
+        client.use_addresses(base, &format!("{base}/idp"));
         // Each has its own nonce.
         assert_eq!(client.call("service_document", "/exchange/v1", None, "").await.status, 200);
     }
@@ -184,13 +184,13 @@ async fn one_key_at_two_instances_at_once() {
             if round % 2 == 0 { knife() } else { json!([{ "op": "remove", "key": "bp-sandbox-knife" }]) };
         let [one, other] = &mut clients;
         let answers = tokio::join!(one.write(ops.clone(), &key), other.write(ops.clone(), &key));
-        let applied = |answered: &&super::client::Answered| {
-            answered.status == 200 && !answered.headers.contains_key("idempotency-replayed")
+        let applied = |response: &&super::client::ClientResponse| {
+            response.status == 200 && !response.headers.contains_key("idempotency-replayed")
         };
         let answers = [answers.0, answers.1];
         assert_eq!(answers.iter().filter(applied).count(), 1, "{round}");
-        for answered in answers.iter().filter(|answered| answered.status != 200) {
-            assert_eq!(answered.code(), "IDEMPOTENCY_IN_PROGRESS");
+        for response in answers.iter().filter(|response| response.status != 200) {
+            assert_eq!(response.code(), "IDEMPOTENCY_IN_PROGRESS");
         }
         let again = other.write(ops, &key).await;
         assert_eq!((again.status.as_u16(), &again.body["applied"]), (200, &json!(1)), "{round}");
@@ -201,13 +201,13 @@ async fn one_key_at_two_instances_at_once() {
 
 /// List G: two concurrent refreshes of one token, one per instance, return the same successor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_refresh_token_at_two_instances_at_once() {
+async fn concurrent_refreshes_at_two_instances_agree() {
     let mut pair = Pair::new().await;
     let bases = pair.bases.clone();
     for _ in 0..5 {
         let mut clients = [pair.client.twin(), pair.client.twin()];
         for (client, base) in clients.iter_mut().zip(&bases) {
-            client.go(base, &format!("{base}/idp"));
+            client.use_addresses(base, &format!("{base}/idp"));
         }
         let [one, other] = &mut clients;
         let ((first, _), (second, _)) = tokio::join!(one.renew(), other.renew());
@@ -219,14 +219,14 @@ async fn one_refresh_token_at_two_instances_at_once() {
 
 /// List F: of two concurrent polls of one approved code, one per instance, one gets the tokens.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_device_code_at_two_instances_at_once() {
+async fn one_device_code_at_two_instances_is_used_once() {
     let pair = Pair::new().await;
     let login = pair.client.begin().await;
     let password = "sandbox-member-pw-do-not-use-in-prod";
     approve_on_pages(&pair.bases[0], "sandbox-member", password, &login.user_code).await;
     let mut clients = [pair.client.twin(), pair.client.twin()];
     for (client, base) in clients.iter_mut().zip(&pair.bases) {
-        client.go(base, &format!("{base}/idp"));
+        client.use_addresses(base, &format!("{base}/idp"));
     }
     let [one, other] = &clients;
     let (first, second) = tokio::join!(one.poll(&login), other.poll(&login));
@@ -239,10 +239,10 @@ async fn one_device_code_at_two_instances_at_once() {
 
 /// IDP-23, IDP-25: a connection that ends at one instance has ended at the other.
 #[tokio::test]
-async fn a_revocation_at_one_holds_at_the_other() {
+async fn revocation_takes_effect_at_both_instances() {
     let mut pair = Pair::new().await;
     assert_eq!(pair.client.revoke().await.0, 200);
-    pair.go(1);
+    pair.use_instance(1);
     let (status, refused) = pair.client.renew().await;
     assert_eq!((status.as_u16(), &refused["error"]), (400, &json!("invalid_grant")));
 }

@@ -1,4 +1,4 @@
-//! Shared test tools: an independent judge of requests and responses, the log, the binary as a command, a
+//! Shared test tools: an independent validator of requests and responses, the log, the binary as a command, a
 //! router on a port, the number and size of model cases.
 
 use std::collections::HashMap;
@@ -24,16 +24,16 @@ use super::fixtures::{read, schemas};
 
 /// Validates bodies against the original files in `schemas/` with an independent validator, so that it does
 /// not share mistakes with the generated checks.
-pub(crate) struct Judge {
+pub(crate) struct ContractValidator {
     requests: HashMap<String, Validator>,
     /// Validators by operation and status, including `default`.
     answers: HashMap<(String, String), Option<Validator>>,
 }
 
-/// Returns the judge, which is created once.
-pub(crate) static JUDGE: LazyLock<Judge> = LazyLock::new(Judge::read);
+/// Returns the validator, which is created once.
+pub(crate) static CONTRACT_VALIDATOR: LazyLock<ContractValidator> = LazyLock::new(ContractValidator::read);
 
-impl Judge {
+impl ContractValidator {
     fn read() -> Self {
         let mut registry = Registry::new();
         for file in fs::read_dir(schemas().join("exchange/v1")).expect("the schemas") {
@@ -55,11 +55,12 @@ impl Judge {
                 if let Some(validator) = validator(&operation["requestBody"]["content"]) {
                     judge.requests.insert(id.to_owned(), validator);
                 }
-                for (status, answer) in operation["responses"].as_object().expect("answers") {
-                    let shared =
-                        answer["$ref"].as_str().and_then(|to| document.pointer(to.trim_start_matches('#')));
-                    let answer = shared.unwrap_or(answer);
-                    judge.answers.insert((id.to_owned(), status.clone()), validator(&answer["content"]));
+                for (status, response) in operation["responses"].as_object().expect("answers") {
+                    let shared = response["$ref"]
+                        .as_str()
+                        .and_then(|pointer| document.pointer(pointer.trim_start_matches('#')));
+                    let response = shared.unwrap_or(response);
+                    judge.answers.insert((id.to_owned(), status.clone()), validator(&response["content"]));
                 }
             }
         }
@@ -106,15 +107,15 @@ impl Judge {
     /// Returns the validator of a response; `None` for one without a body.
     fn validator(&self, operation: &str, status: u16) -> Option<&Validator> {
         let find = |status: String| self.answers.get(&(operation.to_owned(), status));
-        let answer = find(status.to_string()).or_else(|| find("default".to_owned()));
-        answer.unwrap_or_else(|| panic!("{operation} has no answer {status}")).as_ref()
+        let found = find(status.to_string()).or_else(|| find("default".to_owned()));
+        found.unwrap_or_else(|| panic!("{operation} has no answer {status}")).as_ref()
     }
 }
 
-fn assert_valid(validator: &Validator, what: &str, body: &Value) {
+fn assert_valid(validator: &Validator, subject: &str, body: &Value) {
     let errors: Vec<String> =
         validator.iter_errors(body).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(errors.is_empty(), "{what}: {errors:#?}\n{body:#}");
+    assert!(errors.is_empty(), "{subject}: {errors:#?}\n{body:#}");
 }
 
 /// Runs the binary with arguments, empty standard input, and without the developer's environment variables
@@ -141,9 +142,9 @@ pub(crate) async fn served(router: Router, config: &Config, environment: &Enviro
 
 /// Returns the number of model cases, from `MODEL_CASES`.
 pub(crate) fn cases(usual: u32) -> ModelConfig {
-    let asked = std::env::var("MODEL_CASES").ok();
-    let asked = asked.map(|cases| cases.parse().expect("MODEL_CASES is a number"));
-    ModelConfig { cases: asked.unwrap_or(usual), ..ModelConfig::default() }
+    let configured = std::env::var("MODEL_CASES").ok();
+    let configured = configured.map(|cases| cases.parse().expect("MODEL_CASES is a number"));
+    ModelConfig { cases: configured.unwrap_or(usual), ..ModelConfig::default() }
 }
 
 /// Returns the size of a generated change set: mostly small, sometimes up to the limit (LIM-01).

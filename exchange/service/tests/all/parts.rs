@@ -24,7 +24,7 @@ use super::idp::forge::{Key, jws};
 use super::kit::{command, served};
 
 /// Plants the sandbox's members, clients and blueprints in a folder.
-async fn seeded(folder: &Path) {
+async fn seed_folder(folder: &Path) {
     let options = SandboxOptions { data: Some(folder.to_owned()), ..SandboxOptions::default() };
     Sandbox::with_options(options).await.unwrap().stop().await;
 }
@@ -45,9 +45,9 @@ fn token(issuer: &str, (key, kid): (&Key, &str), client: &Client) -> String {
 /// With an external provider, only its tokens are accepted. The built-in provider is not served, and the
 /// exchange's pages keep their own sign-in (IDP-02, IDP-07, ERR-05).
 #[tokio::test]
-async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
+async fn external_provider_replaces_the_built_in_one() {
     let folder = tempfile::tempdir().unwrap();
-    seeded(folder.path()).await;
+    seed_folder(folder.path()).await;
     let theirs = Key::p256();
     let (keys, discovery) =
         (json!({ "keys": [theirs.jwk(&[("kid", "one")])] }), Arc::new(std::sync::OnceLock::new()));
@@ -67,7 +67,7 @@ async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
     let app = App::new(store.clone(), Environment::system(), Arc::new(config.clone())).await.unwrap();
     let base = served(app.router(), &config, &Environment::system()).await;
 
-    let mut client = Client::new(&config.gateway_origin, &issuer, SystemClock).reached_at(&base, &issuer);
+    let mut client = Client::new(&config.gateway_origin, &issuer, SystemClock).with_addresses(&base, &issuer);
     client.token = token(&issuer, (&theirs, "one"), &client);
     let document = client.call("service_document", "/exchange/v1", None, "").await;
     assert_eq!(document.status, 200, "{}", document.body);
@@ -94,8 +94,8 @@ async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
         ("/device", 404),
         ("/sign-in", 200),
     ] {
-        let answer = http.get(format!("{base}{path}")).send().await.unwrap();
-        assert_eq!(answer.status(), status, "{path}");
+        let response = http.get(format!("{base}{path}")).send().await.unwrap();
+        assert_eq!(response.status(), status, "{path}");
     }
 }
 
@@ -152,17 +152,17 @@ impl Drop for Process {
 /// and reads. The backend accepts requests from the gateway only; without the backend, the response is `502`
 /// (GW-02, GW-10, ERR-37).
 #[tokio::test]
-async fn a_gateway_and_its_backend_in_two_processes() {
+async fn gateway_and_backend_in_two_processes() {
     let folder = tempfile::tempdir().unwrap();
-    seeded(folder.path()).await;
+    seed_folder(folder.path()).await;
     let mut backend = Process::serve(folder.path(), &[("EXCHANGE_SERVE__ROLE", "backend")]);
     let elsewhere = [("EXCHANGE_SERVE__ROLE", "gateway"), ("EXCHANGE_SERVE__BACKEND", backend.base.as_str())];
     let gateway = Process::serve(folder.path(), &elsewhere);
 
     let public = Config::default();
     let issuer = format!("{}/idp", gateway.base);
-    let mut client =
-        Client::new(&public.gateway_origin, &public.issuer, SystemClock).reached_at(&gateway.base, &issuer);
+    let mut client = Client::new(&public.gateway_origin, &public.issuer, SystemClock)
+        .with_addresses(&gateway.base, &issuer);
     let login = client.begin().await;
     let password = "sandbox-member-pw-do-not-use-in-prod";
     approve_on_pages(&gateway.base, "sandbox-member", password, &login.user_code).await;
@@ -196,10 +196,10 @@ async fn a_gateway_and_its_backend_in_two_processes() {
 
 /// A gateway needs the address of its backend.
 #[tokio::test]
-async fn a_gateway_needs_its_backends_address() {
+async fn gateway_requires_the_address_of_its_backend() {
     let store = Store::open(&store::StoreOptions::new(StoreLocation::Memory)).unwrap();
     let mut config = Config::default();
     config.serve.role = exchange_service::config::ProcessRole::Gateway;
-    let made = app::build_dispatcher(store, Environment::system(), Arc::new(config)).await;
-    assert!(matches!(made, Err(app::AppError::NoBackend)));
+    let outcome = app::build_dispatcher(store, Environment::system(), Arc::new(config)).await;
+    assert!(matches!(outcome, Err(app::AppError::NoBackend)));
 }

@@ -50,7 +50,7 @@ fn knife() -> Value {
 /// A client signs in, gets a nonce, sets its label, and reads (IDP-15, IDP-16, DPP-13, SVC-01, SVC-11,
 /// CON-01, CON-14).
 #[tokio::test]
-async fn a_client_signs_in_and_reads_the_service_document() {
+async fn client_signs_in_and_reads_the_service_document() {
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in(&sandbox).await;
     let challenged = client.once("/exchange/v1", None, "").await;
@@ -71,7 +71,7 @@ async fn a_client_signs_in_and_reads_the_service_document() {
 /// A write is applied once, and the feed contains it and the member's changes on the web (BPR-05, BPR-06,
 /// FED-02, FED-04, GW-10, TYP-14, WRT-03).
 #[tokio::test]
-async fn what_is_written_here_and_there_is_read_from_the_feed() {
+async fn feed_contains_client_and_web_changes() {
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in(&sandbox).await;
     let snapshot = client.read(None).await;
@@ -99,15 +99,15 @@ async fn what_is_written_here_and_there_is_read_from_the_feed() {
 /// Stock and ships of the seed through the gateway: a reservation, a lowered offer, a ship that leaves its
 /// mission, and changes by others (CON-13, SHP-05, SHP-10, STK-04, STK-13, STK-17).
 #[tokio::test]
-async fn stock_and_ships_of_the_seed_are_read_and_written() {
+async fn seeded_stock_and_ships_are_read_and_written() {
     let sandbox = Sandbox::start().await.unwrap();
     let areas = ["stock.read", "stock.write", "hangar.read", "hangar.write"];
     let mut client = signed_in_for(&sandbox, &areas).await;
     let (stock, ships) = ("/exchange/v1/me/stock", "/exchange/v1/me/ships");
     let lots = client.call("stock_read", stock, None, "").await;
     let held = |name: &str| {
-        let is = |item: &&Value| item["material"]["name"] == name && item["stolen"] == false;
-        lots.body["items"].as_array().unwrap().iter().find(is).unwrap().clone()
+        let matches_lot = |item: &&Value| item["material"]["name"] == name && item["stolen"] == false;
+        lots.body["items"].as_array().unwrap().iter().find(matches_lot).unwrap().clone()
     };
     assert_eq!(lots.body["items"].as_array().unwrap().len(), 6);
     assert_eq!(held("Sandbox Metal")["quantity"]["amount"], 50, "personal and in a pool");
@@ -164,7 +164,7 @@ async fn stock_and_ships_of_the_seed_are_read_and_written() {
 /// The seed's job orders through the gateway: of two units, for materials and items, with the craftable ones.
 /// A changed state takes effect at the next request (CON-13, CON-14, DEM-01, DEM-03, DEM-04, DEM-05).
 #[tokio::test]
-async fn demand_of_the_seed_is_read() {
+async fn seeded_demand_is_read() {
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in_for(&sandbox, &["demand.read"]).await;
     let demand = "/exchange/v1/me/org-demand";
@@ -202,7 +202,7 @@ async fn demand_of_the_seed_is_read() {
 /// A draft through the gateway: it counts as a write, is repeated under its key even after its link was used,
 /// and its secrets are not logged (CON-14, DRF-05, DRF-13, DRF-15, GW-07, GW-10, WEB-11).
 #[tokio::test]
-async fn a_draft_is_staged_opened_and_answered_again() {
+async fn draft_is_staged_opened_and_replayed() {
     let log = kit::log();
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in_for(&sandbox, &["drafts.blueprints", "drafts.refinery"]).await;
@@ -254,7 +254,7 @@ async fn a_draft_is_staged_opened_and_answered_again() {
 /// Pools of the seed through the gateway: entries with earmarks, a donation, a sale with a mission's income,
 /// and all changes by others in the feed (CON-13, OST-05, OST-07, OST-09, OST-22, OST-35, WEB-07).
 #[tokio::test]
-async fn pools_of_the_seed_are_read_and_written() {
+async fn seeded_pools_are_read_and_written() {
     let sandbox = Sandbox::start().await.unwrap();
     let scopes = ["orgstock.read", "orgstock.details", "orgstock.write"];
     let mut client = signed_in_for(&sandbox, &scopes).await;
@@ -360,11 +360,11 @@ async fn pools_of_the_seed_are_read_and_written() {
         if let Some((account, act)) = act {
             sandbox.act(account, act).await.unwrap();
         }
-        let at = if cursor.is_empty() { pools.to_owned() } else { format!("{pools}?cursor={cursor}") };
-        let page = client.call("org_stock_read", &at, None, "").await.body;
+        let uri = if cursor.is_empty() { pools.to_owned() } else { format!("{pools}?cursor={cursor}") };
+        let page = client.call("org_stock_read", &uri, None, "").await.body;
         cursor = page["nextCursor"].as_str().unwrap().to_owned();
         let lot = lot(&page, "Sandbox Ore (Raw)");
-        let told = lot["entries"].get(0).map_or_else(
+        let entry_text = lot["entries"].get(0).map_or_else(
             || text("without entries"),
             |entry| {
                 let (name, mission) = (&entry["holder"]["name"], &entry["missions"][0]["name"]);
@@ -372,7 +372,7 @@ async fn pools_of_the_seed_are_read_and_written() {
                 format!("{name} {} {mission}", entry["quantity"]["amount"])
             },
         );
-        assert_eq!(told, expected);
+        assert_eq!(entry_text, expected);
     }
     sandbox.act(MEMBER, SandboxAction::Role { unit: text("unit-squadron"), role: None }).await.unwrap();
     let page = client.call("org_stock_read", &format!("{pools}?cursor={cursor}"), None, "").await.body;
@@ -384,7 +384,7 @@ async fn pools_of_the_seed_are_read_and_written() {
 /// A token expires, is refreshed, and ends when the member disconnects the client (IDP-25, LIM-07, ERR-05,
 /// ERR-12, ERR-47).
 #[tokio::test]
-async fn a_connection_is_renewed_until_the_member_ends_it() {
+async fn connection_is_refreshed_until_disconnected() {
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in(&sandbox).await;
     assert_eq!(client.read(None).await.status, 200);
@@ -401,7 +401,7 @@ async fn a_connection_is_renewed_until_the_member_ends_it() {
 
 /// After a reset, earlier tokens and cursors are invalid (FED-08).
 #[tokio::test]
-async fn a_reset_begins_another_history() {
+async fn reset_invalidates_tokens_and_cursors() {
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in(&sandbox).await;
     let cursor = client.read(None).await.body["nextCursor"].as_str().unwrap().to_owned();
@@ -409,14 +409,14 @@ async fn a_reset_begins_another_history() {
     sandbox.reset().await.unwrap();
     assert_eq!(client.read(None).await.code(), "UNAUTHENTICATED");
     sign_in(&sandbox, &mut client).await;
-    let gone = client.read(Some(&cursor)).await;
-    assert_eq!((gone.status.as_u16(), gone.code()), (410, "CURSOR_EXPIRED"));
+    let expired = client.read(Some(&cursor)).await;
+    assert_eq!((expired.status.as_u16(), expired.code()), (410, "CURSOR_EXPIRED"));
     assert_eq!(client.read(None).await.body["items"].as_array().unwrap().len(), 10);
 }
 
 /// The first line of `--json` is an interface for scripts, with stable field names.
 #[tokio::test]
-async fn the_directory_is_for_scripts() {
+async fn json_directory_has_stable_field_names() {
     let sandbox = Sandbox::start().await.unwrap();
     let directory = serde_json::to_value(sandbox.directory()).unwrap();
     let origin = sandbox.origin();
@@ -430,7 +430,7 @@ async fn the_directory_is_for_scripts() {
 
 /// A sandbox that restarts over its folder plants nothing and hashes no passwords; its data is kept.
 #[tokio::test]
-async fn a_sandbox_in_a_folder_goes_on() {
+async fn sandbox_in_a_folder_keeps_its_data() {
     let folder = tempfile::tempdir().unwrap();
     let open = || {
         Sandbox::with_options(SandboxOptions {
@@ -462,7 +462,7 @@ async fn a_sandbox_in_a_folder_goes_on() {
 /// An action without effect succeeds; unknown objects and contract violations are reported with their
 /// position.
 #[tokio::test]
-async fn acts_say_what_is_wrong_with_them() {
+async fn invalid_actions_report_their_position() {
     let sandbox = Sandbox::with_options(SandboxOptions::default()).await.unwrap();
     let text = str::to_owned;
     for _ in 0..2 {
@@ -480,7 +480,7 @@ async fn acts_say_what_is_wrong_with_them() {
         shorthand: text(shorthand),
     };
     let long = "n".repeat(201);
-    for (act, what, most) in [
+    for (act, expected, limit) in [
         (unit(&long, "U"), "name", 200),
         (unit("Unit", &long[..51]), "shorthand", 50),
         (unit("", "U"), "name", 200),
@@ -489,7 +489,7 @@ async fn acts_say_what_is_wrong_with_them() {
     ] {
         let refused = sandbox.act(MEMBER, act).await.unwrap_err().to_string();
         assert!(
-            refused.starts_with(&format!("{what}: a name must have 1 to {most} visible characters")),
+            refused.starts_with(&format!("{expected}: a name must have 1 to {limit} visible characters")),
             "{refused}"
         );
     }
@@ -504,7 +504,7 @@ async fn acts_say_what_is_wrong_with_them() {
 /// FED-04, WRT-14: the member undoes a client's writes in the given areas, as a change on the web; entries
 /// that others changed are reported as conflicts.
 #[tokio::test]
-async fn a_member_takes_back_what_a_client_wrote() {
+async fn member_undoes_client_writes() {
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in(&sandbox).await;
     let from = sandbox.clock().now();
@@ -520,21 +520,24 @@ async fn a_member_takes_back_what_a_client_wrote() {
             .post(format!("{control}/act"))
             .header("content-type", "application/json")
             .body(act.to_string());
-        let told = act.send().await.unwrap();
-        (told.status().as_u16(), told.text().await.unwrap())
+        let response = act.send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
     };
-    let (status, told) = undo(json!(["wallet"])).await;
-    assert!(status == 422 && told.contains("use one of blueprints, stock, ships, org-stock"), "{told}");
+    let (status, response) = undo(json!(["wallet"])).await;
+    assert!(
+        status == 422 && response.contains("use one of blueprints, stock, ships, org-stock"),
+        "{response}"
+    );
     let done = |undone: usize, conflicts: usize, entries: Value| {
-        let told = json!({
+        let response = json!({
             "done": "undo", "client": "sandbox-client", "dryRun": false,
             "undone": undone, "conflicts": conflicts, "entries": entries,
         });
-        (200, told)
+        (200, response)
     };
     let undo = async |areas: Value| {
-        let (status, told) = undo(areas).await;
-        (status, serde_json::from_str::<Value>(&told).unwrap())
+        let (status, response) = undo(areas).await;
+        (status, serde_json::from_str::<Value>(&response).unwrap())
     };
     let entry = |key: &str, name: &str, result: &str, reason: Value| {
         json!({
@@ -554,8 +557,8 @@ async fn a_member_takes_back_what_a_client_wrote() {
 
     let removal = json!([{ "op": "remove", "key": "bp-sandbox-rifle" }]);
     assert_eq!(client.write(removal, "key-of-the-third-write").await.body["applied"], 1);
-    let back = SandboxAction::Blueprints { add: vec!["bp-sandbox-rifle".to_owned()], remove: vec![] };
-    sandbox.act(MEMBER, back).await.unwrap();
+    let restore = SandboxAction::Blueprints { add: vec!["bp-sandbox-rifle".to_owned()], remove: vec![] };
+    sandbox.act(MEMBER, restore).await.unwrap();
     let why = json!({ "code": "changed-since", "text": "changed since by web" });
     let stays = entry("bp-sandbox-rifle", "Sandbox Rifle", "conflict", why);
     assert_eq!(undo(json!(["blueprints"])).await, done(0, 1, json!([stays])));
@@ -563,7 +566,7 @@ async fn a_member_takes_back_what_a_client_wrote() {
 
 /// An administrator's action is audited with the account's name.
 #[tokio::test]
-async fn acts_of_administrators_are_audited() {
+async fn administrator_actions_are_audited() {
     let folder = tempfile::tempdir().unwrap();
     let options = SandboxOptions { data: Some(folder.path().to_owned()), ..SandboxOptions::default() };
     let sandbox = Sandbox::with_options(options).await.unwrap();
@@ -577,13 +580,13 @@ async fn acts_of_administrators_are_audited() {
     let sql = "SELECT group_concat(actor || ' ' || action || ' ' || subject || ' ' || detail, '; ') FROM audit \
                WHERE actor LIKE 'administrator:%'";
     let audit: String = database.query_row(sql, [], |row| row.get(0)).unwrap();
-    let by = "administrator:sandbox-admin";
-    assert_eq!(audit, format!("{by} client.state sandbox-client suspended; {by} switch exchange off"));
+    let actor = "administrator:sandbox-admin";
+    assert_eq!(audit, format!("{actor} client.state sandbox-client suspended; {actor} switch exchange off"));
 }
 
 /// A sandbox refuses a store of a service, so that public passwords never protect real members.
 #[tokio::test]
-async fn a_sandbox_takes_no_store_of_a_service() {
+async fn sandbox_refuses_a_service_store() {
     let folder = tempfile::tempdir().unwrap();
     let open = || {
         Sandbox::with_options(SandboxOptions {
@@ -605,7 +608,7 @@ async fn a_sandbox_takes_no_store_of_a_service() {
 
 /// The control interface reports errors, and refuses other host names.
 #[tokio::test]
-async fn the_control_interface_is_for_scripts_on_this_machine() {
+async fn control_interface_refuses_other_hosts() {
     let sandbox =
         Sandbox::with_options(SandboxOptions { seed: Some(7), ..SandboxOptions::default() }).await.unwrap();
     let (http, control) = (reqwest::Client::new(), sandbox.directory().control);

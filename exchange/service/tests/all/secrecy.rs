@@ -51,20 +51,20 @@ fn scopes() -> Vec<String> {
 /// Signs a client in with all scopes; returns the user code, too.
 async fn signed_in(sandbox: &Sandbox, id: &'static str, account: &str) -> (Client, String) {
     let directory = sandbox.directory();
-    let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone()).named(id);
+    let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone()).with_id(id);
     let login = client.begin_for(&format!("offline_access {}", scopes().join(" "))).await;
     sandbox.approve(&login.user_code, account).await.unwrap();
     client.finish(&login).await;
     (client, login.user_code)
 }
 
-fn plant(folder: &Path) {
+fn plant_secrets(folder: &Path) {
     let planted = |store: &rusqlite::Connection| {
-        let by = AdminContext::new("root", Environment::system().now()).unwrap();
+        let admin = AdminContext::new("root", Environment::system().now()).unwrap();
         let scopes = scopes().into_iter().collect();
         let other =
             NewClient { id: "other-client".into(), name: "Other".to_owned(), scopes, min_version: None };
-        admin::add_client(store, &by, &other)?;
+        admin::add_client(store, &admin, &other)?;
         let sql = "UPDATE member SET handle = 'Planted_Own_Handle_5', name = 'Planted Name 9' WHERE id = 'member-1';
                    UPDATE stock_row SET note = 'planted note of a row 6' WHERE id = 'stock-metal';
                    UPDATE ship SET name = 'Planted Ship 7' WHERE id = 'ship-2';
@@ -75,7 +75,7 @@ fn plant(folder: &Path) {
 }
 
 /// Empties a lot.
-fn emptied(item: &Value) -> Value {
+fn empty_lot_op(item: &Value) -> Value {
     json!({
         "op": "set-quantity", "material": item["material"], "location": item["location"],
         "quality": item["quality"], "stolen": item["stolen"], "expectedQuantity": item["quantity"],
@@ -84,28 +84,28 @@ fn emptied(item: &Value) -> Value {
 }
 
 /// Returns all responses that a client gets for reads.
-async fn everything(client: &mut Client) -> String {
-    let mut all = String::new();
+async fn read_all(client: &mut Client) -> String {
+    let mut responses = String::new();
     for (operation, path) in READS {
-        let answered = client.call(operation, path, None, "").await;
-        assert!([200, 403].contains(&answered.status.as_u16()), "{operation}: {}", answered.body);
-        all.push_str(&format!("{operation} {:?} {}\n", answered.headers, answered.body));
+        let response = client.call(operation, path, None, "").await;
+        assert!([200, 403].contains(&response.status.as_u16()), "{operation}: {}", response.body);
+        responses.push_str(&format!("{operation} {:?} {}\n", response.headers, response.body));
     }
-    all
+    responses
 }
 
 /// Returns all pages and redirects that a member's browser gets.
-async fn shown(sandbox: &Sandbox, account: &str, paths: &[&str]) -> String {
+async fn open_all(sandbox: &Sandbox, account: &str, paths: &[&str]) -> String {
     let base = sandbox.origin();
     let session = sign_in_on_pages(&base, account, &format!("{account}-pw-do-not-use-in-prod")).await;
-    let mut all = String::new();
+    let mut pages = String::new();
     for path in paths {
         let page = open_page(&base, path, &session).await;
         let (status, headers) = (page.status().as_u16(), page.headers().clone());
         assert!([200, 404].contains(&status), "{path}: {status} {headers:?}");
-        all.push_str(&format!("{status} {headers:?} {}\n", page.text().await.unwrap()));
+        pages.push_str(&format!("{status} {headers:?} {}\n", page.text().await.unwrap()));
     }
-    all
+    pages
 }
 
 /// Returns the whole audit as an administrator reads it.
@@ -117,7 +117,7 @@ fn audit(folder: &Path) -> String {
 }
 
 /// Returns the service's own log lines; the test's HTTP library logs, too.
-fn logged(log: &str) -> String {
+fn service_log_lines(log: &str) -> String {
     log.lines().filter(|line| line.contains(" exchange_service")).collect::<Vec<_>>().join("\n")
 }
 
@@ -131,13 +131,13 @@ fn assert_none(place: &str, text: &str, planted: &[&str]) {
 
 /// SVC-14, SHP-03, GW-13, WRT-11, DRF-08, IDP-19: more than twelve secrets and names in all areas.
 #[tokio::test]
-async fn what_is_planted_grows_nowhere_else() {
+async fn planted_secrets_do_not_leak() {
     let log = kit::log();
     let metrics = PrometheusBuilder::new().install_recorder().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let options = SandboxOptions { data: Some(folder.path().to_owned()), ..SandboxOptions::default() };
     let sandbox = Sandbox::with_options(options).await.unwrap();
-    plant(folder.path());
+    plant_secrets(folder.path());
     // The registry cache is refreshed.
     sandbox.advance(Duration::from_secs(6));
     let (mut one, user_code) = signed_in(&sandbox, "sandbox-client", MEMBER).await;
@@ -163,7 +163,7 @@ async fn what_is_planted_grows_nowhere_else() {
     let lots = one.call("stock_read", "/exchange/v1/me/stock", None, "").await;
     let lots = lots.body["items"].as_array().unwrap().clone();
     let free = lots.iter().filter(|lot| lot["material"]["name"] != "Sandbox Metal");
-    let ops = json!({ "ops": free.map(emptied).collect::<Vec<_>>() });
+    let ops = json!({ "ops": free.map(empty_lot_op).collect::<Vec<_>>() });
     let held =
         one.call("stock_write", "/exchange/v1/me/stock/changes", Some(ops), "key-of-the-held-one").await;
     assert_eq!(held.code(), "MASS_CHANGE_CONFIRMATION_REQUIRED", "{}", held.body);
@@ -174,11 +174,11 @@ async fn what_is_planted_grows_nowhere_else() {
     // Refused in every way, with planted strings in the request.
     let mut refusals = String::new();
     let planted_path = "/exchange/v1/me/stock?cursor=planted-cursor-11";
-    let wrong = json!({ "ops": [{ "op": "planted-op-12", "externalId": "planted-external-id-2" }] });
+    let invalid_body = json!({ "ops": [{ "op": "planted-op-12", "externalId": "planted-external-id-2" }] });
     for (path, body, key) in [
         (planted_path, None, ""),
         ("/exchange/v1/me/planted-path-13", None, ""),
-        (fly, Some(wrong), "planted-idempotency-key-14"),
+        (fly, Some(invalid_body), "planted-idempotency-key-14"),
         (fly, Some(json!({ "ops": [] })), key),
         (drafts, Some(json!({ "format": "planted-format-15" })), "planted-idempotency-key-16"),
     ] {
@@ -203,43 +203,43 @@ async fn what_is_planted_grows_nowhere_else() {
         "planted unmatched 10",
     ];
     let nobodys: Vec<&str> = [&UNSEEN[..], &secrets].concat();
-    let all: Vec<&str> = [&nobodys[..], &SEEN, &[NAME], &requests].concat();
-    assert!(all.len() >= 12);
+    let planted: Vec<&str> = [&nobodys[..], &SEEN, &[NAME], &requests].concat();
+    assert!(planted.len() >= 12);
 
     // The member sees their own data, which proves that it exists.
-    let own = everything(&mut one).await;
+    let own = read_all(&mut one).await;
     for seen in SEEN.iter().chain(&UNSEEN[1..2]) {
         assert!(own.contains(seen), "{seen}: {own}");
     }
     let (mut elsewhere, _) = signed_in(&sandbox, "other-client", MEMBER).await;
-    assert_none("another client", &everything(&mut elsewhere).await, &nobodys);
+    assert_none("another client", &read_all(&mut elsewhere).await, &nobodys);
     let (mut other, _) = signed_in(&sandbox, "sandbox-client", "sandbox-member-2").await;
-    let others = [&nobodys[..], &SEEN].concat();
-    assert_none("another member", &everything(&mut other).await, &others);
+    let hidden_from_others = [&nobodys[..], &SEEN].concat();
+    assert_none("another member", &read_all(&mut other).await, &hidden_from_others);
 
     // Nor does a browser: public lists, and pages of the first member.
     let listed = ["/applications", "/profile", "/reservations", "/refinery-orders", "/import"];
-    let own = shown(&sandbox, MEMBER, &listed).await;
+    let own = open_all(&sandbox, MEMBER, &listed).await;
     for seen in ["Planted Label 1", "Planted_Own_Handle_5"] {
         assert!(own.contains(seen), "{seen}: {own}");
     }
     let [draft, confirm] = [format!("/draft/{handoff}"), format!("/confirm/{confirmation}")];
     let pages = [&listed[..], &[&*draft, &*confirm]].concat();
-    let pages = shown(&sandbox, "sandbox-member-2", &pages).await;
+    let pages = open_all(&sandbox, "sandbox-member-2", &pages).await;
     assert!(pages.contains("Sandbox Member 2") && pages.matches("404 ").count() >= 2, "{pages}");
-    assert_none("another member's pages", &pages, &others);
-    let own = shown(&sandbox, MEMBER, &[&*confirm]).await;
+    assert_none("another member's pages", &pages, &hidden_from_others);
+    let own = open_all(&sandbox, MEMBER, &[&*confirm]).await;
     assert!(own.starts_with("200 "), "and it is there to be opened: {own}");
     let audit = audit(folder.path());
     assert!(audit.contains("approve-login") && audit.contains("member:member-1"), "{audit}");
-    assert_none("the audit", &audit, &all);
+    assert_none("the audit", &audit, &planted);
 
-    assert_none("refusals", &refusals, &all);
-    let logged = logged(&log.text());
+    assert_none("refusals", &refusals, &planted);
+    let logged = service_log_lines(&log.text());
     assert!(logged.contains("operation=\"stock_write\""), "the log is read");
-    assert_none("the log", &logged, &all);
+    assert_none("the log", &logged, &planted);
     let metrics = metrics.render();
     assert!(metrics.contains("exchange_"), "metrics are read: {metrics}");
-    assert_none("metrics", &metrics, &all);
+    assert_none("metrics", &metrics, &planted);
     sandbox.stop().await;
 }

@@ -49,7 +49,7 @@ impl World {
     }
 
     /// Returns the number of rows that one round deleted for a task; `None` if it was not due.
-    async fn turn(&self, task: &str) -> Option<TaskOutcome> {
+    async fn run_round(&self, task: &str) -> Option<TaskOutcome> {
         self.upkeep.run_due_tasks().await.into_iter().find(|done| done.task == task)
     }
 }
@@ -169,14 +169,14 @@ const PAIRS: &[(&str, &str, &str)] = &[
 /// LIM-08, LIM-09, LIM-13, LIM-19, LIM-22, LIM-35, WRT-13: each task deletes expired rows, and none a moment
 /// too early.
 #[tokio::test]
-async fn everything_that_has_had_its_time_goes() {
+async fn expired_rows_are_deleted() {
     let tested: Vec<_> = PAIRS.iter().map(|(task, _, _)| *task).collect();
     assert_eq!(tested, TASKS.each_ref().map(|task| task.name));
     for (task, rows, left) in PAIRS {
         let world = World::new();
         world.sql(&rows.replace(":now", &NOW.as_millis().to_string())).await;
         let removed = if matches!(*task, "connections-over" | "notices") { 2 } else { 1 };
-        let done = world.turn(task).await;
+        let done = world.run_round(task).await;
         assert_eq!(done, Some(TaskOutcome { task, removed, more: false }), "{task}");
         assert_eq!(world.text(left).await, "kept", "{task}");
     }
@@ -184,22 +184,22 @@ async fn everything_that_has_had_its_time_goes() {
 
 /// A round deletes a bounded number of rows, and the next one continues, also in another process.
 #[tokio::test]
-async fn a_turn_is_bounded_and_the_next_one_goes_on() {
+async fn round_is_bounded_and_the_next_one_continues() {
     let world = World::new();
     let many = "INSERT INTO session (hash, member, auth_time, expires_at)
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
                 SELECT randomblob(32), 'm', 0, 0 FROM n";
     world.sql(many).await;
-    let first = world.turn("sessions").await.unwrap();
+    let first = world.run_round("sessions").await.unwrap();
     assert_eq!((first.removed, first.more), (10_000, true));
-    let second = world.turn("sessions").await.expect("it is due at once");
+    let second = world.run_round("sessions").await.expect("it is due at once");
     assert_eq!((second.removed, second.more), (2000, false));
-    assert_eq!(world.turn("sessions").await, None, "all is done");
+    assert_eq!(world.run_round("sessions").await, None, "all is done");
 }
 
 /// A task is due again after its interval by the service's clock, also after a step back.
 #[tokio::test]
-async fn tasks_are_due_by_the_injected_clock() {
+async fn tasks_are_scheduled_by_the_injected_clock() {
     let world = World::new();
     assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len(), "all of them, at the beginning");
     assert!(world.upkeep.run_due_tasks().await.is_empty());
@@ -214,7 +214,7 @@ async fn tasks_are_due_by_the_injected_clock() {
 
 /// A failed task is due again and does not affect others; successes and failures are counted.
 #[test]
-fn a_failure_is_counted_and_holds_up_nothing() {
+fn failed_task_is_counted_and_blocks_no_other() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -224,9 +224,9 @@ fn a_failure_is_counted_and_holds_up_nothing() {
             world.sql("INSERT INTO session VALUES (x'01', 'm', 0, 0, NULL)").await;
             world.sql("ALTER TABLE cursor_vector RENAME TO gone").await;
             assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len() - 1);
-            assert!(world.turn("cursors").await.is_none());
+            assert!(world.run_round("cursors").await.is_none());
             world.sql("ALTER TABLE gone RENAME TO cursor_vector").await;
-            assert!(world.turn("cursors").await.is_some());
+            assert!(world.run_round("cursors").await.is_some());
         });
     });
     let page = handle.render();
@@ -242,18 +242,18 @@ fn a_failure_is_counted_and_holds_up_nothing() {
 /// The journal is deleted from its start with a floor; an entry with an earlier timestamp waits for the one
 /// before it.
 #[tokio::test]
-async fn the_journal_knows_from_when_on_it_is_whole() {
+async fn journal_floor_follows_deletion() {
     let world = World::new();
     let floor = "SELECT coalesce(max(value), '-') FROM setting WHERE name = 'journal-floor'";
-    world.turn("journal").await.unwrap();
+    world.run_round("journal").await.unwrap();
     assert_eq!(world.text(floor).await, "-");
     let ages = [100, 95, 89, 99];
     for (number, age) in ages.into_iter().enumerate() {
-        let at = NOW.as_millis() - age * 86_400_000;
+        let time = NOW.as_millis() - age * 86_400_000;
         world
             .sql(&format!(
                 "INSERT INTO journal_set (first, last, at, member, area, change_set, channel) \
-                 VALUES ({number} + 1, {number} + 1, {at}, 'm', 'stock', 's', 'web'); \
+                 VALUES ({number} + 1, {number} + 1, {time}, 'm', 'stock', 's', 'web'); \
                  INSERT INTO journal_entry (id, key) VALUES ({number} + 1, 'k{number}')"
             ))
             .await;
@@ -261,15 +261,15 @@ async fn the_journal_knows_from_when_on_it_is_whole() {
     let keys = "SELECT coalesce(group_concat(key), '') FROM journal";
     for (days, left, oldest) in [(1, "k2,k3", 95), (1, "", 89)] {
         world.clock.advance(days * DAY);
-        world.turn("journal").await.unwrap();
-        let at = NOW.as_millis() - oldest * 86_400_000;
-        assert_eq!((world.text(keys).await, world.text(floor).await), (left.to_owned(), at.to_string()));
+        world.run_round("journal").await.unwrap();
+        let time = NOW.as_millis() - oldest * 86_400_000;
+        assert_eq!((world.text(keys).await, world.text(floor).await), (left.to_owned(), time.to_string()));
     }
 }
 
 /// Of two processes over one store, one runs the upkeep, and the other takes over when it ends.
 #[tokio::test]
-async fn one_process_of_a_pair_does_the_upkeep() {
+async fn one_of_two_processes_runs_the_upkeep() {
     let one = World::new();
     let other = World::over(one.store.clone(), one.clock.clone());
     assert_eq!(one.upkeep.run_due_tasks().await.len(), TASKS.len());
@@ -293,7 +293,7 @@ async fn one_process_of_a_pair_does_the_upkeep() {
 
 /// A process that loses the lease during a round leaves the rest to the new holder.
 #[tokio::test]
-async fn whoever_lost_the_lease_does_no_more() {
+async fn lost_lease_stops_the_round() {
     let world = World::new();
     world
         .sql(
@@ -307,5 +307,5 @@ async fn whoever_lost_the_lease_does_no_more() {
     assert_eq!(done, ["tombstones", "cursors"]);
     assert_eq!(world.text("SELECT count(*) || '' FROM session").await, "1");
     world.clock.advance(Duration::from_secs(60));
-    assert_eq!(world.turn("sessions").await.unwrap().removed, 1);
+    assert_eq!(world.run_round("sessions").await.unwrap().removed, 1);
 }

@@ -42,7 +42,7 @@ impl PagedCollection for BlueprintCollection {
         &self,
         connection: &Connection,
         behind: Option<&str>,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<(String, Blueprint)>, StoreError> {
         let mut rows = connection.prepare_cached(
             "SELECT b.product AS product, b.acquired_at, b.source, b.note, d.product IS NOT NULL \
@@ -54,8 +54,8 @@ impl PagedCollection for BlueprintCollection {
              (SELECT 1 FROM blueprint b WHERE b.member = ?1 AND b.product = d.product) \
              ORDER BY product LIMIT ?3",
         )?;
-        let most = sql_limit(most);
-        let mut rows = rows.query(params![self.member, behind.unwrap_or_default(), most])?;
+        let limit = sql_limit(limit);
+        let mut rows = rows.query(params![self.member, behind.unwrap_or_default(), limit])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let product: String = row.get(0)?;

@@ -60,12 +60,12 @@ struct WorkingProduct {
 
 /// Decides the ops in order, each with the effects of those before it (WRT-02).
 pub(crate) fn decide_ops(
-    known: BlueprintState,
+    loaded: BlueprintState,
     ops: &[ParsedBlueprintOp],
     targets: &[BlueprintTarget],
     writer: &WriteContext,
 ) -> BatchDecision<HeldBlueprint> {
-    let BlueprintState { products, hashed } = known;
+    let BlueprintState { products, hashed } = loaded;
     let begin = |product: ProductState| WorkingProduct {
         before: product.clone(),
         now: product,

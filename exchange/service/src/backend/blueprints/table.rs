@@ -30,7 +30,7 @@ pub(super) fn load_state(
     member: &MemberId,
     targets: &[BlueprintTarget],
 ) -> Result<BlueprintState, StoreError> {
-    let mut known = BlueprintState::default();
+    let mut state = BlueprintState::default();
     let mut products: BTreeSet<&str> = BTreeSet::new();
     let mut hashes = false;
     for target in targets {
@@ -42,7 +42,7 @@ pub(super) fn load_state(
     }
     let products: Vec<&str> = products.into_iter().collect();
     for (product, found) in products.iter().zip(load_products(connection, member, &products)?) {
-        known.products.insert((*product).to_owned(), found);
+        state.products.insert((*product).to_owned(), found);
     }
     if hashes {
         // Reached only for keys that the catalogue lacks and clients see as hashes.
@@ -52,11 +52,11 @@ pub(super) fn load_state(
         let names: Vec<&str> = long.iter().map(String::as_str).collect();
         let found = load_products(connection, member, &names)?;
         for (product, found) in long.into_iter().zip(found) {
-            known.products.insert(product.clone(), found);
-            known.hashed.insert(shown_key(&product), product);
+            state.products.insert(product.clone(), found);
+            state.hashed.insert(shown_key(&product), product);
         }
     }
-    Ok(known)
+    Ok(state)
 }
 
 /// Loads the state of products with one query, in their order.
@@ -151,17 +151,17 @@ pub fn set_defaults<'p>(
     products: impl IntoIterator<Item = &'p str>,
     now: Moment,
 ) -> Result<(), StoreError> {
-    let wanted: BTreeSet<&str> = products.into_iter().collect();
+    let new_defaults: BTreeSet<&str> = products.into_iter().collect();
     let mut rows = connection.prepare_cached("SELECT product FROM default_blueprint")?;
     let had: BTreeSet<String> = rows.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut grant = connection.prepare_cached("INSERT INTO default_blueprint (product) VALUES (?1)")?;
     let mut end = connection.prepare_cached("DELETE FROM default_blueprint WHERE product = ?1")?;
     let mut changes = Vec::new();
-    for key in wanted.iter().filter(|product| !had.contains(**product)) {
+    for key in new_defaults.iter().filter(|product| !had.contains(**product)) {
         grant.execute([key])?;
         changes.push(KeyChange { key, gone: false });
     }
-    for key in had.iter().filter(|product| !wanted.contains(product.as_str())) {
+    for key in had.iter().filter(|product| !new_defaults.contains(product.as_str())) {
         end.execute([key])?;
         changes.push(KeyChange { key, gone: true });
     }

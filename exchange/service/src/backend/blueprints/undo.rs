@@ -75,15 +75,15 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_else_changed_is_set_back() {
+    fn changes_without_other_authors_are_reverted() {
         let check = |before: &str, after: &str, now: &str, expect: Result<Option<&str>, ()>| {
-            let mut known = BlueprintState::default();
-            known
+            let mut state = BlueprintState::default();
+            state
                 .products
                 .insert("p".to_owned(), ProductState { held: held(now), ..ProductState::default() });
             let past = EntryChange { before: held(before), after: held(after) };
             let RevertOutcome { results: mut ends, .. } =
-                BlueprintArea::revert_entries(&known, &[("p", &past)], &writer("m"));
+                BlueprintArea::revert_entries(&state, &[("p", &past)], &writer("m"));
             let end = ends.pop().expect("one").map_err(|hindrance| {
                 assert_eq!(hindrance, UndoConflict::ChangedSince(None));
             });

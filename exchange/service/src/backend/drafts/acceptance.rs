@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::Map;
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use exchange_api::types::{
     AddBlueprint, BlueprintChangeSet, BlueprintOp, CatalogKey, ChangeResult, ItemRef, Provenance,
     ProvenanceSource,

@@ -107,7 +107,7 @@ mod tests {
 
     /// DRF-07: the label is the name, or the first key in the order in which keys are tried.
     #[test]
-    fn what_is_not_found_is_called_as_it_was_sent() {
+    fn unmatched_item_keeps_its_sent_label() {
         let mut reference = ItemRef::by_name("n".repeat(200)).unwrap();
         reference.bt = Some(CatalogKey::new("key").unwrap());
         assert_eq!(reference_label(&reference), "n".repeat(200));

@@ -132,9 +132,9 @@ pub(super) fn parse_file(bytes: &[u8]) -> Result<Vec<(ItemRef, Option<Moment>)>,
     if version.is_some_and(|version| !parse_string(version).is_some_and(|version| is_known(&version))) {
         return Err(ImportError::Version);
     }
-    let one = |(at, item): (usize, &RawValue)| {
+    let one = |(index, item): (usize, &RawValue)| {
         let [of, acquired_at] = parse_fields(item, ["ref", "acquiredAt"]).unwrap_or_default();
-        let reference = of.and_then(parse_reference).ok_or(ImportError::NoReference(at + 1))?;
+        let reference = of.and_then(parse_reference).ok_or(ImportError::NoReference(index + 1))?;
         let acquired_at = acquired_at.and_then(parse_string).and_then(|text| Timestamp::new(text).ok());
         Ok((reference, acquired_at.as_ref().and_then(parse_timestamp)))
     };
@@ -183,7 +183,7 @@ mod tests {
 
     /// DRF-02, DRF-04: format, version and items are checked, other fields are not.
     #[test]
-    fn only_what_is_needed_is_checked() {
+    fn only_required_fields_are_checked() {
         let file = |head: &str, items: &str| format!(r#"{{{head}"items":[{items}]}}"#);
         let known = r#""format":"svc.blueprints","#;
         for head in [
@@ -234,7 +234,7 @@ mod tests {
 
     /// Ignored content is skipped at any depth.
     #[test]
-    fn what_is_of_no_use_is_passed_over() {
+    fn ignored_content_is_skipped() {
         let deep = "[".repeat(2 << 20) + &"]".repeat(2 << 20);
         for place in [
             r#""later":@,"items":[{"ref":{"bt":"b"}}]"#,
@@ -269,7 +269,7 @@ mod tests {
 
     /// LIM-33: a file of 8 MiB is accepted, one more byte is not.
     #[test]
-    fn a_file_has_8_mib_at_most() {
+    fn file_size_is_limited_to_8_mib() {
         let mut file = r#"{"format":"svc.blueprints","items":[]}"#.to_owned();
         file.push_str(&" ".repeat((8 << 20) - file.len()));
         assert_eq!(parse_file(file.as_bytes()), Ok(Vec::new()));
@@ -279,7 +279,7 @@ mod tests {
 
     /// Invalid acquisition times are ignored.
     #[test]
-    fn moments_are_read_where_they_are_some() {
+    fn invalid_acquisition_times_are_ignored() {
         for (text, moment) in [
             ("2026-02-03T04:05:06Z", Some(1_770_091_506_000)),
             ("2026-02-30T04:05:06Z", None),

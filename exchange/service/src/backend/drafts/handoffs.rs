@@ -133,11 +133,11 @@ pub(super) fn take_draft(
     Ok(taken)
 }
 
-/// Deletes up to `most` drafts that expired unopened, and returns their number.
+/// Deletes up to `limit` drafts that expired unopened, and returns their number.
 ///
 /// # Errors
 /// Returns the database's error.
-pub(crate) fn prune_drafts(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+pub(crate) fn prune_drafts(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM draft WHERE number IN (SELECT number FROM draft WHERE expires_at <= ?1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![now.as_millis(), sql_limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![now.as_millis(), sql_limit(limit)])?)
 }

@@ -179,13 +179,13 @@ impl RefineryPanel {
     /// # Errors
     /// Returns the messages about all invalid fields, for the member.
     pub(super) fn to_order(&self, index: &CatalogueIndex) -> Result<RefineryOrder, Vec<String>> {
-        let mut wrong = Vec::new();
+        let mut errors = Vec::new();
         let location = match self.location.trim() {
             "" => None,
             name => {
                 let place = place_of(index, name);
                 if place.is_none() {
-                    wrong.push(
+                    errors.push(
                         "The place is not in the warehouse: pick one, or leave the field empty.".to_owned(),
                     );
                 }
@@ -193,14 +193,14 @@ impl RefineryPanel {
             }
         };
         if self.method.chars().count() > MAX_FIELD_CHARS {
-            wrong.push("The method is longer than 255 characters.".to_owned());
+            errors.push("The method is longer than 255 characters.".to_owned());
         }
-        let mut field = |name: &str, text: &str, decimals: u8, most: i64| {
-            let read = parse_amount(text, decimals, most);
+        let mut field = |name: &str, text: &str, decimals: u8, limit: i64| {
+            let read = parse_amount(text, decimals, limit);
             if read.is_none() {
-                wrong.push(format!(
+                errors.push(format!(
                     "{name} must be a number between 0 and {}.",
-                    format_decimal(most, decimals)
+                    format_decimal(limit, decimals)
                 ));
             }
             read.flatten()
@@ -208,32 +208,33 @@ impl RefineryPanel {
         let minutes = field("The duration", &self.minutes, 0, MAX_MINUTES);
         let expenses = field("The expenses", &self.expenses, 0, MAX_EXPENSES);
         let (mut goods, mut left_out) = (Vec::new(), Vec::new());
-        for (at, good) in (1..).zip(&self.goods).filter(|(_, good)| !good.material.trim().is_empty()) {
-            let input = field(&format!("Row {at}: the input amount"), &good.input, 3, MAX_THOUSANDTHS);
+        for (position, good) in (1..).zip(&self.goods).filter(|(_, good)| !good.material.trim().is_empty()) {
+            let input = field(&format!("Row {position}: the input amount"), &good.input, 3, MAX_THOUSANDTHS);
             let is_left_out = good.input.trim().is_empty();
-            let output = field(&format!("Row {at}: the output amount"), &good.output, 3, MAX_THOUSANDTHS);
-            let quality = field(&format!("Row {at}: the quality"), &good.quality, 0, MAX_QUALITY);
-            goods.push((at, good, input, output, quality));
-            left_out.extend(is_left_out.then(|| format!("Row {at}: enter the input amount.")));
+            let output =
+                field(&format!("Row {position}: the output amount"), &good.output, 3, MAX_THOUSANDTHS);
+            let quality = field(&format!("Row {position}: the quality"), &good.quality, 0, MAX_QUALITY);
+            goods.push((position, good, input, output, quality));
+            left_out.extend(is_left_out.then(|| format!("Row {position}: enter the input amount.")));
         }
-        wrong.append(&mut left_out);
-        let good = |(at, good, input, output, quality): (i32, &PanelRow, Option<i64>, _, _)| {
+        errors.append(&mut left_out);
+        let good = |(position, good, input, output, quality): (i32, &PanelRow, Option<i64>, _, _)| {
             let material = material_of(index, &good.material);
             if material.is_none() {
-                wrong.push(format!("Row {at}: unknown material."));
+                errors.push(format!("Row {position}: unknown material."));
             }
             let refine = good.refine;
             Some(RefineryGood { material: material?, input: input?, output, quality, refine })
         };
         let goods: Vec<_> = goods.into_iter().filter_map(good).collect();
-        if goods.is_empty() && wrong.is_empty() {
-            wrong.push("No row names a material.".to_owned());
+        if goods.is_empty() && errors.is_empty() {
+            errors.push("No row names a material.".to_owned());
         }
         let method = Some(self.method.trim().to_owned()).filter(|method| !method.is_empty());
-        if wrong.is_empty() {
+        if errors.is_empty() {
             Ok(RefineryOrder { location, method, minutes, expenses, goods })
         } else {
-            Err(wrong)
+            Err(errors)
         }
     }
 
@@ -269,8 +270,8 @@ fn material_of(index: &CatalogueIndex, name: &str) -> Option<String> {
     index.find_unique(EntryKind::Material, &reference).map(|entry| entry.id.clone())
 }
 
-/// Parses a field: `Some(None)` if it is empty, `None` if it is not a number between 0 and `most`.
-fn parse_amount(text: &str, decimals: u8, most: i64) -> Option<Option<i64>> {
+/// Parses a field: `Some(None)` if it is empty, `None` if it is not a number between 0 and `limit`.
+fn parse_amount(text: &str, decimals: u8, limit: i64) -> Option<Option<i64>> {
     let text = text.trim();
     if text.is_empty() {
         return Some(None);
@@ -279,7 +280,7 @@ fn parse_amount(text: &str, decimals: u8, most: i64) -> Option<Option<i64>> {
         return None;
     }
     let number = Number::parse(text).ok().filter(|number| *number >= Number::from_i64(0))?;
-    number.to_scaled_i64(decimals).filter(|digits| *digits <= most).map(Some)
+    number.to_scaled_i64(decimals).filter(|digits| *digits <= limit).map(Some)
 }
 
 #[cfg(test)]
@@ -287,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read_as_people_write_them() {
+    fn form_fields_accept_human_input() {
         for (text, read) in [
             ("", Some(None)),
             (" 7 ", Some(Some(7000))),

@@ -310,12 +310,12 @@ fn entry_names(index: &CatalogueIndex, kind: EntryKind) -> Vec<String> {
     names
 }
 
-/// Deletes up to `most` expired reviews, and returns their number.
+/// Deletes up to `limit` expired reviews, and returns their number.
 ///
 /// # Errors
 /// Returns the database's error.
-pub(crate) fn prune_reviews(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+pub(crate) fn prune_reviews(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql =
         "DELETE FROM review WHERE number IN (SELECT number FROM review WHERE expires_at <= ?1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![now.as_millis(), sql_limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![now.as_millis(), sql_limit(limit)])?)
 }

@@ -75,7 +75,7 @@ impl PagedCollection for PoolCollection {
         &self,
         connection: &Connection,
         behind: Option<&str>,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<(String, OrgStockLot)>, StoreError> {
         let sql = format!(
             "SELECT pool_lot, sum(amount), {LOT} FROM stock_row WHERE unit = ?1 AND pool_lot > ?2 \
@@ -89,7 +89,7 @@ impl PagedCollection for PoolCollection {
                 Some((there, last)) if there == tag => last,
                 _ => "",
             };
-            let left = sql_limit(most.saturating_sub(found.len()));
+            let left = sql_limit(limit.saturating_sub(found.len()));
             let lots = LotTotal::read_rows(lots.query(params![of.unit.id.as_str(), last, left])?)?;
             let items = self.build_items(connection, of, lots)?.into_iter();
             found.extend(items.map(|(key, item)| (format!("{tag}{key}"), item)));
@@ -249,9 +249,9 @@ impl PoolCollection {
                 let ref_ = match refs.get(&member) {
                     Some(known) => known.clone(),
                     None => {
-                        let made = self.names.holder_ref(&member)?;
-                        refs.insert(member, made.clone());
-                        made
+                        let holder_ref = self.names.holder_ref(&member)?;
+                        refs.insert(member, holder_ref.clone());
+                        holder_ref
                     }
                 };
                 Holder::NamedHolder(NamedHolder { name: shown_name(&name), ref_, extra: Map::new() })

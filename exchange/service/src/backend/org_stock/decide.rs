@@ -67,13 +67,13 @@ type PoolOpResult = Result<OpStatus, Reason>;
 
 /// Decides the ops in order, each with the effects of those before it (WRT-02, OST-17).
 pub(crate) fn decide_ops(
-    mut known: PoolState,
+    mut loaded: PoolState,
     ops: &[OrgStockOp],
     targets: &[OpTarget],
     writer: &WriteContext,
 ) -> BatchDecision<PoolRecord> {
-    let entries = std::mem::take(&mut known.entries);
-    let mut deciding = OpProcessor { ledger: PoolLedger::new(entries, writer), state: known };
+    let entries = std::mem::take(&mut loaded.entries);
+    let mut deciding = OpProcessor { ledger: PoolLedger::new(entries, writer), state: loaded };
     let end = |(op, target)| deciding.decide_op(op, target).unwrap_or_else(OpStatus::Refused);
     let ends = ops.iter().zip(targets).map(end).collect();
     deciding.ledger.into_decision(ends)
@@ -236,12 +236,12 @@ impl OpProcessor<'_> {
         let taking = taking!(op);
         let entry = self.find_entry(taking.unit, taking.entry)?;
         let location = place.ok_or(Reason::LocationUnknown)?.clone();
-        let wanted = taking.parse_amounts(entry)?;
+        let requested = taking.parse_amounts(entry)?;
         check_version(entry, taking.version)?;
         if entry.lot.location == location {
             return Ok(OpStatus::Unchanged);
         }
-        let Some(TakenPart { holder, part }) = self.take_amounts(taking.entry, wanted)? else {
+        let Some(TakenPart { holder, part }) = self.take_amounts(taking.entry, requested)? else {
             return Ok(OpStatus::Unchanged);
         };
         let lot = Lot { location, ..part.lot.clone() };
@@ -260,12 +260,12 @@ impl OpProcessor<'_> {
         if own && op.to_unit != op.unit {
             return Err(Reason::NotPermitted);
         }
-        let wanted = taking.parse_amounts(entry)?;
+        let requested = taking.parse_amounts(entry)?;
         check_version(entry, taking.version)?;
         if own {
             return Ok(OpStatus::Unchanged);
         }
-        let Some(TakenPart { holder, part }) = self.take_amounts(taking.entry, wanted)? else {
+        let Some(TakenPart { holder, part }) = self.take_amounts(taking.entry, requested)? else {
             return Ok(OpStatus::Unchanged);
         };
         for member in [&holder, &to] {
@@ -354,14 +354,14 @@ impl OpProcessor<'_> {
     /// Takes stock out of an entry; `Ok(None)` if the amount is 0.
     fn take_part(&mut self, taking: &TakeRequest<'_>) -> Result<Option<TakenPart>, Reason> {
         let entry = self.find_entry(taking.unit, taking.entry)?;
-        let wanted = taking.parse_amounts(entry)?;
+        let requested = taking.parse_amounts(entry)?;
         check_version(entry, taking.version)?;
-        self.take_amounts(taking.entry, wanted)
+        self.take_amounts(taking.entry, requested)
     }
 
     /// Takes stock out of an entry after its version was checked.
-    fn take_amounts(&mut self, entry: &EntryId, wanted: TakeAmounts) -> Result<Option<TakenPart>, Reason> {
-        let TakeAmounts { amount, shares } = wanted;
+    fn take_amounts(&mut self, entry: &EntryId, requested: TakeAmounts) -> Result<Option<TakenPart>, Reason> {
+        let TakeAmounts { amount, shares } = requested;
         let id = entry.as_str();
         let entry = self.ledger.entry(id).ok_or(Reason::NotPermitted)?;
         if has_duplicate_target(&shares) {

@@ -4,7 +4,7 @@ use aws_lc_rs::hmac;
 use contract_runtime::Map;
 use contract_runtime::server::RequestContext;
 use dpop_bound::RandomSource;
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use exchange_api::server::ErrorResponse;
 use exchange_api::types::{HolderRef, OrgStockMembers, RosterMember, UnitId, UnitRef};
 use rusqlite::Connection;

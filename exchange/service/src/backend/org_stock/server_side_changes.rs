@@ -39,11 +39,11 @@ pub(in crate::backend) fn publish_unit_change(
 /// differently now.
 pub(crate) fn publish_holder_change(
     connection: &Connection,
-    by: &ChangeAuthor,
+    author: &ChangeAuthor,
     now: Moment,
     holder: &MemberId,
 ) -> Result<(), StoreError> {
-    publish_pools(connection, by, now, list_lots(connection, OF_HOLDER, holder.as_str())?)
+    publish_pools(connection, author, now, list_lots(connection, OF_HOLDER, holder.as_str())?)
 }
 
 impl Backend {

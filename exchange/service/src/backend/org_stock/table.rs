@@ -28,7 +28,7 @@ pub(super) fn load_state(
 ) -> Result<PoolState, StoreError> {
     let mine =
         units::direct_memberships(connection, &writer.member)?.into_iter().filter(|one| one.is_logistician);
-    let known = PoolState {
+    let loaded = PoolState {
         is_marking_enabled: is_marking_enabled(connection)?,
         logistician_units: mine.map(|one| one.unit.id.into_string()).collect(),
         ..PoolState::default()
@@ -37,15 +37,15 @@ pub(super) fn load_state(
     entries.retain(|_, entry| entry.row.keeping.pool_unit().is_some());
     let marks = ops.iter().any(|op| matches!(op, OrgStockOp::Stolen(_)));
     let mut loading =
-        StateLoader { connection, writer, state: known, entries, marks, joinable: BTreeMap::new() };
+        StateLoader { connection, writer, state: loaded, entries, marks, joinable: BTreeMap::new() };
     for (op, target) in ops.iter().zip(targets) {
         loading.load_op(op, target)?;
     }
     loading.load_joinable()?;
-    let StateLoader { state: mut known, entries, .. } = loading;
-    known.entries = entries.into_values().collect();
-    known.entries.sort_by_key(|entry| entry.row.age_key());
-    Ok(known)
+    let StateLoader { state: mut loaded, entries, .. } = loading;
+    loaded.entries = entries.into_values().collect();
+    loaded.entries.sort_by_key(|entry| entry.row.age_key());
+    Ok(loaded)
 }
 
 /// Returns the id of the entry to which an op refers.
@@ -292,8 +292,8 @@ fn write_sale(
     let StockSale { unit, kind, material, amount, terminal, proceeds, incomes } = sale;
     let sql = "INSERT INTO stock_sale (id, at, member, unit, kind, material, amount, terminal, proceeds) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    let at = writer.now.as_millis();
-    let sold = params![id, at, writer.member, unit, kind.as_str(), material, amount, terminal, proceeds];
+    let time = writer.now.as_millis();
+    let sold = params![id, time, writer.member, unit, kind.as_str(), material, amount, terminal, proceeds];
     connection.prepare_cached(sql)?.execute(sold)?;
     let sql = "INSERT INTO mission_income (mission, sale, amount) VALUES (?1, ?2, ?3)";
     let mut income = connection.prepare_cached(sql)?;

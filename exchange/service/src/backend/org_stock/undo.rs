@@ -217,8 +217,8 @@ fn revert_record(
         offer: is.and_then(|is| is.row.offer.clone()),
         ..before.row.clone()
     };
-    let wanted = PoolRecord::Entry(PoolEntry { row, ..before.clone() });
-    Ok(Some(record_delta(key, now.cloned(), Some(wanted))))
+    let requested = PoolRecord::Entry(PoolEntry { row, ..before.clone() });
+    Ok(Some(record_delta(key, now.cloned(), Some(requested))))
 }
 
 /// Returns why a record that differs from the state that the client left is kept.
@@ -264,10 +264,10 @@ fn collect_notices<'t>(
     let mut notified = BTreeSet::new();
     for EntryDelta { before, after, .. } in touched {
         let [before, after] = [before, after].map(|record| record.as_ref().and_then(PoolRecord::as_entry));
-        let stands = |entry: &PoolEntry| {
+        let is_reserved = |entry: &PoolEntry| {
             (entry.holder.clone(), entry.lot.location.clone(), entry.row.keeping.clone(), entry.row.amount)
         };
-        if before.map(stands) != after.map(stands) {
+        if before.map(is_reserved) != after.map(is_reserved) {
             let holders = before.into_iter().chain(after).map(|entry| entry.holder.clone());
             notified.extend(holders.filter(|holder| *holder != writer.member));
         }

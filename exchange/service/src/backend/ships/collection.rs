@@ -57,13 +57,13 @@ impl PagedCollection for ShipCollection {
         &self,
         connection: &Connection,
         behind: Option<&str>,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<(String, Ship)>, StoreError> {
         let sql = ships_sql("s.id > ?3 ORDER BY s.id LIMIT ?4");
         let mut rows = connection.prepare_cached(&sql)?;
-        let most = sql_limit(most);
+        let limit = sql_limit(limit);
         let behind = behind.unwrap_or_default();
-        let mut rows = rows.query(params![self.installation, self.member, behind, most])?;
+        let mut rows = rows.query(params![self.installation, self.member, behind, limit])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             found.push((row.get(0)?, self.read_item(row)?));

@@ -50,12 +50,12 @@ struct WorkingFleet<'a> {
 
 /// Decides the ops in order, each with the effects of those before it (WRT-02).
 pub(crate) fn decide_ops(
-    known: ShipState,
+    loaded: ShipState,
     ops: &[ParsedShipOp],
     targets: &[Result<Option<UpsertTarget>, Reason>],
     writer: &WriteContext,
 ) -> BatchDecision<StoredShip> {
-    let ShipState { ships, gone, units, missions } = known;
+    let ShipState { ships, gone, units, missions } = loaded;
     let link =
         |(id, ship): (&String, &StoredShip)| Some((ship.linked_id(&writer.author)?.clone(), id.clone()));
     let links = ships.iter().filter_map(link).collect();
@@ -65,8 +65,9 @@ pub(crate) fn decide_ops(
         ..WorkingShip::default()
     };
     let ships = ships.into_iter().map(|(id, ship)| (id, state(ship))).collect();
-    let made = EntryIds::new(writer);
-    let mut fleet = WorkingFleet { ships, gone, links, units, missions, detached: 0, new_ids: made, writer };
+    let created = EntryIds::new(writer);
+    let mut fleet =
+        WorkingFleet { ships, gone, links, units, missions, detached: 0, new_ids: created, writer };
     let mut end = |(op, target): (&ParsedShipOp, &Result<Option<UpsertTarget>, Reason>)| {
         let ended = match &op.action {
             ShipAction::Link { external, ship } => fleet.link_ship(external, ship),
@@ -76,7 +77,7 @@ pub(crate) fn decide_ops(
         ended.unwrap_or_else(OpStatus::Refused)
     };
     let ends = ops.iter().zip(targets).map(&mut end).collect();
-    let WorkingFleet { ships, new_ids: made, detached, .. } = fleet;
+    let WorkingFleet { ships, new_ids: created, detached, .. } = fleet;
     let touched = ships.into_iter().filter(|(_, state)| state.before != state.now);
     let touched = touched.map(|(key, WorkingShip { before, now, overridden, .. })| EntryDelta {
         removal: is_removal(before.as_ref(), now.as_ref()),
@@ -86,7 +87,7 @@ pub(crate) fn decide_ops(
         overridden,
     });
     let mut touched: Vec<EntryDelta<StoredShip>> = touched.collect();
-    touched.sort_by_key(|touched| made.position(&touched.key));
+    touched.sort_by_key(|touched| created.position(&touched.key));
     let extras = ChangeExtras { detached_from_missions: Some(detached), ..ChangeExtras::default() };
     BatchDecision { statuses: ends, touched, extras, notices: Vec::new() }
 }
@@ -174,7 +175,7 @@ impl WorkingFleet<'_> {
             }
             _ => ship.unit.clone(),
         };
-        let mut wanted = StoredShip {
+        let mut requested = StoredShip {
             ship_type: named.ship_type,
             name: upsert.name.clone(),
             insured_months: upsert.insured_months,
@@ -182,13 +183,13 @@ impl WorkingFleet<'_> {
             fitted: upsert.fitted.unwrap_or(ship.fitted),
             ..ship.clone()
         };
-        wanted.version += i64::from(wanted != ship);
-        wanted.unit_version += i64::from(unit != ship.unit);
-        wanted.unit = unit;
-        let changes = wanted != ship;
+        requested.version += i64::from(requested != ship);
+        requested.unit_version += i64::from(unit != ship.unit);
+        requested.unit = unit;
+        let changes = requested != ship;
         if let Some(state) = self.ships.get_mut(id) {
             state.changed = changes;
-            state.now = Some(wanted);
+            state.now = Some(requested);
         }
         // An existing link stays; a missing one is added.
         let links = ship.linked_id(&self.writer.author).is_none() && self.set_link(&upsert.external, id);

@@ -34,21 +34,21 @@ pub(super) fn load_state(
         }
     }
     let units = members::list_units(connection, &writer.member)?.into_iter().collect();
-    let mut known = ShipState { units, ..ShipState::default() };
+    let mut state = ShipState { units, ..ShipState::default() };
     let mut missing = Vec::new();
     for id in ids {
         if let Some(ship) = find_ship(connection, &writer.member, &id)? {
             let missions = count_missions(connection, &id)?;
-            known.missions.insert(id.clone(), missions);
-            known.ships.insert(id, ship);
+            state.missions.insert(id.clone(), missions);
+            state.ships.insert(id, ship);
         } else {
             missing.push(id);
         }
     }
     let stream = FeedStream::of_member(NAME, &writer.member);
     let gone = feed::find_removals(connection, &stream, missing.iter().map(String::as_str))?;
-    known.gone.extend(gone.into_iter().filter(|(_, gone)| writer.is_recent(gone)));
-    Ok(known)
+    state.gone.extend(gone.into_iter().filter(|(_, gone)| writer.is_recent(gone)));
+    Ok(state)
 }
 
 /// Returns the ship to which an installation linked an external id.

@@ -99,8 +99,8 @@ impl UndoableArea for ShipArea {
             if taken.is_empty() {
                 break;
             }
-            for at in taken {
-                if let Some(end) = ends.get_mut(at) {
+            for index in taken {
+                if let Some(end) = ends.get_mut(index) {
                     *end = Err(UndoConflict::LinkTaken);
                 }
             }
@@ -151,8 +151,8 @@ fn revert_ship(present: &CurrentShips, key: &str, past: &ShipHistory) -> ShipRev
         ..counters.clone()
     };
     let moves = now.is_none() || as_it_is != *before;
-    let wanted = counted(counters.version + i64::from(moves));
-    Ok((now != Some(&wanted)).then(|| ship_delta(key, now.cloned(), Some(wanted))))
+    let target = counted(counters.version + i64::from(moves));
+    Ok((now != Some(&target)).then(|| ship_delta(key, now.cloned(), Some(target))))
 }
 
 /// Returns the indexes of ships that would get an external id which another ship keeps.
@@ -170,9 +170,9 @@ fn find_taken_links(present: &CurrentShips, ends: &[ShipRevert]) -> Vec<usize> {
             has.is_some_and(|ship| *ship != touched.key && keeps(ship, installation, external))
         })
     };
-    let taken = |(at, end): (usize, &ShipRevert)| {
+    let taken = |(index, end): (usize, &ShipRevert)| {
         let touched = end.as_ref().ok()?.as_ref()?;
-        is_taken(touched).then_some(at)
+        is_taken(touched).then_some(index)
     };
     ends.iter().enumerate().filter_map(taken).collect()
 }
@@ -240,7 +240,7 @@ mod tests {
 
     /// A14: counters only increase.
     #[test]
-    fn a_ship_is_set_back_and_its_counters_go_on() {
+    fn reverted_ship_increments_its_counters() {
         check(&[("s", &["-", "a@1/1 -"])], &[("s", "a@1/1 -")], &[], &["-"]);
         check(&[("s", &["a@1/1 -", "b@2/1 -", "c@3/1 -"])], &[("s", "c@3/1 -")], &[], &["a@4/1 -"]);
         check(&[("s", &["a@1/1 -", "b@2/1 -", "a@3/1 -"])], &[("s", "a@3/1 -")], &[], &["="]);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ship_that_is_another_by_now_stays() {
+    fn ship_changed_by_another_author_is_a_conflict() {
         check(&[("s", &["a@1/1 -", "b@2/1 -"])], &[("s", "c@3/1 -")], &[], &["changed-since"]);
         check(&[("s", &["a@1/1 -", "b@2/1 -"])], &[("s", "b@2/2 u")], &[], &["changed-since"]);
         check(&[("s", &["a@1/1 -", "b@2/1 -"])], &[("s", "b@2/1 - e")], &[], &["changed-since"]);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn no_ship_comes_into_a_unit_that_its_member_left() {
+    fn ship_does_not_return_to_a_left_unit() {
         check(&[("s", &["a@1/1 v", "a@1/2 -"])], &[("s", "a@1/2 -")], &[], &["unit-left"]);
         check(&[("s", &["a@1/1 v", "-"])], &[], &[], &["unit-left"]);
         check(&[("s", &["a@1/1 v", "b@2/1 v"])], &[("s", "b@2/1 v")], &[], &["a@3/1 v"]);
@@ -270,7 +270,7 @@ mod tests {
 
     /// SHP-07: an external id returns if the ship that has it gives it up, and does not return otherwise.
     #[test]
-    fn ids_go_back_where_they_are_free() {
+    fn external_ids_return_if_free() {
         let moved: &[(&str, &[&str])] = &[("s", &["a@1/1 - e", "a@1/1 -"]), ("t", &["-", "b@1/1 - e"])];
         let now = &[("s", "a@1/1 -"), ("t", "b@1/1 - e")];
         check(moved, now, &[("e", "t")], &["a@1/1 - e", "-"]);

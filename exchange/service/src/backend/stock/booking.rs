@@ -13,7 +13,7 @@ use crate::time::Moment;
 
 /// Books the net change of every lot.
 pub(super) fn book_lots(states: &mut BTreeMap<Lot, WorkingLot>, writer: &WriteContext) {
-    let mut made = EntryIds::new(writer);
+    let mut new_ids = EntryIds::new(writer);
     let changes: Vec<(Lot, i64)> = states
         .iter()
         .map(|(lot, state)| (lot.clone(), state.net_change()))
@@ -23,9 +23,9 @@ pub(super) fn book_lots(states: &mut BTreeMap<Lot, WorkingLot>, writer: &WriteCo
     let mut rises: BTreeMap<Lot, i64> = rises.into_iter().collect();
     for (lot, by) in falls {
         let (fall, twin) = (-by, lot.stolen_twin());
-        let wanted = rises.get(&twin).copied().unwrap_or(0).min(fall);
+        let re_marked = rises.get(&twin).copied().unwrap_or(0).min(fall);
         let Some(state) = states.get_mut(&lot) else { continue };
-        let moved = take_movable(&mut state.rows, wanted, &mut made);
+        let moved = take_movable(&mut state.rows, re_marked, &mut new_ids);
         let sum: i64 = moved.iter().map(|row| row.amount).sum();
         book_out(&mut state.rows, fall - sum);
         if let (Some(rise), Some(twin)) = (rises.get_mut(&twin), states.get_mut(&twin)) {
@@ -35,7 +35,7 @@ pub(super) fn book_lots(states: &mut BTreeMap<Lot, WorkingLot>, writer: &WriteCo
     }
     for (lot, rise) in rises.into_iter().filter(|(_, rise)| *rise > 0) {
         if let Some(state) = states.get_mut(&lot) {
-            book_in(&mut state.rows, lot.measure, rise, writer.now, &mut made);
+            book_in(&mut state.rows, lot.measure, rise, writer.now, &mut new_ids);
         }
     }
     count_versions(states);
@@ -51,10 +51,10 @@ fn booking_order(rows: &[StockRow]) -> Vec<usize> {
 
 /// Takes up to `wanted` of the amount without reservation or offer, and keeps ownership, age and note. A row
 /// that is taken only in part becomes two rows.
-fn take_movable(rows: &mut Vec<StockRow>, wanted: i64, made: &mut EntryIds<'_>) -> Vec<StockRow> {
+fn take_movable(rows: &mut Vec<StockRow>, wanted: i64, new_ids: &mut EntryIds<'_>) -> Vec<StockRow> {
     let (mut left, mut moved) = (wanted, Vec::new());
-    for at in booking_order(rows) {
-        let Some(row) = rows.get_mut(at) else { continue };
+    for index in booking_order(rows) {
+        let Some(row) = rows.get_mut(index) else { continue };
         let part = row.movable_amount().min(left);
         if part <= 0 {
             continue;
@@ -63,7 +63,7 @@ fn take_movable(rows: &mut Vec<StockRow>, wanted: i64, made: &mut EntryIds<'_>) 
         row.amount -= part;
         let mut taken = StockRow { amount: part, reserved: 0, offer: None, ..row.clone() };
         if row.amount > 0 {
-            (taken.id, taken.version, taken.number) = (made.next_id(), 1, None);
+            (taken.id, taken.version, taken.number) = (new_ids.next_id(), 1, None);
         }
         moved.push(taken);
     }
@@ -75,8 +75,8 @@ fn take_movable(rows: &mut Vec<StockRow>, wanted: i64, made: &mut EntryIds<'_>) 
 /// the row (STK-17).
 fn book_out(rows: &mut Vec<StockRow>, amount: i64) {
     let mut left = amount;
-    for at in booking_order(rows) {
-        let Some(row) = rows.get_mut(at) else { continue };
+    for index in booking_order(rows) {
+        let Some(row) = rows.get_mut(index) else { continue };
         let part = row.free_amount().min(left);
         left -= part;
         row.amount -= part;
@@ -88,12 +88,12 @@ fn book_out(rows: &mut Vec<StockRow>, amount: i64) {
 }
 
 /// Books an amount in as personal stock. Pieces are added to an existing personal row (STK-15).
-fn book_in(rows: &mut Vec<StockRow>, measure: Measure, amount: i64, now: Moment, made: &mut EntryIds<'_>) {
-    let there = booking_order(rows).first().and_then(|&at| rows.get_mut(at));
-    match there.filter(|row| measure == Measure::Piece && row.keeping == StockOwnership::Personal) {
+fn book_in(rows: &mut Vec<StockRow>, measure: Measure, amount: i64, now: Moment, new_ids: &mut EntryIds<'_>) {
+    let first_row = booking_order(rows).first().and_then(|&at| rows.get_mut(at));
+    match first_row.filter(|row| measure == Measure::Piece && row.keeping == StockOwnership::Personal) {
         Some(row) => row.amount += amount,
         None => rows.push(StockRow {
-            id: made.next_id(),
+            id: new_ids.next_id(),
             amount,
             keeping: StockOwnership::Personal,
             version: 1,

@@ -40,15 +40,15 @@ impl PagedCollection for LotCollection {
         &self,
         connection: &Connection,
         behind: Option<&str>,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<(String, StockLot)>, StoreError> {
         let sql = format!(
             "SELECT lot, sum(amount), {LOT} FROM stock_row WHERE member = ?1 AND lot > ?2 \
              GROUP BY lot ORDER BY lot LIMIT ?3"
         );
         let mut rows = connection.prepare_cached(&sql)?;
-        let most = sql_limit(most);
-        let mut rows = rows.query(params![self.member, behind.unwrap_or_default(), most])?;
+        let limit = sql_limit(limit);
+        let mut rows = rows.query(params![self.member, behind.unwrap_or_default(), limit])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             found.push(self.read_item(row)?);

@@ -88,19 +88,19 @@ impl WorkingLot {
 
 /// Decides the ops in order, each with the effects of those before it (WRT-02), and books the results.
 pub(crate) fn decide_ops(
-    known: StockState,
+    loaded: StockState,
     targets: &[Result<QuantityTarget, Reason>],
     writer: &WriteContext,
 ) -> BatchDecision<LotHolding> {
-    let StockState { is_marking_enabled: marking, lots } = known;
+    let StockState { is_marking_enabled: marking, lots } = loaded;
     let mut states: BTreeMap<Lot, WorkingLot> =
         lots.into_iter().map(|(lot, lot_state)| (lot, WorkingLot::from_state(lot_state))).collect();
-    let end = |(at, target): (usize, &Result<QuantityTarget, Reason>)| match target {
+    let end = |(index, target): (usize, &Result<QuantityTarget, Reason>)| match target {
         Err(reason) => OpStatus::Refused(reason.clone()),
         Ok(goal) => {
             let state =
                 states.entry(goal.lot.clone()).or_insert_with(|| WorkingLot::from_state(LotState::default()));
-            decide_op(state, at, goal, marking, writer)
+            decide_op(state, index, goal, marking, writer)
         }
     };
     let ends = targets.iter().enumerate().map(end).collect();
@@ -123,7 +123,7 @@ pub(crate) fn decide_ops(
 /// Decides one op: checks four to eight (STK-09 to STK-13); the first that fails determines the reason.
 fn decide_op(
     state: &mut WorkingLot,
-    at: usize,
+    index: usize,
     goal: &QuantityTarget,
     marking: bool,
     writer: &WriteContext,
@@ -149,7 +149,7 @@ fn decide_op(
         return OpStatus::Refused(Reason::StockEarmarked);
     }
     state.overridden |= elsewhere;
-    state.first.get_or_insert(at);
+    state.first.get_or_insert(index);
     state.holds = *quantity;
     let removal = || KeyRemoval { at: writer.now, by: writer.author.clone() };
     state.gone = (*quantity == 0).then(removal);

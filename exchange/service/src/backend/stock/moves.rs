@@ -113,7 +113,7 @@ mod tests {
 
     /// STK-19, STK-20, STK-21
     #[test]
-    fn what_falls_here_and_rises_there_moved() {
+    fn matching_decrease_and_increase_form_a_move() {
         check(&[("ore city 0", -5), ("ore city 0!", 5)], &[&[0, 1]]);
         check(&[("ore city 0", -5), ("ore moon 0", 5)], &[&[0, 1]]);
         check(&[("ore city 0", -5), ("ore moon 7!", 3)], &[&[0, 1]]);
@@ -127,7 +127,7 @@ mod tests {
 
     /// STK-21: a narrow move is separate from a wider one.
     #[test]
-    fn what_moved_near_by_is_a_move_of_its_own() {
+    fn narrow_move_is_separate_from_a_wider_one() {
         check(&[("ore city 0", -5), ("ore city 0!", 5), ("ore moon 0", 3)], &[&[0, 1]]);
         let two = [("ore city 0", -5), ("ore city 7", -2), ("ore moon 7", 2), ("ore moon 0", 5)];
         check(&two, &[&[0, 3], &[1, 2]]);

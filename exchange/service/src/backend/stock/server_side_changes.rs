@@ -75,10 +75,10 @@ impl Backend {
             let giver = backend.write_context(&member, author.clone())?;
             // The giver is the audit actor of both halves.
             let taker = WriteContext { actor: giver.actor.clone(), ..backend.write_context(&to, author)? };
-            let (kept, given) = split_reserved(&before, &taker);
-            backend.replace_rows(connection, giver, &lot, [&before, &kept])?;
+            let (retained, transferred) = split_reserved(&before, &taker);
+            backend.replace_rows(connection, giver, &lot, [&before, &retained])?;
             let had = load_lot_rows(connection, &to, &key)?;
-            let has: Vec<StockRow> = had.iter().cloned().chain(given).collect();
+            let has: Vec<StockRow> = had.iter().cloned().chain(transferred).collect();
             backend.replace_rows(connection, taker, &lot, [&had, &has])?;
             Ok(true)
         };
@@ -115,24 +115,24 @@ impl Backend {
 /// the reserved part (STK-17). Rows without reservation are given unchanged; the free part of others becomes
 /// a new row.
 fn split_reserved(rows: &[StockRow], taker: &WriteContext) -> (Vec<StockRow>, Vec<StockRow>) {
-    let (mut kept, mut given) = (Vec::new(), Vec::new());
-    for (at, row) in rows.iter().enumerate() {
+    let (mut retained, mut transferred) = (Vec::new(), Vec::new());
+    for (index, row) in rows.iter().enumerate() {
         let mut gift = StockRow { amount: row.free_amount(), reserved: 0, offer: None, ..row.clone() };
         match (row.reserved, gift.amount) {
             (0, _) => gift.version += 1,
-            (_, 0) => kept.push(row.clone()),
+            (_, 0) => retained.push(row.clone()),
             (reserved, _) => {
-                (gift.id, gift.version, gift.number) = (taker.entry_id(at + 1), 1, None);
+                (gift.id, gift.version, gift.number) = (taker.entry_id(index + 1), 1, None);
                 let mut rest = StockRow { amount: reserved, version: row.version + 1, ..row.clone() };
                 if let Some(offer) = &mut rest.offer {
                     offer.amount = offer.amount.min(reserved);
                 }
-                kept.push(rest);
+                retained.push(rest);
             }
         }
         if gift.amount > 0 {
-            given.push(gift);
+            transferred.push(gift);
         }
     }
-    (kept, given)
+    (retained, transferred)
 }

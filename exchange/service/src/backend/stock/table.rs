@@ -21,7 +21,7 @@ pub(super) fn load_state(
     writer: &WriteContext,
     targets: &[Result<QuantityTarget, Reason>],
 ) -> Result<StockState, StoreError> {
-    let mut known =
+    let mut state =
         StockState { is_marking_enabled: is_marking_enabled(connection)?, ..StockState::default() };
     let stream = FeedStream::of_member(NAME, &writer.member);
     let mut keys: BTreeMap<&Lot, String> = BTreeMap::new();
@@ -34,10 +34,10 @@ pub(super) fn load_state(
     for (lot, key) in &keys {
         let (rows, gone) = (rows.remove(key).unwrap_or_default(), gone.remove(key));
         let lot_state = LotState { key: Some(key.clone()), rows, last_removal: gone, ..LotState::default() };
-        known.lots.insert((*lot).clone(), lot_state);
+        state.lots.insert((*lot).clone(), lot_state);
     }
-    load_guard_state(connection, writer, targets, &keys, &mut known.lots)?;
-    Ok(known)
+    load_guard_state(connection, writer, targets, &keys, &mut state.lots)?;
+    Ok(state)
 }
 
 /// Reports whether stock may be marked as stolen. On by default.

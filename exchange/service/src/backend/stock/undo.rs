@@ -352,16 +352,17 @@ mod tests {
             expect.push(becomes.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
         }
         let RevertOutcome { results: ends, .. } = revert_groups::<StockArea>(&present, &cases, &writer("m"));
-        let told = |(end, (_, now, _)): (Result<Option<EntryDelta<LotHolding>>, UndoConflict>, _)| match end {
-            Err(hindrance) => vec![hindrance.as_str().to_owned()],
-            Ok(None) => vec!["=".to_owned()],
-            Ok(Some(touched)) => booked(rows(now), touched).iter().map(shown).collect(),
-        };
-        assert_eq!(ends.into_iter().zip(lots.iter().copied()).map(told).collect::<Vec<_>>(), expect);
+        let format_end =
+            |(end, (_, now, _)): (Result<Option<EntryDelta<LotHolding>>, UndoConflict>, _)| match end {
+                Err(hindrance) => vec![hindrance.as_str().to_owned()],
+                Ok(None) => vec!["=".to_owned()],
+                Ok(Some(touched)) => booked(rows(now), touched).iter().map(shown).collect(),
+            };
+        assert_eq!(ends.into_iter().zip(lots.iter().copied()).map(format_end).collect::<Vec<_>>(), expect);
     }
 
     #[test]
-    fn what_was_booked_is_booked_back() {
+    fn bookings_are_reverted() {
         // Booked in, booked out, both, and without net change.
         check(&[(&[&[], &["a:5@1"]], &["a:5@1"], &[])], &[]);
         check(&[(&[&["a:5@1"], &["a:5@1", "b:2@1"]], &["a:5@1", "b:2@1"], &["a:5@1"])], &[]);
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_otherwise_by_now_stays() {
+    fn rows_changed_by_other_authors_are_conflicts() {
         let fall: &[&[&str]] = &[&["a:5@1"], &["a:3@2"]];
         check(&[(fall, &["a:4@3"], &["changed-since"])], &[]);
         check(&[(fall, &["a:3@2 u"], &["changed-since"])], &[]);
@@ -389,7 +390,7 @@ mod tests {
 
     /// STK-16: bookings by another Logistician between two changes are not reverted with them.
     #[test]
-    fn what_came_between_two_changes_stays() {
+    fn interleaved_foreign_changes_are_not_reverted() {
         let stays: &[&str] = &["changed-since"];
         let between = |before: &[&str], after: &[&str]| {
             let states: &[&[&str]] = &[&["a:9@1 u", "c:1@1"], before, &["..."], after, &["a:2@5 u", "c:1@1"]];
@@ -408,14 +409,14 @@ mod tests {
             &[&["a:9@1"], &["a:8@2"], &["..."], &["a:8@2", "b:3@1"], &["a:1@3", "b:3@1"]];
         check(&[(beside, &["a:1@3", "b:2@2"], &["a:9@4", "b:2@2"])], &[]);
         // Nothing changed in between, or changes cancelled out.
-        let whole: &[&[&str]] =
+        let history: &[&[&str]] =
             &[&["a:9@1 u", "c:1@1"], &["a:8@2 u", "c:1@1"], &["..."], &["a:8@4 u", "c:1@1"], &["c:1@1"]];
-        check(&[(whole, &["c:1@1"], &["c:1@1", "a:9@5 u"])], &[]);
+        check(&[(history, &["c:1@1"], &["c:1@1", "a:9@5 u"])], &[]);
     }
 
     /// STK-13, STK-17: reserved amounts stay, and offers are lowered as by any other booking.
     #[test]
-    fn reservations_and_offers_are_kept_or_lowered() {
+    fn reservations_stay_and_offers_are_lowered() {
         let rise: &[&[&str]] = &[&["a:3@1"], &["a:5@2"]];
         check(&[(rise, &["a:5@2 reserved=4"], &["reserved"])], &[]);
         check(&[(rise, &["a:5@2 reserved=3 offer=4"], &["a:3@3 offer=3"])], &[]);
@@ -425,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn no_row_comes_into_the_pool_of_a_unit_that_its_holder_left() {
+    fn row_does_not_return_to_the_pool_of_a_left_unit() {
         check(&[(&[&["a:3@1 v"], &[]], &[], &["unit-left"])], &[]);
         check(&[(&[&["a:3@1 v"], &["a:2@2 v"]], &["a:2@2 v"], &["a:3@3 v"])], &[]);
         check(&[(&[&["a:3@1 u"], &[]], &[], &["a:3@2 u"])], &[]);
@@ -433,7 +434,7 @@ mod tests {
 
     /// STK-19: a moved row returns, and neither lot is reverted without the other.
     #[test]
-    fn a_row_that_was_moved_goes_back() {
+    fn moved_row_returns() {
         let (from, to): (&[&[&str]], &[&[&str]]) = (&[&["a:3@1"], &[]], &[&[], &["a:3@2"]]);
         check_halves(&[(from, &[], &["a:3@3"]), (to, &["a:3@2"], &[])], &["a"]);
         check_halves(&[(to, &["a:3@2"], &[]), (from, &[], &["a:3@3"])], &["a"]);
@@ -449,7 +450,7 @@ mod tests {
 
     /// STK-19: the same for a partial move, which created a row of its own.
     #[test]
-    fn a_part_that_was_moved_goes_back() {
+    fn moved_part_of_a_row_returns() {
         let (from, to): (&[&[&str]], &[&[&str]]) = (&[&["a:5@1"], &["a:3@2"]], &[&[], &["b:2@1"]]);
         check_halves(&[(from, &["a:3@2"], &["a:5@3"]), (to, &["b:2@1"], &[])], &[]);
         check_halves(&[(from, &["a:3@2"], &["other-half"]), (to, &["b:1@2"], &["changed-since"])], &[]);
@@ -458,7 +459,7 @@ mod tests {
 
     /// A row that moved and then ended had versions in the other lot, too.
     #[test]
-    fn no_row_has_a_version_twice() {
+    fn row_versions_are_never_reused() {
         let to: &[&[&str]] = &[&[], &["a:3@2"], &["a:2@3"], &[]];
         check_halves(&[(&[&["a:3@1"], &[]], &[], &["a:3@4"]), (to, &[], &["="])], &[]);
         let back: &[&[&str]] = &[&[], &["a:3@7"], &[]];

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_the_client_is_no_conflict_and_what_came_after_is() {
+    fn only_later_foreign_changes_are_conflicts() {
         check(&[], &[], None);
         check(&["o"], &[], None);
         check(&["o", "c"], &[2], None);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_undone_never_was() {
+    fn undone_changes_are_ignored() {
         check(&["c", "1"], &[], None);
         check(&["c", "1", "c"], &[3], None);
         check(&["c", "c", "2"], &[1], None);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_the_place_of_another_goes_with_it_or_is_in_its_way() {
+    fn replacement_is_undone_with_its_original_or_conflicts() {
         check_replaced(&["old c", "new c"], &[Some(1)], None);
         check_replaced(&["old c", "new c", "new c"], &[Some(1), Some(1)], None);
         check_replaced(&["old c", "new web"], &[None], Some("web"));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_comes_first() {
+    fn latest_change_is_undone_first() {
         let mut history = JournalFold::default();
         for (id, key) in [(1, "a"), (2, "b"), (3, "c"), (4, "a")] {
             history.record_event(JournalEvent {

@@ -24,12 +24,12 @@ pub(in super::super) fn gave_and_got(
     shares: impl IntoIterator<Item = Vec<(String, MoveSide)>>,
 ) -> impl Iterator<Item = Vec<usize>> {
     let mut sides: BTreeMap<String, [Vec<usize>; 2]> = BTreeMap::new();
-    for (at, shares) in shares.into_iter().enumerate() {
+    for (index, shares) in shares.into_iter().enumerate() {
         for (of, side) in shares {
             let [gave, got] = sides.entry(of).or_default();
             match side {
-                MoveSide::Gave => gave.push(at),
-                MoveSide::Got => got.push(at),
+                MoveSide::Gave => gave.push(index),
+                MoveSide::Got => got.push(index),
             }
         }
     }
@@ -49,20 +49,20 @@ impl MoveLinks {
 
     /// Merges planned entries that are linked by moves into groups, ordered by the first entry of each group.
     pub(super) fn into_groups(self, planned: Vec<PlannedEntry>) -> Vec<Vec<PlannedEntry>> {
-        let of = |(at, planned): (usize, &PlannedEntry)| {
-            planned.ids.iter().map(|id| (*id, at)).collect::<Vec<_>>()
+        let of = |(index, planned): (usize, &PlannedEntry)| {
+            planned.ids.iter().map(|id| (*id, index)).collect::<Vec<_>>()
         };
         let places: HashMap<i64, usize> = planned.iter().enumerate().flat_map(of).collect();
         let mut roots = DisjointSets((0..planned.len()).collect());
         for ids in self.0 {
             let mut moved = ids.iter().filter_map(|id| places.get(id));
             if let Some(first) = moved.next() {
-                moved.for_each(|at| roots.union_sets(*first, *at));
+                moved.for_each(|index| roots.union_sets(*first, *index));
             }
         }
         let mut groups: BTreeMap<usize, Vec<PlannedEntry>> = BTreeMap::new();
-        for (at, planned) in planned.into_iter().enumerate() {
-            groups.entry(roots.find_root(at)).or_default().push(planned);
+        for (index, planned) in planned.into_iter().enumerate() {
+            groups.entry(roots.find_root(index)).or_default().push(planned);
         }
         groups.into_values().collect()
     }
@@ -72,16 +72,16 @@ impl MoveLinks {
 struct DisjointSets(Vec<usize>);
 
 impl DisjointSets {
-    fn find_root(&mut self, mut at: usize) -> usize {
-        while let Some(&before) = self.0.get(at).filter(|before| **before != at) {
+    fn find_root(&mut self, mut index: usize) -> usize {
+        while let Some(&before) = self.0.get(index).filter(|before| **before != index) {
             // Path halving: each visited node points to its grandparent afterwards.
             let first = self.0.get(before).copied().unwrap_or(before);
-            if let Some(next) = self.0.get_mut(at) {
+            if let Some(next) = self.0.get_mut(index) {
                 *next = first;
             }
-            at = first;
+            index = first;
         }
-        at
+        index
     }
 
     fn union_sets(&mut self, one: usize, other: usize) {
@@ -111,30 +111,32 @@ pub(in super::super) fn revert_groups<A: UndoableArea>(
     writer: &WriteContext,
 ) -> RevertOutcome<A::Entry> {
     let mut stay: BTreeMap<usize, UndoConflict> = BTreeMap::new();
-    for (at, case) in cases.iter().enumerate() {
-        stay.extend(case.conflict.clone().map(|hindrance| (at, hindrance)));
+    for (index, case) in cases.iter().enumerate() {
+        stay.extend(case.conflict.clone().map(|hindrance| (index, hindrance)));
     }
     loop {
         let groups: BTreeSet<usize> = cases
             .iter()
             .enumerate()
-            .filter(|(at, _)| stay.contains_key(at))
+            .filter(|(index, _)| stay.contains_key(index))
             .map(|(_, case)| case.group)
             .collect();
-        for (at, _) in cases.iter().enumerate().filter(|(_, case)| groups.contains(&case.group)) {
-            stay.entry(at).or_insert(UndoConflict::LinkedEntryKept);
+        for (index, _) in cases.iter().enumerate().filter(|(_, case)| groups.contains(&case.group)) {
+            stay.entry(index).or_insert(UndoConflict::LinkedEntryKept);
         }
         let free: Vec<(usize, &RevertCandidate<A::EntryHistory>)> =
-            cases.iter().enumerate().filter(|(at, _)| !stay.contains_key(at)).collect();
+            cases.iter().enumerate().filter(|(index, _)| !stay.contains_key(index)).collect();
         let pasts: Vec<(&str, &A::EntryHistory)> =
             free.iter().map(|(_, case)| (&*case.key, &case.history)).collect();
         let RevertOutcome { results: ends, extras, notices } = A::revert_entries(present, &pasts, writer);
-        let hindered =
-            free.iter().zip(&ends).filter_map(|((at, _), end)| Some((*at, end.as_ref().err()?.clone())));
+        let hindered = free
+            .iter()
+            .zip(&ends)
+            .filter_map(|((index, _), end)| Some((*index, end.as_ref().err()?.clone())));
         let hindered: Vec<_> = hindered.collect();
         if hindered.is_empty() {
             let mut ends = ends.into_iter();
-            let end = |at| match stay.remove(&at) {
+            let end = |index| match stay.remove(&index) {
                 Some(hindrance) => Err(hindrance),
                 None => ends.next().unwrap_or(Ok(None)),
             };
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gave_to_one_another_is_one_group() {
+    fn linked_changes_form_one_group() {
         check(&[("a", &["1-x"]), ("b", &["1+x"])], &[&["a", "b"]]);
         // Two changes on the same side are not linked.
         check(&[("a", &["1-x"]), ("b", &["1-x"])], &[&["a"], &["b"]]);
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_grow_over_change_sets_and_stand_where_their_first_stands() {
+    fn groups_span_change_sets_and_keep_the_first_position() {
         let chain: &[(&str, &[&str])] =
             &[("a", &["1-x"]), ("b", &["2-x"]), ("c", &["2-x"]), ("d", &["2+x", "1+x"]), ("e", &["3+x"])];
         check(chain, &[&["a", "b", "c", "d"], &["e"]]);

@@ -50,7 +50,7 @@ mod tests {
 
     /// The query's cost depends on the number of clients, not on the length of the journal.
     #[tokio::test]
-    async fn the_journal_is_not_read_for_it() {
+    async fn query_cost_is_independent_of_the_journal() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).expect("a store");
         let plan = store.read(|connection| {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {WROTE}"))?;

@@ -96,10 +96,10 @@ impl EarmarkSet {
         amount: i64,
     ) -> Option<Earmark> {
         let targets = self.0.get_mut(&purpose)?;
-        let there = targets.get_mut(target)?;
-        let taken = Earmark { amount: amount.min(there.amount), ..*there };
-        there.amount -= taken.amount;
-        if there.amount == 0 {
+        let remaining = targets.get_mut(target)?;
+        let taken = Earmark { amount: amount.min(remaining.amount), ..*remaining };
+        remaining.amount -= taken.amount;
+        if remaining.amount == 0 {
             targets.remove(target);
         }
         if targets.is_empty() {
@@ -173,7 +173,7 @@ mod tests {
 
     /// OST-11: purposes overlap, so the largest total is reserved.
     #[test]
-    fn purposes_stand_beside_each_other() {
+    fn earmark_purposes_overlap() {
         let mut earmarks = EarmarkSet::default();
         let part = |amount| Earmark { amount, delivered: false };
         for (purpose, target, amount) in [
@@ -201,7 +201,7 @@ mod tests {
 
     /// OST-11: a delivered and an undelivered earmark for one order cannot be merged into one row.
     #[test]
-    fn parts_of_which_one_was_delivered_do_not_fit() {
+    fn delivered_and_open_earmarks_do_not_merge() {
         let of = |target: &str, delivered| {
             let mut earmarks = EarmarkSet::default();
             earmarks.add_earmark(EarmarkPurpose::JobOrder, target, Earmark { amount: 1, delivered });

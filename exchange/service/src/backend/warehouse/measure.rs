@@ -101,7 +101,7 @@ mod tests {
     /// TYP-04, TYP-05, TYP-06: amounts are parsed in thousandths or pieces, halves are rounded up, other
     /// units are refused.
     #[test]
-    fn amounts_are_read_in_their_own_unit() {
+    fn amounts_are_parsed_in_their_own_unit() {
         use QuantityUnit::{Piece, Scu};
         for (amount, read) in [
             ("12.3456", 12_346),
@@ -120,17 +120,17 @@ mod tests {
 
     /// STK-03: amounts have at most three decimals, and parsing them returns the same amount.
     #[test]
-    fn amounts_are_written_exactly() {
+    fn amounts_round_trip_exactly() {
         for (amount, text) in [(12_346, "12.346"), (12_300, "12.3"), (12_000, "12"), (5, "0.005"), (0, "0")] {
             let written = Measure::Scu.to_quantity(amount).expect("a quantity");
             assert_eq!(written.amount.get().to_json_text(), text);
             assert_eq!(Measure::Scu.parse_quantity(&written), Some(amount));
         }
         assert_eq!(Measure::Piece.to_quantity(10).expect("a quantity").amount.get().to_json_text(), "10");
-        for (measure, most) in [(Measure::Piece, 1_000_000_000), (Measure::Scu, 1_000_000_000_000)] {
-            let written = measure.to_quantity(most + 1).expect("a quantity");
+        for (measure, limit) in [(Measure::Piece, 1_000_000_000), (Measure::Scu, 1_000_000_000_000)] {
+            let written = measure.to_quantity(limit + 1).expect("a quantity");
             assert_eq!(written.amount.get().to_json_text(), "1000000000");
-            assert_eq!(measure.parse_quantity(&written), Some(most));
+            assert_eq!(measure.parse_quantity(&written), Some(limit));
         }
         assert!(Measure::Scu.to_quantity(-1).is_err());
     }

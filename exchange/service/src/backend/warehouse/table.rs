@@ -192,9 +192,9 @@ pub(crate) fn write_bookings(connection: &Connection, bookings: &[RowBooking<'_>
                 if !after.is_some_and(|after| after.is_same_place(before)) {
                     let (key, pool_key) = keys();
                     let Lot { location, quality, stolen, .. } = lot;
-                    let there =
+                    let remaining =
                         params![row.id, holder, key, pool_key, location, quality, stolen, shared, unit];
-                    place.execute(there)?;
+                    place.execute(remaining)?;
                 }
                 match before.row.number {
                     Some(number) => book.execute(params![number, row.amount, row.version, row.note])?,
@@ -213,7 +213,7 @@ pub(crate) fn write_bookings(connection: &Connection, bookings: &[RowBooking<'_>
 /// pool, the lots with any changed row (OST-07).
 pub(crate) fn publish_bookings(
     connection: &Connection,
-    by: &ChangeAuthor,
+    author: &ChangeAuthor,
     now: Moment,
     bookings: &[RowBooking<'_>],
 ) -> Result<(), StoreError> {
@@ -225,23 +225,23 @@ pub(crate) fn publish_bookings(
         {
             let Some(placed @ PlacedRow { holder, lot, row, .. }) = placed else { continue };
             let lots = moved.entry(holder).or_default();
-            let (_, sum, there) = lots.entry(lot).or_insert((placed, 0, LotRemainder::Unknown));
+            let (_, sum, remaining) = lots.entry(lot).or_insert((placed, 0, LotRemainder::Unknown));
             *sum += sign * row.amount;
-            *there = left.max(*there);
+            *remaining = left.max(*remaining);
             if let Some(unit) = row.keeping.pool_unit() {
-                let there = pools.entry(unit).or_default().entry(lot).or_default();
-                *there = left.max(*there);
+                let remaining = pools.entry(unit).or_default().entry(lot).or_default();
+                *remaining = left.max(*remaining);
             }
         }
     }
     for (holder, lots) in moved {
         let lots = lots.into_values().filter(|(_, sum, _)| *sum != 0);
         let lots = lots.map(|(placed, _, left)| (placed.lot_key(), left)).collect();
-        publish_member(connection, by, now, holder, lots)?;
+        publish_member(connection, author, now, holder, lots)?;
     }
     for (unit, lots) in pools {
         let lots = lots.into_iter().map(|(lot, left)| (lot.pool_key(unit).into(), left)).collect();
-        publish_pool(connection, by, now, unit, lots)?;
+        publish_pool(connection, author, now, unit, lots)?;
     }
     Ok(())
 }
@@ -260,28 +260,28 @@ type ChangedLots<'a> = BTreeMap<Cow<'a, str>, LotRemainder>;
 
 fn publish_member(
     connection: &Connection,
-    by: &ChangeAuthor,
+    author: &ChangeAuthor,
     now: Moment,
     holder: &MemberId,
     lots: ChangedLots<'_>,
 ) -> Result<(), StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM stock_row WHERE member = ?1 AND lot = ?2)";
     let mut left = connection.prepare_cached(sql)?;
-    record_lots(connection, &FeedStream::of_member(STOCK, holder), by, now, lots, |lot| {
+    record_lots(connection, &FeedStream::of_member(STOCK, holder), author, now, lots, |lot| {
         left.query_row(params![holder, lot], |row| row.get(0))
     })
 }
 
 fn publish_pool(
     connection: &Connection,
-    by: &ChangeAuthor,
+    author: &ChangeAuthor,
     now: Moment,
     unit: &UnitId,
     lots: ChangedLots<'_>,
 ) -> Result<(), StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM stock_row WHERE unit = ?1 AND pool_lot = ?2)";
     let mut left = connection.prepare_cached(sql)?;
-    record_lots(connection, &FeedStream::of_unit(ORG_STOCK, unit), by, now, lots, |lot| {
+    record_lots(connection, &FeedStream::of_unit(ORG_STOCK, unit), author, now, lots, |lot| {
         left.query_row(params![unit, lot], |row| row.get(0))
     })
 }
@@ -289,13 +289,13 @@ fn publish_pool(
 /// Records lots of pools as changed or removed in the pools' feeds.
 pub(crate) fn publish_pools<U: Borrow<UnitId>>(
     connection: &Connection,
-    by: &ChangeAuthor,
+    author: &ChangeAuthor,
     now: Moment,
     pools: impl IntoIterator<Item = (U, BTreeSet<String>)>,
 ) -> Result<(), StoreError> {
     for (unit, keys) in pools {
         let lots = keys.into_iter().map(|key| (key.into(), LotRemainder::Unknown)).collect();
-        publish_pool(connection, by, now, unit.borrow(), lots)?;
+        publish_pool(connection, author, now, unit.borrow(), lots)?;
     }
     Ok(())
 }
@@ -303,7 +303,7 @@ pub(crate) fn publish_pools<U: Borrow<UnitId>>(
 fn record_lots(
     connection: &Connection,
     stream: &FeedStream,
-    by: &ChangeAuthor,
+    author: &ChangeAuthor,
     now: Moment,
     lots: ChangedLots<'_>,
     mut is_left: impl FnMut(&str) -> rusqlite::Result<bool>,
@@ -313,5 +313,5 @@ fn record_lots(
         let gone = *left == LotRemainder::Unknown && !is_left(key)?;
         changes.push(KeyChange { key, gone });
     }
-    feed::record_changes(connection, stream, by, now, changes)
+    feed::record_changes(connection, stream, author, now, changes)
 }

@@ -74,7 +74,7 @@ pub(super) struct TermsArgs {
 
 pub(super) fn run_catalogue(
     folder: &Path,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     environment: &Environment,
     command: CatalogueCommand,
 ) -> Result<CommandOutput, AdminError> {
@@ -85,7 +85,7 @@ pub(super) fn run_catalogue(
                 inspect_store(folder, |store| admin::compare_catalogue(store, &contents))?
             } else {
                 edit_store(folder, |store| {
-                    admin::import_catalogue(store, by, environment.random(), &contents)
+                    admin::import_catalogue(store, admin, environment.random(), &contents)
                 })?
             };
             let ImportSummary { added, kept, removed, aliases, locations } = imported;
@@ -98,7 +98,7 @@ pub(super) fn run_catalogue(
         CatalogueCommand::Defaults { file } => {
             let products = read_document(&file, admin::read_defaults)?;
             let count = edit_store(folder, |store| {
-                admin::set_defaults(store, by, &products).map_err(|error| with_file(&file, error))
+                admin::set_defaults(store, admin, &products).map_err(|error| with_file(&file, error))
             })?;
             action_output(
                 "catalogue.defaults",
@@ -111,12 +111,14 @@ pub(super) fn run_catalogue(
 
 pub(super) fn run_unit(
     folder: &Path,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     command: UnitCommand,
 ) -> Result<CommandOutput, AdminError> {
     let UnitCommand::Import { file } = command;
     let units = read_document(&file, admin::read_units)?;
-    edit_store(folder, |store| admin::set_units(store, by, &units).map_err(|error| with_file(&file, error)))?;
+    edit_store(folder, |store| {
+        admin::set_units(store, admin, &units).map_err(|error| with_file(&file, error))
+    })?;
     action_output(
         "unit.import",
         &format!("{} units are imported from {}", units.len(), file.display()),
@@ -126,12 +128,12 @@ pub(super) fn run_unit(
 
 pub(super) fn run_terms(
     folder: &Path,
-    by: &AdminContext<'_>,
+    admin: &AdminContext<'_>,
     args: TermsArgs,
 ) -> Result<CommandOutput, AdminError> {
     let TermsArgs { version, none } = args;
     if none || version.is_some() {
-        edit_store(folder, |store| admin::set_terms(store, by, version.as_deref()))?;
+        edit_store(folder, |store| admin::set_terms(store, admin, version.as_deref()))?;
     }
     let version = inspect_store(folder, admin::current_terms)?;
     let text = match &version {

@@ -1,6 +1,6 @@
 //! Stages 5 to 10: whether the route exists, and whether this client, version and installation may call it.
 
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 
 use super::StageFuture;
 use crate::config::Config;
@@ -37,7 +37,7 @@ pub(super) fn load_installation_status<'a>(
 ) -> StageFuture<'a> {
     Box::pin(async move {
         facts.installation_status = Some(match installation_key(facts) {
-            Some(of) => ports.installations.status(of).await,
+            Some(installation) => ports.installations.status(installation).await,
             None => Err(SharedStateError),
         });
     })
@@ -70,14 +70,16 @@ pub(super) fn record_installation<'a>(
     facts: &'a mut RequestFacts,
 ) -> StageFuture<'a> {
     Box::pin(async move {
-        let Some(of) = installation_key(facts) else { return };
+        let Some(installation) = installation_key(facts) else { return };
         let now = facts.now;
         let Some(Ok(standing)) = &mut facts.installation_status else { return };
         if standing.installation.as_ref().is_some_and(|(_, last)| now.since(*last) < LAST_SEEN_STEP) {
             return;
         }
-        let member = of.member.clone();
-        let Ok(Some(seen)) = ports.installations.record_call(of, &ports.environment).await else { return };
+        let member = installation.member.clone();
+        let Ok(Some(seen)) = ports.installations.record_call(installation, &ports.environment).await else {
+            return;
+        };
         if let Some(new) = seen.new_in_day {
             telemetry::record_installation(&member, new, ports.config.limits.new_installations);
         }

@@ -1,8 +1,8 @@
 //! Stages 12 and 13: media type of the body, JSON syntax, and the idempotency key of a write (GW-09 to GW-11, A38).
 
 use contract_runtime::server::{IncomingRequest, Rejection, media};
+use exchange_api::error_responses::{PlainCode, TimedCode};
 use exchange_api::operations::OperationId;
-use exchange_api::refusals::{PlainCode, TimedCode};
 use exchange_api::server::AnyCall;
 use exchange_api::types::Problem;
 use http::header;
@@ -88,8 +88,8 @@ pub(super) fn decide_idempotency(facts: &RequestFacts, _: &Config) -> Result<(),
     }
     let refused = match &facts.key_claim {
         Some(Ok(ClaimOutcome::Claimed(_))) => return Ok(()),
-        Some(Ok(ClaimOutcome::Answered(answer))) => match facts.ops_quota_error {
-            None => return Err(EarlyResponse::Replayed(Box::new(answer.clone()))),
+        Some(Ok(ClaimOutcome::Answered(response))) => match facts.ops_quota_error {
+            None => return Err(EarlyResponse::Replayed(Box::new(response.clone()))),
             Some(OpsQuotaError::Exceeded) => limits::quota_exceeded(facts),
             Some(OpsQuotaError::Unavailable) => {
                 StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, limits::QUOTA_RETRY_DELAY)

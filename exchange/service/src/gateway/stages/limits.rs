@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use exchange_api::error_responses::{PlainCode, TimedCode};
 use exchange_api::operations::OperationId;
-use exchange_api::refusals::{PlainCode, TimedCode};
 
 use super::StageFuture;
 use crate::config::Config;

@@ -7,7 +7,7 @@ use dpop_bound::{
     Es256, ExpectedRequest, KeyBinding, ProofHolder, RequestTarget, SignedProof, Thumbprint, TokenHash,
     VerificationError,
 };
-use exchange_api::refusals::{PlainCode, TimedCode};
+use exchange_api::error_responses::{PlainCode, TimedCode};
 
 use super::StageFuture;
 use crate::config::Config;

@@ -1,7 +1,7 @@
 //! Stage 1: requests that cannot be routed (A1).
 
 use contract_runtime::parameters::QueryPairs;
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use exchange_api::types::Problem;
 use http::Method;
 
@@ -27,15 +27,15 @@ pub(super) fn decide_request_line(facts: &RequestFacts, _: &Config) -> Result<()
 fn is_routable(path: &str) -> bool {
     let bytes = path.as_bytes();
     let plain = |byte: u8| byte != b'\\' && !byte.is_ascii_control();
-    let encoded = |at: usize| {
-        let hex = |offset: usize| char::from(*bytes.get(at + offset)?).to_digit(16);
+    let encoded = |index: usize| {
+        let hex = |offset: usize| char::from(*bytes.get(index + offset)?).to_digit(16);
         let byte = u8::try_from(hex(1)? * 16 + hex(2)?).ok()?;
         Some(byte)
     };
     let mut each = bytes.iter().enumerate();
     path.starts_with('/')
-        && each.all(|(at, byte)| match byte {
-            b'%' => encoded(at).is_none_or(|byte| plain(byte) && byte != b'/'),
+        && each.all(|(index, byte)| match byte {
+            b'%' => encoded(index).is_none_or(|byte| plain(byte) && byte != b'/'),
             byte => plain(*byte),
         })
         && !path.split('/').any(is_dot_segment)
@@ -55,7 +55,7 @@ mod tests {
 
     /// A1: ambiguous paths are refused before any later stage.
     #[test]
-    fn what_cannot_be_routed() {
+    fn ambiguous_paths_are_rejected() {
         for path in [
             "*",
             "",
@@ -79,7 +79,7 @@ mod tests {
 
     /// These are at worst unknown routes, which are refused after the token is verified.
     #[test]
-    fn what_can_be_routed() {
+    fn unambiguous_paths_are_routed() {
         for path in [
             "/",
             "//",

@@ -1,6 +1,6 @@
 //! Stage 14: schema validation of parameters and body, and the op quota of org stock (ERR-22, CON-09, OST-18).
 
-use exchange_api::refusals::TimedCode;
+use exchange_api::error_responses::TimedCode;
 use exchange_api::types::Problem;
 
 use super::{StageFuture, idempotency_key, limits};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use exchange_api::refusals::{PlainCode, TimedCode};
+use exchange_api::error_responses::{PlainCode, TimedCode};
 
 use super::StageFuture;
 use crate::config::Config;

@@ -71,7 +71,7 @@ fn render_pick(row: &UnmatchedBlueprint, picked: Option<&str>) -> Markup {
 }
 
 fn render_since(acquired_at: Option<Moment>) -> Markup {
-    let day = acquired_at.map(|at| at.to_string()).and_then(|text| Some(text.get(..10)?.to_owned()));
+    let day = acquired_at.map(|moment| moment.to_string()).and_then(|text| Some(text.get(..10)?.to_owned()));
     html! {
         @if let Some(day) = day { " " span .soft { "since " time datetime=(day) { (day) } } }
     }

@@ -59,7 +59,7 @@ pub(super) fn render_fields(panel: &RefineryPanel, materials: &[String], places:
                 input #expenses type="text" name="expenses" value=(expenses) inputmode="numeric" maxlength="64" autocomplete="off";
             }
         }
-        @for (at, good) in goods.iter().enumerate() { (render_row(at, good)) }
+        @for (index, good) in goods.iter().enumerate() { (render_row(index, good)) }
         p .hint { "Rows without a material are skipped." }
         datalist id="places" { @for name in places { option value=(name); } }
         datalist id="materials" { @for name in materials { option value=(name); } }
@@ -70,9 +70,9 @@ fn count_rows(count: usize) -> String {
     if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
 }
 
-fn render_row(at: usize, good: &PanelRow) -> Markup {
+fn render_row(index: usize, good: &PanelRow) -> Markup {
     let PanelRow { material, input, output, quality, refine } = good;
-    let id = |name: &str| format!("{name}-{at}");
+    let id = |name: &str| format!("{name}-{index}");
     let number = |name: &str, label: &str, value: &str| {
         html! {
             div {
@@ -84,7 +84,7 @@ fn render_row(at: usize, good: &PanelRow) -> Markup {
     };
     html! {
         fieldset {
-            legend { "Row " (at + 1) }
+            legend { "Row " (index + 1) }
             label for=(id("material")) { "Material" }
             input id=(id("material")) type="text" name=(id("material")) value=(material) list="materials"
                 maxlength="255" autocomplete="off";
@@ -191,8 +191,8 @@ async fn delete_order(
     member: SignedInMember,
     Form(form): Form<DeleteOrderForm>,
 ) -> Response {
-    if let Err(answer) = member.check_csrf(&form.csrf) {
-        return *answer;
+    if let Err(response) = member.check_csrf(&form.csrf) {
+        return *response;
     }
     match pages.backend.delete_refinery_order(member.member(), &form.delete).await {
         // An order that was deleted before is not listed on the next page.

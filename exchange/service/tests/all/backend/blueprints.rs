@@ -19,7 +19,7 @@ async fn page(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<Value
 /// BPR-01, BPR-03, BPR-04, BPR-05, TYP-10, CON-06: the response for an added blueprint; a client's source
 /// `default` becomes `other`.
 #[tokio::test]
-async fn an_added_blueprint_is_shown_as_it_was_added() {
+async fn added_blueprint_is_returned_as_sent() {
     let bench = Bench::new().await;
     let ops = vec![
         json!({ "op": "add", "ref": { "name": "the gun" }, "acquiredAt": "2026-09-01t10:00:00.1234+00:00",
@@ -31,20 +31,20 @@ async fn an_added_blueprint_is_shown_as_it_was_added() {
     let (items, removed) = page(&bench, &first(), &mut String::new()).await;
     let item =
         |key: &str, name: &str| json!({ "key": key, "ref": { "bt": key, "name": name }, "isDefault": false });
-    let with = |mut item: Value, name: &str, value: Value| {
+    let set_field = |mut item: Value, name: &str, value: Value| {
         item[name] = value;
         item
     };
     let source = |source: &str| json!({ "source": source });
-    let core = with(item("BP_CORE", "Sandbox core"), "isDefault", json!(true));
-    let lamp = with(item("BP_LAMP", "Sandbox lamp"), "isDefault", json!(true));
-    let rifle = with(item("BP_RIFLE", "Sandbox rifle"), "acquiredAt", json!("2026-09-01T10:00:00.123Z"));
+    let core = set_field(item("BP_CORE", "Sandbox core"), "isDefault", json!(true));
+    let lamp = set_field(item("BP_LAMP", "Sandbox lamp"), "isDefault", json!(true));
+    let rifle = set_field(item("BP_RIFLE", "Sandbox rifle"), "acquiredAt", json!("2026-09-01T10:00:00.123Z"));
     let expected = [
-        with(core, "provenance", source("default")),
+        set_field(core, "provenance", source("default")),
         item("BP_FLASK", "Sandbox flask"),
-        with(item("BP_KNIFE", "Sandbox knife"), "provenance", source("other")),
-        with(lamp, "provenance", source("default")),
-        with(rifle, "provenance", source("log")),
+        set_field(item("BP_KNIFE", "Sandbox knife"), "provenance", source("other")),
+        set_field(lamp, "provenance", source("default")),
+        set_field(rifle, "provenance", source("log")),
     ];
     assert_eq!((items, removed), (expected.to_vec(), vec![]));
     assert_eq!(bench.held(&other_member()).await.len(), 2, "nobody else's");
@@ -53,7 +53,7 @@ async fn an_added_blueprint_is_shown_as_it_was_added() {
 /// BPR-04, BPR-05, BPR-08, BPR-09, WRT-02, WRT-05, WRT-06, WRT-09: every result of an op; each op sees the
 /// effects of the earlier ones.
 #[tokio::test]
-async fn ops_are_decided_in_order() {
+async fn ops_are_evaluated_in_order() {
     let bench = Bench::new().await;
     check(
         &bench,
@@ -87,25 +87,25 @@ async fn ops_are_decided_in_order() {
     )
     .await;
     assert_eq!(bench.held(&first()).await, [("BP_CORE".to_owned(), true), ("BP_LAMP".to_owned(), true)]);
-    let answered =
+    let response =
         bench.change(&first(), vec![json!({ "op": "remove", "key": "BP_ARMS", "opId": "mine" })]).await;
     let expected = json!([{ "index": 0, "opId": "mine", "result": "unchanged" }]);
-    assert_eq!(answered.body["results"], expected, "an unchanged op has its id and no reason");
+    assert_eq!(response.body["results"], expected, "an unchanged op has its id and no reason");
 }
 
 /// BPR-06, BPR-07, WRT-14, TYP-15: the author of a removal determines who may add the entry again without an
 /// override.
 #[tokio::test]
-async fn what_was_removed_elsewhere_stays_away_until_the_member_says_so() {
+async fn readding_after_foreign_removal_needs_override() {
     let bench = Bench::new().await;
     let refused = &["0 rejected REMOVED_ELSEWHERE"][..];
-    for by in [second(), other_client()] {
+    for adder in [second(), other_client()] {
         check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
-        check(&bench, &by, vec![remove("BP_RIFLE")], &[]).await;
+        check(&bench, &adder, vec![remove("BP_RIFLE")], &[]).await;
         check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
         assert_eq!(bench.held(&first()).await.len(), 2, "it stays absent");
-        check(&bench, &by, vec![add("BP_RIFLE")], &[]).await;
-        check(&bench, &by, vec![remove("BP_RIFLE")], &[]).await;
+        check(&bench, &adder, vec![add("BP_RIFLE")], &[]).await;
+        check(&bench, &adder, vec![remove("BP_RIFLE")], &[]).await;
         check(&bench, &first(), vec![add_anyway("BP_RIFLE")], &[]).await;
         check(&bench, &first(), vec![remove("BP_RIFLE"), add("BP_RIFLE"), remove("BP_RIFLE")], &[]).await;
     }
@@ -131,7 +131,7 @@ async fn what_was_removed_elsewhere_stays_away_until_the_member_says_so() {
 /// BPR-10, TYP-14, TYP-16, FED-04, FED-10: the feed contains each change once, and removals with their
 /// author.
 #[tokio::test]
-async fn the_feed_tells_of_every_change_once() {
+async fn feed_contains_each_change_once() {
     let bench = Bench::new().await;
     let mut cursor = String::new();
     assert_eq!(page(&bench, &first(), &mut cursor).await.0.len(), 2);
@@ -158,7 +158,7 @@ async fn the_feed_tells_of_every_change_once() {
 /// BPR-03, BPR-10: when a default grant ends, the member keeps an own entry for the product. Without one,
 /// adding it needs an override, except for members who joined later.
 #[tokio::test]
-async fn a_default_grant_that_ends_is_a_removal_by_the_system() {
+async fn ended_default_grant_is_a_removal_by_the_system() {
     let bench = Bench::new().await;
     check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
     bench.clock.advance(DAY);
@@ -183,7 +183,7 @@ async fn a_default_grant_that_ends_is_a_removal_by_the_system() {
 /// BPR-02, LIM-29, A33: a key of more than 128 characters is shown and accepted as its hash; a long name is
 /// truncated.
 #[tokio::test]
-async fn a_long_key_is_shown_by_its_hash() {
+async fn long_key_is_returned_as_its_hash() {
     let bench = Bench::new().await;
     let id = format!("BP_{}", "LONG_".repeat(40));
     let key = exchange_service::catalogue::shown_key(&id);
@@ -208,7 +208,7 @@ async fn a_long_key_is_shown_by_its_hash() {
 
 /// CON-06: a nonexistent calendar date is refused on the web, too, and nothing is written.
 #[tokio::test]
-async fn a_day_that_there_is_not_is_written_by_nobody() {
+async fn nonexistent_date_is_rejected_on_the_web() {
     let bench = Bench::new().await;
     let op = json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "acquiredAt": "2026-02-30T00:00:00Z" });
     let body = json!({ "ops": [add("BP_KNIFE"), op] }).to_string();
@@ -221,7 +221,7 @@ async fn a_day_that_there_is_not_is_written_by_nobody() {
 /// CON-06: a nonexistent calendar date is refused without `errors`, and the response is stored for
 /// repetition.
 #[tokio::test]
-async fn a_day_that_there_is_not_is_refused() {
+async fn nonexistent_date_is_rejected_for_clients() {
     let bench = Bench::new().await;
     for op in [
         json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "acquiredAt": "2026-02-30T00:00:00Z" }),

@@ -5,7 +5,7 @@ use super::*;
 /// WRT-01, LIM-01, WRT-05, WRT-07, CON-08, CON-11, RES-14: 500 ops run in one transaction; up to 50 warnings
 /// report undeclared fields and unresolved keys.
 #[tokio::test]
-async fn a_set_of_five_hundred_ops_is_written_whole() {
+async fn change_set_of_500_ops_is_written_completely() {
     let bench = Bench::new().await;
     let ops: Vec<Value> = (0..500)
         .map(|number| {
@@ -17,10 +17,10 @@ async fn a_set_of_five_hundred_ops_is_written_whole() {
             }
         })
         .collect();
-    let answered = bench.change(&first(), ops).await;
-    assert_eq!(answered.counts(), (500, 0, 0));
-    assert_eq!(answered.body.get("cursor"), None);
-    let warnings = answered.body["warnings"].as_array().expect("warnings");
+    let response = bench.change(&first(), ops).await;
+    assert_eq!(response.counts(), (500, 0, 0));
+    assert_eq!(response.body.get("cursor"), None);
+    let warnings = response.body["warnings"].as_array().expect("warnings");
     assert_eq!(warnings.len(), 50);
     assert_eq!(warnings[0], json!({ "pointer": "/ops/0/ours", "code": "UNKNOWN_FIELD" }));
     assert_eq!(warnings[1], json!({ "pointer": "/ops/1/ref/locKey", "code": "LOC_KEY_UNRESOLVED" }));
@@ -36,7 +36,7 @@ async fn a_set_of_five_hundred_ops_is_written_whole() {
 /// FED-01, LIM-14, FED-02, FED-03, TYP-13: a page has 500 entries by default or as many as the limit, without
 /// duplicates or gaps; an invalid limit is refused at `/limit`.
 #[tokio::test]
-async fn a_page_has_as_many_entries_as_asked_for() {
+async fn page_has_as_many_entries_as_its_limit() {
     let bench = Bench::new().await;
     for part in [0..300, 300..600] {
         let ops = part.map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
@@ -69,7 +69,7 @@ async fn a_page_has_as_many_entries_as_asked_for() {
 
 /// FED-04: a feed page is cut at the limit, too, and the next one continues over all streams.
 #[tokio::test]
-async fn a_feed_page_is_cut_at_the_limit() {
+async fn feed_page_is_truncated_at_its_limit() {
     let bench = Bench::unguarded().await;
     let start = bench.get(&first(), READ).await.body["nextCursor"].as_str().expect("a text").to_owned();
     bench.change(&first(), products().into_iter().map(add).collect()).await;
@@ -79,14 +79,14 @@ async fn a_feed_page_is_cut_at_the_limit() {
         loop {
             let page = bench.get(&first(), &format!("{READ}?limit={limit}&cursor={cursor}")).await.body;
             let list = |name: &str| page[name].as_array().expect("a list").clone();
-            let told: Vec<Value> = [list("items"), list("removed")].concat();
-            assert!(told.len() <= limit);
-            keys.extend(told.iter().map(|told| told["key"].as_str().expect("a text").to_owned()));
+            let entries: Vec<Value> = [list("items"), list("removed")].concat();
+            assert!(entries.len() <= limit);
+            keys.extend(entries.iter().map(|entry| entry["key"].as_str().expect("a text").to_owned()));
             cursor = page["nextCursor"].as_str().expect("a text").to_owned();
             if page["hasMore"] == false {
                 break;
             }
-            assert!(!told.is_empty(), "a page that waits for more has something");
+            assert!(!entries.is_empty(), "a page that waits for more has something");
         }
         let distinct: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
         let expected = [
@@ -107,30 +107,42 @@ async fn a_feed_page_is_cut_at_the_limit() {
 /// WRT-10, LIM-21: 25 removals in the window pass, the 26th is held; five are held if they exceed a fifth.
 /// The window moves.
 #[tokio::test]
-async fn the_guard_counts_a_rolling_day() {
+async fn guard_counts_removals_in_a_rolling_window() {
     let bench = Bench::new().await;
-    let many = |range: std::ops::Range<usize>, op: fn(&str) -> Value| -> Vec<Value> {
+    let build_ops = |range: std::ops::Range<usize>, op: fn(&str) -> Value| -> Vec<Value> {
         range.map(|number| op(&format!("BP_MANY_{number:03}"))).collect()
     };
-    assert_eq!(bench.change(&first(), many(0..300, add)).await.counts(), (300, 0, 0));
-    assert_eq!(bench.change(&first(), many(0..20, remove)).await.status, 200);
+    assert_eq!(bench.change(&first(), build_ops(0..300, add)).await.counts(), (300, 0, 0));
+    assert_eq!(bench.change(&first(), build_ops(0..20, remove)).await.status, 200);
     bench.clock.advance(DAY - Duration::from_millis(1));
-    assert_eq!(bench.change(&second(), many(20..25, remove)).await.status, 200, "of all its installations");
     assert_eq!(
-        bench.change(&first(), many(25..26, remove)).await.code(),
+        bench.change(&second(), build_ops(20..25, remove)).await.status,
+        200,
+        "of all its installations"
+    );
+    assert_eq!(
+        bench.change(&first(), build_ops(25..26, remove)).await.code(),
         "MASS_CHANGE_CONFIRMATION_REQUIRED"
     );
-    assert_eq!(bench.change(&other_client(), many(25..30, remove)).await.status, 200, "another client's");
-    let again = bench.change(&first(), [many(30..31, remove), many(30..31, add)].concat()).await;
+    assert_eq!(
+        bench.change(&other_client(), build_ops(25..30, remove)).await.status,
+        200,
+        "another client's"
+    );
+    let again = bench.change(&first(), [build_ops(30..31, remove), build_ops(30..31, add)].concat()).await;
     assert_eq!(again.status, 200, "nothing is lost in the end");
     bench.clock.advance(Duration::from_millis(1));
-    assert_eq!(bench.change(&first(), many(31..51, remove)).await.status, 200, "20 of the 25 are a day old");
+    assert_eq!(
+        bench.change(&first(), build_ops(31..51, remove)).await.status,
+        200,
+        "20 of the 25 are a day old"
+    );
     // Member two has two default blueprints in addition to these.
     for (held, removed, status) in [(22, 5, 409), (23, 5, 200)] {
         let bench = Bench::new().await;
-        bench.change(&other_member(), many(0..held, add)).await;
-        assert_eq!(bench.change(&other_member(), many(0..4, remove)).await.status, 200);
-        let last = bench.change(&other_member(), many(4..removed, remove)).await;
+        bench.change(&other_member(), build_ops(0..held, add)).await;
+        assert_eq!(bench.change(&other_member(), build_ops(0..4, remove)).await.status, 200);
+        let last = bench.change(&other_member(), build_ops(4..removed, remove)).await;
         assert_eq!(last.status, status, "{removed} of {held} and 2");
     }
 }

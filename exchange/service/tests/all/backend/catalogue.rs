@@ -64,8 +64,8 @@ async fn bench() -> Bench {
 
 /// Formats the result of each reference: `=key`, `?key,key` or `-`, and whether its `locKey` was unresolved.
 async fn resolve(bench: &Bench, kind: &str, refs: Vec<Value>) -> Vec<String> {
-    let answered = bench.post(&first(), RESOLVE, json!({ "kind": kind, "refs": refs })).await;
-    let warned: Vec<&str> = answered.body["warnings"]
+    let response = bench.post(&first(), RESOLVE, json!({ "kind": kind, "refs": refs })).await;
+    let warned: Vec<&str> = response.body["warnings"]
         .as_array()
         .expect("a list")
         .iter()
@@ -86,7 +86,7 @@ async fn resolve(bench: &Bench, kind: &str, refs: Vec<Value>) -> Vec<String> {
         let warned = warned.contains(&format!("/refs/{index}/locKey").as_str());
         if warned { format!("{found} !") } else { found }
     };
-    answered.body["results"].as_array().expect("a list").iter().enumerate().map(one).collect()
+    response.body["results"].as_array().expect("a list").iter().enumerate().map(one).collect()
 }
 
 async fn check(bench: &Bench, kind: &str, cases: &[(Value, &str)]) {
@@ -99,7 +99,7 @@ async fn check(bench: &Bench, kind: &str, cases: &[(Value, &str)]) {
 
 /// RES-03, TYP-01, TYP-02: the fields that a blueprint's reference is matched against.
 #[tokio::test]
-async fn blueprints_are_found_by_every_field() {
+async fn blueprints_resolve_by_every_field() {
     let bench = bench().await;
     let long = exchange_service::catalogue::shown_key(&"P".repeat(129));
     let same: Vec<String> = (0..10).map(|n| format!("same-{n:02}")).collect();
@@ -132,7 +132,7 @@ async fn blueprints_are_found_by_every_field() {
 
 /// RES-04: an item's name matches exactly, ignoring case, without fuzzy search.
 #[tokio::test]
-async fn items_are_never_guessed() {
+async fn item_names_match_only_exactly() {
     let bench = bench().await;
     check(
         &bench,
@@ -150,7 +150,7 @@ async fn items_are_never_guessed() {
 
 /// RES-05: a material's name matches exactly, canonically, by alias, or fuzzily.
 #[tokio::test]
-async fn materials_have_a_canonical_name() {
+async fn materials_resolve_by_canonical_name_and_alias() {
     let bench = bench().await;
     check(
         &bench,
@@ -169,7 +169,7 @@ async fn materials_have_a_canonical_name() {
 
 /// RES-06: a ship type's name matches without case, punctuation and manufacturer; aliases do not apply.
 #[tokio::test]
-async fn ship_types_are_found_without_their_manufacturer() {
+async fn ship_types_resolve_without_manufacturer() {
     let bench = bench().await;
     check(
         &bench,
@@ -189,7 +189,7 @@ async fn ship_types_are_found_without_their_manufacturer() {
 /// RES-07, RES-08, RES-09, A25: keys precede names, unique matches precede ambiguous ones, fuzzy matches come
 /// last.
 #[tokio::test]
-async fn the_first_field_that_finds_one_entry_decides() {
+async fn first_field_with_a_unique_match_wins() {
     let bench = bench().await;
     let guid = "00000000-0000-0000-0000-000000000003";
     check(
@@ -211,7 +211,7 @@ async fn the_first_field_that_finds_one_entry_decides() {
 
 /// RES-10: a warning reports a `locKey` unless a key matches exactly one entry, regardless of the name.
 #[tokio::test]
-async fn a_useless_loc_key_is_warned_of() {
+async fn unresolved_loc_key_causes_a_warning() {
     let bench = bench().await;
     check(
         &bench,
@@ -230,13 +230,13 @@ async fn a_useless_loc_key_is_warned_of() {
 /// RES-01, RES-11, RES-12, LIM-15, CON-08: 500 references have results in their order and at most 50
 /// warnings, including one for an undeclared field.
 #[tokio::test]
-async fn five_hundred_references_have_fifty_warnings() {
+async fn warnings_for_500_references_are_capped_at_50() {
     let bench = bench().await;
     let mut refs = vec![json!({ "locKey": "nothing", "name": "Sandbox Riffle of another kind" }); 500];
     refs[1] = json!({ "bt": "rifle", "note": "mine" });
-    let answered = bench.post(&first(), RESOLVE, json!({ "kind": "BLUEPRINT", "refs": refs })).await;
-    assert_eq!(answered.body["results"].as_array().expect("a list").len(), 500);
-    let warnings = answered.body["warnings"].as_array().expect("a list");
+    let response = bench.post(&first(), RESOLVE, json!({ "kind": "BLUEPRINT", "refs": refs })).await;
+    assert_eq!(response.body["results"].as_array().expect("a list").len(), 500);
+    let warnings = response.body["warnings"].as_array().expect("a list");
     assert_eq!(warnings.len(), 50);
     assert_eq!(warnings[0], json!({ "pointer": "/refs/1/note", "code": "UNKNOWN_FIELD" }));
     assert_eq!(warnings[1], json!({ "pointer": "/refs/0/locKey", "code": "LOC_KEY_UNRESOLVED" }));
@@ -244,7 +244,7 @@ async fn five_hundred_references_have_fifty_warnings() {
 
 /// RES-02, A23: any granted exchange scope is sufficient; a token without one is refused.
 #[tokio::test]
-async fn any_exchange_scope_is_enough() {
+async fn any_exchange_scope_allows_resolution() {
     let bench = bench().await;
     let mut caller = first();
     let body = json!({ "kind": "ITEM", "refs": [{ "name": "Rifle" }] });
@@ -261,7 +261,7 @@ async fn any_exchange_scope_is_enough() {
 
 /// RES-15: visible locations sorted by name; a city's link precedes a station's.
 #[tokio::test]
-async fn locations_are_listed_by_name() {
+async fn locations_are_sorted_by_name() {
     let bench = bench().await;
     let listed = bench.get(&first(), "/exchange/v1/catalog/locations").await.body;
     let expected = json!({ "items": [
@@ -274,7 +274,7 @@ async fn locations_are_listed_by_name() {
 
 /// TYP-08, TYP-09: a location is found by either of its links, then by its exact name if it is visible.
 #[tokio::test]
-async fn a_location_is_found_by_link_then_by_name() {
+async fn location_resolves_by_link_before_name() {
     let bench = bench().await;
     let catalogue = exchange_service::catalogue::Catalogue::default();
     let index = bench.store.read(move |connection| catalogue.index_at(connection)).await.expect("an index");
@@ -296,7 +296,7 @@ async fn a_location_is_found_by_link_then_by_name() {
 
 /// The index follows the tables: the next request finds new entries.
 #[tokio::test]
-async fn the_index_follows_the_tables() {
+async fn index_reflects_new_entries() {
     let bench = bench().await;
     let refs = || vec![json!({ "name": "Sandbox Rifle" }), json!({ "name": "Newcomer" })];
     assert_eq!(resolve(&bench, "BLUEPRINT", refs()).await, ["=rifle", "-"]);
@@ -315,7 +315,7 @@ async fn the_index_follows_the_tables() {
 /// DRF-07, RES-07, RES-08, RES-09: the lookup of drafts equals a resolution with one entry, for any
 /// combination of keys and names.
 #[tokio::test]
-async fn one_entry_is_found_as_it_is_resolved() {
+async fn draft_lookup_equals_single_resolution() {
     use exchange_service::catalogue::{Catalogue, Resolution};
     let bench = bench().await;
     let catalogue = Catalogue::default();
@@ -342,7 +342,7 @@ async fn one_entry_is_found_as_it_is_resolved() {
         Some("Rifle"),
         Some("…"),
     ];
-    let (mut one, mut several) = (0, 0);
+    let (mut unique, mut ambiguous) = (0, 0);
     for kind in EntryKind::ALL {
         for (keys, name) in keys.iter().flat_map(|keys| names.map(|name| (keys.clone(), name))) {
             let mut sent = keys;
@@ -355,15 +355,15 @@ async fn one_entry_is_found_as_it_is_resolved() {
             let found = index.find_unique(kind, &reference).map(|entry| &entry.id);
             match index.resolve_reference(kind, &reference).resolution {
                 Resolution::Unique(entry) => {
-                    one += 1;
+                    unique += 1;
                     assert_eq!(found, Some(&entry.id), "{kind:?} {sent}");
                 }
                 Resolution::Ambiguous(_) | Resolution::Unmatched => {
-                    several += 1;
+                    ambiguous += 1;
                     assert_eq!(found, None, "{kind:?} {sent}");
                 }
             }
         }
     }
-    assert!(one > 40 && several > 40, "{one} {several}");
+    assert!(unique > 40 && ambiguous > 40, "{unique} {ambiguous}");
 }

@@ -9,35 +9,40 @@ const CHECK: &str = "/exchange/v1/me/account-check";
 /// GW-02, A19, ERR-11, ERR-14, ERR-15, ERR-17, ERR-18, ERR-19, ERR-20, ERR-39: the backend repeats every
 /// check in order, with the gateway's codes, on every route.
 #[tokio::test]
-async fn every_check_is_repeated() {
+async fn backend_repeats_every_admission_check() {
     let bench = Bench::new().await;
-    let with = |change: fn(&mut Caller)| {
+    let edit_caller = |change: fn(&mut Caller)| {
         let mut caller = first();
         change(&mut caller);
         caller
     };
     let cases: [(&str, Caller, u16, &str); 9] = [
-        ("", with(|caller| caller.member = "m-none".into()), 403, "ACTING_MEMBER_REFUSED"),
-        ("", with(|caller| caller.member = "m-disabled".into()), 403, "ACTING_MEMBER_REFUSED"),
-        ("", with(|caller| caller.member = "m-pending".into()), 403, "PENDING_APPROVAL"),
-        ("", with(|caller| caller.member = "m-roleless".into()), 403, "NO_ROLE"),
-        ("", with(|caller| caller.member = "m-terms".into()), 403, "TERMS_NOT_ACCEPTED"),
-        ("", with(|caller| caller.client = "c-none".into()), 403, "CLIENT_NOT_ALLOWED"),
-        ("", with(|caller| caller.client = "c-off".into()), 403, "CLIENT_SUSPENDED"),
-        ("", with(|caller| caller.scopes = ["offline_access".to_owned()].into()), 403, "SCOPE_MISSING"),
+        ("", edit_caller(|caller| caller.member = "m-none".into()), 403, "ACTING_MEMBER_REFUSED"),
+        ("", edit_caller(|caller| caller.member = "m-disabled".into()), 403, "ACTING_MEMBER_REFUSED"),
+        ("", edit_caller(|caller| caller.member = "m-pending".into()), 403, "PENDING_APPROVAL"),
+        ("", edit_caller(|caller| caller.member = "m-roleless".into()), 403, "NO_ROLE"),
+        ("", edit_caller(|caller| caller.member = "m-terms".into()), 403, "TERMS_NOT_ACCEPTED"),
+        ("", edit_caller(|caller| caller.client = "c-none".into()), 403, "CLIENT_NOT_ALLOWED"),
+        ("", edit_caller(|caller| caller.client = "c-off".into()), 403, "CLIENT_SUSPENDED"),
+        (
+            "",
+            edit_caller(|caller| caller.scopes = ["offline_access".to_owned()].into()),
+            403,
+            "SCOPE_MISSING",
+        ),
         ("UPDATE setting SET value = 'off' WHERE name = 'exchange'", first(), 503, "EXCHANGE_DISABLED"),
     ];
     for (sql, caller, status, code) in cases {
         bench.sql(sql).await;
         let body = json!({ "ops": [add("BP_RIFLE")] });
-        for answered in [
+        for response in [
             bench.get(&caller, DOCUMENT).await,
             bench.get(&caller, READ).await,
             bench.get(&caller, "/exchange/v1/catalog/locations").await,
             bench.post(&caller, WRITE, body).await,
         ] {
-            assert_eq!((answered.status, answered.code()), (status, code));
-            assert_eq!(answered.body["correlationId"], "c-1");
+            assert_eq!((response.status, response.code()), (status, code));
+            assert_eq!(response.body["correlationId"], "c-1");
         }
     }
     bench.sql("UPDATE setting SET value = 'on' WHERE name = 'exchange'").await;
@@ -47,20 +52,22 @@ async fn every_check_is_repeated() {
 /// SVC-06, ERR-12, ERR-13: a client that was just disconnected gets the gateway's error instead of the
 /// document.
 #[tokio::test]
-async fn what_was_disconnected_gets_no_document() {
+async fn disconnected_client_gets_no_service_document() {
     let bench = Bench::new().await;
     bench.sql("UPDATE installation SET revoked_at = 1 WHERE id = 'i-2'").await;
     let refused = bench.get(&second(), DOCUMENT).await;
     assert_eq!((refused.status, refused.code()), (401, "INSTALLATION_REVOKED"));
     assert_eq!(bench.get(&first(), DOCUMENT).await.status, 200);
-    let at = first().auth_time.as_millis();
+    let signed_in_at = first().auth_time.as_millis();
     bench
-        .sql(format!("INSERT INTO client_revocation (client, member, at) VALUES ('c-1', 'm-1', {at})"))
+        .sql(format!(
+            "INSERT INTO client_revocation (client, member, at) VALUES ('c-1', 'm-1', {signed_in_at})"
+        ))
         .await;
     let refused = bench.get(&first(), DOCUMENT).await;
     assert_eq!((refused.status, refused.code()), (401, "CLIENT_REVOKED"));
     let mut later = first();
-    later.auth_time = Moment::from_millis(at + 1);
+    later.auth_time = Moment::from_millis(signed_in_at + 1);
     assert_eq!(bench.get(&later, DOCUMENT).await.status, 200, "a sign-in after it");
     bench.sql("UPDATE client SET state = 'suspended' WHERE id = 'c-1'").await;
     assert_eq!(bench.get(&later, DOCUMENT).await.code(), "CLIENT_SUSPENDED");
@@ -68,7 +75,7 @@ async fn what_was_disconnected_gets_no_document() {
 
 /// GW-04, CON-13: a route requires its own scope in the token and in the registry.
 #[tokio::test]
-async fn a_route_needs_its_scope_on_both_sides() {
+async fn route_requires_scope_in_token_and_registry() {
     let bench = Bench::new().await;
     let mut reader = first();
     reader.scopes = ["exchange.blueprints.read".to_owned()].into();
@@ -81,7 +88,7 @@ async fn a_route_needs_its_scope_on_both_sides() {
 
 /// SVC-01, SVC-02, SVC-03, SVC-04, SVC-05, CON-10: the document lists exactly the token's permissions.
 #[tokio::test]
-async fn the_document_describes_the_token() {
+async fn service_document_lists_token_permissions() {
     let bench = Bench::new().await;
     let mut caller = first();
     let scopes = ["offline_access", "exchange.stock.read", "exchange.connect", "exchange.demand.read"];
@@ -112,16 +119,16 @@ async fn the_document_describes_the_token() {
 
 /// SVC-08, SVC-09, SVC-10, SVC-11, LIM-25: the last label counts; undeclared fields are ignored.
 #[tokio::test]
-async fn a_label_is_set_and_answered() {
+async fn label_is_stored_and_returned() {
     let bench = Bench::new().await;
     let body =
         json!({ "label": "Étage 2 ._-", "installationId": 7, "firstSeenAt": null, "lastSeenAt": "never" });
-    let answered = bench.post(&first(), LABEL, body).await;
+    let response = bench.post(&first(), LABEL, body).await;
     let expected = json!({
         "label": "Étage 2 ._-", "installationId": "i-1",
         "firstSeenAt": "1970-01-01T00:00:01Z", "lastSeenAt": "1970-01-01T00:00:02Z",
     });
-    assert_eq!((answered.status, &answered.body), (200, &expected));
+    assert_eq!((response.status, &response.body), (200, &expected));
     bench.post(&first(), LABEL, json!({ "label": "x".repeat(40) })).await;
     let labels = bench.rows("SELECT id, label FROM installation WHERE label IS NOT NULL").await;
     assert_eq!(labels, [format!("Text(\"i-1\") Text(\"{}\")", "x".repeat(40))]);
@@ -130,7 +137,7 @@ async fn a_label_is_set_and_answered() {
 /// SVC-09, SVC-10: U+0958 is one letter before normalization and two code points with a mark afterwards, so
 /// it is refused without `errors`.
 #[tokio::test]
-async fn a_label_that_breaks_the_rule_when_composed_is_refused_without_errors() {
+async fn label_invalid_after_normalization_is_rejected() {
     let bench = Bench::new().await;
     let refused = bench.post(&first(), LABEL, json!({ "label": "\u{958}" })).await;
     assert_eq!((refused.status, refused.code()), (400, "SCHEMA_INVALID"));
@@ -140,27 +147,27 @@ async fn a_label_that_breaks_the_rule_when_composed_is_refused_without_errors() 
 
 /// SVC-13, SVC-14: the account check compares ignoring case, and never reveals the stored handle.
 #[tokio::test]
-async fn a_handle_is_compared_and_never_told() {
+async fn account_check_never_reveals_the_handle() {
     let bench = Bench::new().await;
     for (caller, handle, result) in [
         (first(), "sandbox_MEMBER", "match"),
         (first(), "sandbox-member", "mismatch"),
         (other_member(), "Sandbox_Member", "unknown"),
     ] {
-        let answered = bench.post(&caller, CHECK, json!({ "handle": handle })).await;
-        assert_eq!(answered.body, json!({ "result": result }), "{handle}");
+        let response = bench.post(&caller, CHECK, json!({ "handle": handle })).await;
+        assert_eq!(response.body, json!({ "result": result }), "{handle}");
     }
 }
 
 /// A call without a caller did not pass through the gateway and is refused.
 #[tokio::test]
-async fn without_a_caller_nothing_is_answered() {
+async fn call_without_a_caller_is_rejected() {
     let bench = Bench::new().await;
     let request = http::Request::get(READ).body(Body::empty()).expect("a request");
     let response = bench.endpoints.serve_request(request).await;
     assert_eq!(response.status(), 500);
     let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
-    let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
-    JUDGE.answer("blueprints_read", 500, &answer);
-    assert_eq!(answer["code"], "INTERNAL_ERROR");
+    let body_json: Value = serde_json::from_slice(&bytes).expect("JSON");
+    CONTRACT_VALIDATOR.answer("blueprints_read", 500, &body_json);
+    assert_eq!(body_json["code"], "INTERNAL_ERROR");
 }

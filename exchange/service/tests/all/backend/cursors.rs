@@ -25,26 +25,26 @@ async fn read(bench: &Bench, caller: &Caller, cursor: &str) -> u16 {
 }
 
 async fn read_of(bench: &Bench, caller: &Caller, uri: &str, cursor: &str) -> u16 {
-    let answered = bench.get(caller, &format!("{uri}?cursor={cursor}")).await;
-    if answered.status == 410 {
-        assert_eq!(answered.code(), "CURSOR_EXPIRED");
+    let response = bench.get(caller, &format!("{uri}?cursor={cursor}")).await;
+    if response.status == 410 {
+        assert_eq!(response.code(), "CURSOR_EXPIRED");
     }
-    answered.status
+    response.status
 }
 
 /// FED-08, ERR-28: a cursor with a changed, removed or added character is expired, and so is any other
 /// string.
 #[tokio::test]
-async fn a_forged_cursor_is_expired() {
+async fn forged_cursor_is_expired() {
     let bench = Bench::new().await;
     let cursor = cursor(&bench, &first()).await;
     assert_eq!(read(&bench, &first(), &cursor).await, 200);
-    for at in 0..cursor.len() {
+    for index in 0..cursor.len() {
         for letter in ["A", "B", "-", "_", "z"] {
             let mut forged = cursor.clone();
-            forged.replace_range(at..=at, letter);
+            forged.replace_range(index..=index, letter);
             if forged != cursor {
-                assert_eq!(read(&bench, &first(), &forged).await, 410, "{letter} at {at}");
+                assert_eq!(read(&bench, &first(), &forged).await, 410, "{letter} at {index}");
             }
         }
     }
@@ -67,7 +67,7 @@ async fn a_forged_cursor_is_expired() {
 /// FED-08, list H: a cursor is valid for its member and its collection only, but for all installations and
 /// clients of the member.
 #[tokio::test]
-async fn a_cursor_is_its_members() {
+async fn cursor_is_bound_to_member_and_collection() {
     let bench = Bench::new().await;
     let resources = [READ, super::stock::STOCK, super::ships::SHIPS, super::org_stock::POOLS];
     for own in resources {
@@ -83,7 +83,7 @@ async fn a_cursor_is_its_members() {
 
 /// FED-08, FED-11, LIM-13: a cursor is valid for exactly 90 days; every page issues a new one.
 #[tokio::test]
-async fn a_cursor_holds_ninety_days() {
+async fn cursor_is_valid_for_90_days() {
     let bench = Bench::new().await;
     let old = cursor(&bench, &first()).await;
     bench.clock.advance(90 * DAY);
@@ -98,7 +98,7 @@ async fn a_cursor_holds_ninety_days() {
 
 /// FED-08: a restored or reset store has another epoch, and earlier cursors are expired.
 #[tokio::test]
-async fn a_cursor_ends_with_its_epoch() {
+async fn cursor_expires_with_its_epoch() {
     let bench = Bench::new().await;
     let cursor = cursor(&bench, &first()).await;
     let renew = |connection: &Connection| epoch::renew_epoch(connection, &SystemRandom);
@@ -108,7 +108,7 @@ async fn a_cursor_ends_with_its_epoch() {
 
 /// FED-08, LIM-13: a cursor below the floor or above the head is expired, regardless of its age.
 #[tokio::test]
-async fn a_cursor_outside_of_the_stream_is_expired() {
+async fn cursor_outside_of_the_stream_is_expired() {
     let bench = Bench::new().await;
     let before = cursor(&bench, &first()).await;
     bench.change(&first(), vec![add("BP_RIFLE"), remove("BP_RIFLE")]).await;
@@ -122,28 +122,28 @@ async fn a_cursor_outside_of_the_stream_is_expired() {
 /// LIM-13, FED-08: retention deletes tombstones of more than 90 days in pieces, raises the floor, and keeps
 /// existing entries.
 #[tokio::test]
-async fn retention_is_bounded_and_goes_on() {
+async fn retention_is_bounded_and_resumes() {
     let bench = Bench::unguarded().await;
     bench.change(&first(), products().into_iter().map(add).collect()).await;
-    let gone = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS"];
-    bench.change(&first(), gone.into_iter().map(remove).collect()).await;
+    let removed_keys = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS"];
+    bench.change(&first(), removed_keys.into_iter().map(remove).collect()).await;
     bench.clock.advance(90 * DAY);
     assert_eq!(bench.retain(2).await, 0, "not a moment too early");
-    let kept = cursor(&bench, &first()).await;
+    let recent_cursor = cursor(&bench, &first()).await;
     bench.clock.advance(Duration::from_millis(1));
     let taken = [bench.retain(2).await, bench.retain(2).await, bench.retain(2).await, bench.retain(2).await];
     assert_eq!(taken, [2, 2, 1, 0]);
     let heads = bench.rows("SELECT floor, seq FROM feed_head WHERE stream LIKE 'member%'").await;
     assert_eq!(heads.len(), 1);
     assert_eq!(bench.rows("SELECT key FROM feed_entry WHERE gone = 1").await, [""; 0]);
-    assert_eq!(read(&bench, &first(), &kept).await, 200, "who read on before goes on");
+    assert_eq!(read(&bench, &first(), &recent_cursor).await, 200, "who read on before goes on");
     assert_eq!(bench.held(&first()).await.len(), 3);
 }
 
 /// FED-08, LIM-13: after a step back of the clock, a tombstone can be older than a cursor that precedes it.
 /// If retention deleted it, the cursor is expired although it is young.
 #[tokio::test]
-async fn a_young_cursor_before_a_lost_tombstone_is_expired() {
+async fn recent_cursor_before_a_deleted_tombstone_is_expired() {
     let bench = Bench::unguarded().await;
     bench.change(&first(), vec![add("BP_RIFLE")]).await;
     let before = cursor(&bench, &first()).await;
@@ -185,13 +185,13 @@ impl PagedCollection for Pools {
         &self,
         _: &Connection,
         behind: Option<&str>,
-        most: usize,
+        limit: usize,
     ) -> Result<Vec<(String, String)>, StoreError> {
         let behind = behind.unwrap_or_default();
-        let mut all: Vec<(String, String)> = self.shown().into_iter().collect();
-        all.retain(|(key, _)| key.as_str() > behind);
-        all.truncate(most);
-        Ok(all)
+        let mut items: Vec<(String, String)> = self.shown().into_iter().collect();
+        items.retain(|(key, _)| key.as_str() > behind);
+        items.truncate(limit);
+        Ok(items)
     }
 
     fn load_current(
@@ -244,12 +244,12 @@ impl Pools {
         self: &Arc<Self>,
         bench: &Bench,
         cursor: &mut Option<String>,
-        most: usize,
+        limit: usize,
     ) -> CollectionPage<String> {
         let (pools, from, now) = (Arc::clone(self), cursor.clone(), bench.clock.now());
         let page = bench
             .store
-            .read(move |connection| feed::read_page(connection, &*pools, from.as_deref(), most, now))
+            .read(move |connection| feed::read_page(connection, &*pools, from.as_deref(), limit, now))
             .await
             .expect("a page")
             .store_cursor(&bench.store, now)
@@ -266,15 +266,15 @@ impl Pools {
     }
 
     /// Reads all pages.
-    async fn all(self: &Arc<Self>, bench: &Bench, cursor: &mut Option<String>, most: usize) -> Vec<String> {
-        let mut told = Vec::new();
+    async fn all(self: &Arc<Self>, bench: &Bench, cursor: &mut Option<String>, limit: usize) -> Vec<String> {
+        let mut items = Vec::new();
         loop {
-            let page = self.page(bench, cursor, most).await;
-            told.extend(page.items);
-            told.extend(page.removed.into_iter().map(|removed| format!("{} gone", removed.key)));
+            let page = self.page(bench, cursor, limit).await;
+            items.extend(page.items);
+            items.extend(page.removed.into_iter().map(|removed| format!("{} gone", removed.key)));
             if !page.has_more {
-                told.sort();
-                return told;
+                items.sort();
+                return items;
             }
         }
     }
@@ -288,35 +288,35 @@ fn pools(names: &[(&str, u8)]) -> Arc<Pools> {
 /// FED-06: a stream that the cursor does not contain is delivered from its start, one with another variant is
 /// delivered again, one that may no longer be read is dropped.
 #[tokio::test]
-async fn streams_come_change_and_go() {
+async fn streams_are_added_changed_and_dropped() {
     let bench = Bench::new().await;
     let reader = pools(&[("a", 0)]);
     for lot in ["1", "2", "3"] {
         reader.put(&bench, "a", lot, 1).await;
         reader.put(&bench, "b", lot, 1).await;
     }
-    for most in [1, 2, 50] {
+    for limit in [1, 2, 50] {
         *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 0)];
         let mut cursor = None;
-        assert_eq!(reader.all(&bench, &mut cursor, most).await, ["a/1 1 0", "a/2 1 0", "a/3 1 0"]);
+        assert_eq!(reader.all(&bench, &mut cursor, limit).await, ["a/1 1 0", "a/2 1 0", "a/3 1 0"]);
         *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 0), ("b".to_owned(), 0)];
         // A lot is removed while the joined pool is being delivered.
         reader.page(&bench, &mut cursor, 1).await;
         reader.put(&bench, "b", "1", 0).await;
-        let told = reader.all(&bench, &mut cursor, most).await;
-        assert!(told.contains(&"b/1 gone".to_owned()) && told.contains(&"b/3 1 0".to_owned()), "{told:?}");
+        let items = reader.all(&bench, &mut cursor, limit).await;
+        assert!(items.contains(&"b/1 gone".to_owned()) && items.contains(&"b/3 1 0".to_owned()), "{items:?}");
         reader.put(&bench, "b", "1", 1).await;
-        reader.all(&bench, &mut cursor, most).await;
+        reader.all(&bench, &mut cursor, limit).await;
         *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 1), ("b".to_owned(), 0)];
-        assert_eq!(reader.all(&bench, &mut cursor, most).await, ["a/1 1 1", "a/2 1 1", "a/3 1 1"]);
+        assert_eq!(reader.all(&bench, &mut cursor, limit).await, ["a/1 1 1", "a/2 1 1", "a/3 1 1"]);
         *reader.pools.lock().expect("a lock") = vec![("b".to_owned(), 0)];
-        assert_eq!(reader.all(&bench, &mut cursor, most).await, Vec::<String>::new());
+        assert_eq!(reader.all(&bench, &mut cursor, limit).await, Vec::<String>::new());
     }
 }
 
 /// FED-08, CON-07: a vector that does not fit into a cursor is stored under its hash as long as it is used.
 #[tokio::test]
-async fn a_position_in_many_streams_is_kept() {
+async fn position_in_many_streams_is_stored_by_hash() {
     let bench = Bench::new().await;
     let names: Vec<String> = (0..20).map(|number| format!("pool-{number:02}")).collect();
     let reader = pools(&names.iter().map(|name| (name.as_str(), 0)).collect::<Vec<_>>());
@@ -327,14 +327,14 @@ async fn a_position_in_many_streams_is_kept() {
         // The vector is in use, so it stays; its last use is updated at most once a day.
         let mut same = cursor.clone();
         assert_eq!(reader.all(&bench, &mut same, 10).await, Vec::<String>::new());
-        assert_eq!(bench.kept_up("cursors").await, 0);
+        assert_eq!(bench.run_upkeep_task("cursors").await, 0);
         cursor = same;
         assert_eq!(bench.rows("SELECT count(*) FROM cursor_vector").await, ["Integer(1)"]);
     }
     reader.put(&bench, "pool-13", "x", 1).await;
     assert_eq!(reader.all(&bench, &mut cursor, 10).await, ["pool-13/x 1 0"]);
     bench.clock.advance(91 * DAY);
-    assert_eq!(bench.kept_up("cursors").await, 2);
+    assert_eq!(bench.run_upkeep_task("cursors").await, 2);
     let (now, expired) = (bench.clock.now(), cursor.clone());
     let read = bench
         .store
@@ -345,7 +345,7 @@ async fn a_position_in_many_streams_is_kept() {
 
 /// FED-02: a long place in a snapshot is stored like a long vector.
 #[tokio::test]
-async fn a_long_key_has_room_in_a_snapshot() {
+async fn long_key_in_a_snapshot_is_stored_by_hash() {
     let bench = Bench::new().await;
     let long = exchange_service::catalogue::shown_key(&format!("BP_{}", "LONG_".repeat(40)));
     bench.change(&first(), vec![add(&long), add("BP_RIFLE")]).await;

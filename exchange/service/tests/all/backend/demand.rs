@@ -55,9 +55,9 @@ async fn bench() -> Bench {
 fn materials(demand: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let line = |line: &Value| {
-        let (open, of) = (&line["openQuantity"], &line["material"]);
+        let (open, material) = (&line["openQuantity"], &line["material"]);
         let (unit, source) = (text(&open["unit"]), text(&line["source"]));
-        format!("{} {} {} {unit} {source}", text(&of["bt"]), line["minQuality"], open["amount"])
+        format!("{} {} {} {unit} {source}", text(&material["bt"]), line["minQuality"], open["amount"])
     };
     demand["materials"].as_array().expect("a list").iter().map(line).collect()
 }
@@ -66,7 +66,7 @@ fn materials(demand: &Value) -> Vec<String> {
 /// units, by name. An item order counts its item and its materials. Booked stock at or above the floor
 /// reduces the demand.
 #[tokio::test]
-async fn demand_is_what_orders_still_lack() {
+async fn demand_is_the_open_amount_of_orders() {
     let bench = bench().await;
     let (metal, gun) = (("MATERIAL", "metal", "SCU"), ("ITEM", "gun", "PIECE"));
     bench
@@ -84,9 +84,9 @@ async fn demand_is_what_orders_still_lack() {
             .concat(),
         )
         .await;
-    let answered = bench.get(&first(), DEMAND).await;
-    assert_eq!(answered.status, 200);
-    let body = &answered.body;
+    let response = bench.get(&first(), DEMAND).await;
+    assert_eq!(response.status, 200);
+    let body = &response.body;
     assert_eq!(body["updatedAt"], bench.clock.now().to_string());
     assert_eq!(body.get("reason"), None);
     let expected = [
@@ -113,7 +113,7 @@ async fn demand_is_what_orders_still_lack() {
 
 /// DEM-03: stock counts once: surplus above the good-quality need covers the other need of the same order.
 #[tokio::test]
-async fn stock_counts_once() {
+async fn surplus_stock_counts_once() {
     let bench = bench().await;
     let metal = ("MATERIAL", "metal", "SCU");
     bench
@@ -135,7 +135,7 @@ async fn stock_counts_once() {
 /// DEM-04: own and default blueprints count by their product; blueprints of variants only if the order
 /// accepts variants. An item has two lines if only some orders can be served.
 #[tokio::test]
-async fn craftable_is_what_the_member_has_a_blueprint_of() {
+async fn craftable_requires_a_blueprint_of_the_member() {
     let bench = bench().await;
     let craftable = async || {
         let body = bench.get(&first(), DEMAND).await.body;
@@ -159,12 +159,12 @@ async fn craftable_is_what_the_member_has_a_blueprint_of() {
 /// Every request checks it again, and a refusal is a 200 response without demand. The administrator role does
 /// not help.
 #[tokio::test]
-async fn demand_is_for_members_of_units_that_share_profit() {
+async fn demand_requires_a_profit_sharing_unit() {
     let bench = bench().await;
     let reason = async |caller: &Caller| {
-        let answered = bench.get(caller, DEMAND).await;
-        assert_eq!(answered.status, 200);
-        let body = answered.body;
+        let response = bench.get(caller, DEMAND).await;
+        assert_eq!(response.status, 200);
+        let body = response.body;
         if body.get("reason").is_some() {
             assert_eq!((&body["materials"], &body["items"]), (&json!([]), &json!([])));
         }
@@ -205,7 +205,7 @@ async fn demand_is_for_members_of_units_that_share_profit() {
 /// DEM-09: no requester, assignee, number, title, unit, holder, place or note; the sum of a single order is
 /// not suppressed.
 #[tokio::test]
-async fn demand_names_nobody_and_nothing_of_an_order() {
+async fn demand_contains_no_order_details() {
     let bench = bench().await;
     bench
         .sql(format!(
@@ -217,25 +217,25 @@ async fn demand_names_nobody_and_nothing_of_an_order() {
             booked("s-1", ("MATERIAL", "metal", "SCU"), 700, 1, "o-1", false)
         ))
         .await;
-    let answered = bench.get(&first(), DEMAND).await;
-    let text = String::from_utf8(answered.bytes).expect("text");
-    assert_eq!(materials(&answered.body)[0], "metal 650 9.999 SCU material-order", "of one order");
+    let response = bench.get(&first(), DEMAND).await;
+    let text = String::from_utf8(response.bytes).expect("text");
+    assert_eq!(materials(&response.body)[0], "metal 650 9.999 SCU material-order", "of one order");
     for secret in ["planted", "PLANTED", "4711", "4712", "o-1", "o-2", "u-1", "m-2", "s-1", "l-1"] {
         assert!(!text.contains(secret), "{secret}: {text}");
     }
     let names = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&answered.body), ["items", "materials", "updatedAt"]);
+    assert_eq!(names(&response.body), ["items", "materials", "updatedAt"]);
     assert_eq!(
-        names(&answered.body["materials"][0]),
+        names(&response.body["materials"][0]),
         ["material", "minQuality", "openQuantity", "rawRefs", "source"]
     );
-    assert_eq!(names(&answered.body["items"][0]), ["craftableByMe", "item", "openQuantity"]);
+    assert_eq!(names(&response.body["items"][0]), ["craftableByMe", "item", "openQuantity"]);
 }
 
 /// LIM-37: at most 5000 lines of each kind and 20 raw ores per line; sums are limited to the contract's
 /// maximum.
 #[tokio::test]
-async fn demand_is_bounded() {
+async fn demand_lines_and_sums_are_bounded() {
     let bench = bench().await;
     let ores: Vec<String> = (0..25).map(|number| format!("Ore {number}")).collect();
     bench

@@ -34,11 +34,11 @@ struct Order {
     materials: BTreeMap<(usize, bool), i64>,
     /// Ordered and delivered pieces by item.
     items: BTreeMap<usize, (i64, i64)>,
-    booked: Vec<Booked>,
+    booked: Vec<OrderBooking>,
 }
 
 #[derive(Clone, Debug)]
-struct Booked {
+struct OrderBooking {
     /// A material; higher numbers are items.
     thing: usize,
     quality: i64,
@@ -55,10 +55,10 @@ fn unit(number: usize) -> impl Strategy<Value = Unit> {
     })
 }
 
-fn booked() -> impl Strategy<Value = Booked> {
+fn booked() -> impl Strategy<Value = OrderBooking> {
     let quality = select(vec![0, 649, 650, 1000]);
     (0..MATERIALS.len() + ITEMS.len(), quality, 1_i64..6, any::<bool>())
-        .prop_map(|(thing, quality, amount, delivered)| Booked { thing, quality, amount, delivered })
+        .prop_map(|(thing, quality, amount, delivered)| OrderBooking { thing, quality, amount, delivered })
 }
 
 fn order() -> impl Strategy<Value = Order> {
@@ -80,12 +80,12 @@ fn order() -> impl Strategy<Value = Order> {
 /// The specification's result: lines of either kind, or `None` if the demand is withheld.
 fn expected(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> Option<BTreeSet<String>> {
     let is_above = |upper: usize, lower: usize| {
-        let mut at = lower;
-        while let Some(next) = units[at].above {
+        let mut index = lower;
+        while let Some(next) = units[index].above {
             if next == upper {
                 return true;
             }
-            at = next;
+            index = next;
         }
         false
     };
@@ -105,18 +105,18 @@ fn expected(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> Option<
         }
         let source = if order.items.is_empty() { "material-order" } else { "item-order" };
         for thing in 0..MATERIALS.len() {
-            let mut good = order.materials.get(&(thing, true)).copied().unwrap_or(0);
+            let mut good_amount = order.materials.get(&(thing, true)).copied().unwrap_or(0);
             let mut any = order.materials.get(&(thing, false)).copied().unwrap_or(0);
             for booked in order.booked.iter().filter(|booked| booked.thing == thing) {
                 for _ in 0..booked.amount {
-                    if good > 0 && booked.quality >= 650 {
-                        good -= 1;
+                    if good_amount > 0 && booked.quality >= 650 {
+                        good_amount -= 1;
                     } else if any > 0 {
                         any -= 1;
                     }
                 }
             }
-            *materials.entry((thing, 650, source)).or_insert(0) += good;
+            *materials.entry((thing, 650, source)).or_insert(0) += good_amount;
             *materials.entry((thing, 0, source)).or_insert(0) += any;
         }
         for (item, (ordered, delivered)) in &order.items {
@@ -149,7 +149,7 @@ fn expected(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> Option<
 }
 
 /// Writes the same data to the store; SCU amounts are whole there.
-fn planted(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> String {
+fn seed_sql(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> String {
     let mut sql = String::from("DELETE FROM membership; DELETE FROM unit;");
     for (number, unit) in units.iter().enumerate() {
         let above = unit.above.map_or("NULL".to_owned(), |above| format!("'u-{above}'"));
@@ -171,17 +171,18 @@ fn planted(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> String {
             "INSERT INTO job_order VALUES ('o-{number}', {number}, 'u-{}', '{}', {});",
             order.unit, order.state, order.variants
         );
-        for ((thing, good), amount) in &order.materials {
+        for ((thing, is_good), amount) in &order.materials {
             let (id, amount) = (MATERIALS[*thing].0, amount * scale(*thing));
-            sql +=
-                &format!("INSERT INTO job_order_material VALUES ('o-{number}', '{id}', {good}, {amount});");
+            sql += &format!(
+                "INSERT INTO job_order_material VALUES ('o-{number}', '{id}', {is_good}, {amount});"
+            );
         }
         for (item, (ordered, delivered)) in &order.items {
             let id = ITEMS[*item];
             sql +=
                 &format!("INSERT INTO job_order_item VALUES ('o-{number}', '{id}', {ordered}, {delivered});");
         }
-        for (at, Booked { thing, quality, amount, delivered }) in order.booked.iter().enumerate() {
+        for (index, OrderBooking { thing, quality, amount, delivered }) in order.booked.iter().enumerate() {
             let (kind, id, unit) = match MATERIALS.get(*thing) {
                 Some((id, unit)) => ("MATERIAL", *id, *unit),
                 None => ("ITEM", ITEMS[thing - MATERIALS.len()], "PIECE"),
@@ -189,10 +190,10 @@ fn planted(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> String {
             let amount = amount * scale(*thing);
             sql += &format!(
                 "INSERT INTO stock_row (id, member, lot, kind, material, measure, location, quality, stolen, amount,
-                 shared, version, booked_at) VALUES ('s-{number}-{at}', 'm-2', 'lot', '{kind}', '{id}', '{unit}',
+                 shared, version, booked_at) VALUES ('s-{number}-{index}', 'm-2', 'lot', '{kind}', '{id}', '{unit}',
                  'l-1', {quality}, 0, {amount}, 0, 1, 0);
                  INSERT INTO stock_earmark (stock_row, kind, target, amount, delivered)
-                 VALUES ('s-{number}-{at}', 'job-order', 'o-{number}', {amount}, {delivered});"
+                 VALUES ('s-{number}-{index}', 'job-order', 'o-{number}', {amount}, {delivered});"
             );
         }
     }
@@ -203,7 +204,7 @@ fn planted(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> String {
     sql
 }
 
-fn shown(body: &Value) -> Option<BTreeSet<String>> {
+fn parse_lines(body: &Value) -> Option<BTreeSet<String>> {
     let list = |name: &str| body[name].as_array().expect("a list").clone();
     if body.get("reason").is_some() {
         assert!(list("materials").is_empty() && list("items").is_empty());
@@ -231,7 +232,7 @@ proptest! {
 
     /// DEM-02, DEM-03, DEM-04, DEM-05, DEM-06, DEM-08: see the module documentation.
     #[test]
-    fn demand_is_what_the_plainest_interpreter_says(
+    fn demand_matches_the_reference_interpreter(
         units in (unit(0), unit(1), unit(2), unit(3)),
         orders in prop::collection::vec(order(), 0..7),
         held in prop::collection::btree_set(0..ITEMS.len(), 0..=ITEMS.len()),
@@ -241,8 +242,8 @@ proptest! {
         runtime.block_on(async {
             let bench = Bench::new().await;
             bench.sql(PRODUCTS).await;
-            bench.sql(planted(&units, &orders, &held)).await;
-            assert_eq!(shown(&bench.get(&first(), DEMAND).await.body), expected(&units, &orders, &held));
+            bench.sql(seed_sql(&units, &orders, &held)).await;
+            assert_eq!(parse_lines(&bench.get(&first(), DEMAND).await.body), expected(&units, &orders, &held));
         });
     }
 }

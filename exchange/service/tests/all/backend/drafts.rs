@@ -41,9 +41,9 @@ pub(super) fn member() -> MemberId {
 impl Bench {
     /// Stages a draft, and returns its handoff.
     pub(super) async fn staged(&self, caller: &Caller, uri: &str, body: Value) -> HandoffToken {
-        let answered = self.post(caller, uri, body).await;
-        assert_eq!(answered.status, 200, "{}", answered.body);
-        HandoffToken::new(answered.body["handoffId"].as_str().expect("a handoff"))
+        let response = self.post(caller, uri, body).await;
+        assert_eq!(response.status, 200, "{}", response.body);
+        HandoffToken::new(response.body["handoffId"].as_str().expect("a handoff"))
     }
 
     /// Opens a draft, and loads the review.
@@ -59,31 +59,31 @@ impl Bench {
 /// held; everything else is listed by name or first key, each once with its earliest time. Only the hash of
 /// the handoff is stored, and nothing else changes.
 #[tokio::test]
-async fn blueprints_wait_for_review() {
+async fn staged_blueprints_are_classified_for_review() {
     let bench = Bench::new().await;
     bench.change(&first(), vec![add("BP_HELMET")]).await;
     let before =
         bench.rows("SELECT (SELECT group_concat(product) FROM blueprint), count(*) FROM journal").await;
-    let at = |mut item: Value, moment: &str| {
+    let set_time = |mut item: Value, moment: &str| {
         item["acquiredAt"] = json!(moment);
         item
     };
     let late = "2026-03-01T00:00:00Z";
     let items = vec![
-        at(keyed("BP_RIFLE"), late),
+        set_time(keyed("BP_RIFLE"), late),
         named("Unheard Of"),
         named("sandbox HELMET"),
         named("The Gun"),
-        at(named("Sandbox Rifle [Founder Pack]"), "2026-01-31T23:59:59.5Z"),
+        set_time(named("Sandbox Rifle [Founder Pack]"), "2026-01-31T23:59:59.5Z"),
         json!({ "ref": { "scRecord": "nowhere", "locKey": "neither" }, "provenance": { "source": "log" } }),
         json!({ "ref": { "name": "Sandbox nife" } }),
-        at(named("Unheard Of"), late),
+        set_time(named("Unheard Of"), late),
         keyed("BP_LAMP"),
     ];
-    let answered = bench.post(&first(), BLUEPRINTS, envelope(items)).await;
-    assert_eq!((answered.status, &answered.body["kind"]), (200, &json!("BLUEPRINT")));
-    let secret = answered.body["handoffId"].as_str().expect("a text").to_owned();
-    assert_eq!(answered.body["frontendUrl"], format!("http://127.0.0.1:8080/draft/{secret}"));
+    let response = bench.post(&first(), BLUEPRINTS, envelope(items)).await;
+    assert_eq!((response.status, &response.body["kind"]), (200, &json!("BLUEPRINT")));
+    let secret = response.body["handoffId"].as_str().expect("a text").to_owned();
+    assert_eq!(response.body["frontendUrl"], format!("http://127.0.0.1:8080/draft/{secret}"));
     assert_eq!(secret.len(), 43);
     assert!(!bench.everything().await.iter().any(|row| row.contains(&secret)), "only its hash is kept");
     let after =
@@ -125,7 +125,7 @@ async fn blueprints_wait_for_review() {
 /// DRF-02, DRF-06: every version 1.x is accepted; another major version is refused at its pointer with the
 /// contract's text.
 #[tokio::test]
-async fn another_major_version_is_refused() {
+async fn unsupported_major_version_is_rejected() {
     let bench = Bench::new().await;
     let body = |version: &str| {
         let mut body = envelope(vec![keyed("BP_RIFLE")]);
@@ -154,7 +154,7 @@ async fn another_major_version_is_refused() {
 /// DRF-08, DRF-09, DRF-10, DRF-11, DRF-12, A6, LIM-36, CON-06: invalid content is refused without `errors`;
 /// the first of several orders fills in the form, and the others are listed.
 #[tokio::test]
-async fn refinery_orders_wait_for_review() {
+async fn staged_refinery_order_prefills_the_form() {
     let bench = Bench::new().await;
     let setup = || order("SETUP", "Quanta Ore");
     let mut no_day = orders(1, vec![setup()]);
@@ -194,9 +194,9 @@ async fn refinery_orders_wait_for_review() {
     ]);
     let mut other = order("IN_WORK", "Quanta Ore");
     other["rawLocationName"] = json!("City");
-    let answered = bench.post(&first(), REFINERY, orders(1, vec![filled, other])).await;
-    assert_eq!(answered.body["kind"], "REFINERY");
-    let handoff = HandoffToken::new(answered.body["handoffId"].as_str().expect("a text"));
+    let response = bench.post(&first(), REFINERY, orders(1, vec![filled, other])).await;
+    assert_eq!(response.body["kind"], "REFINERY");
+    let handoff = HandoffToken::new(response.body["handoffId"].as_str().expect("a text"));
     let Some((_, ReviewContent::Refinery { panel, materials, places })) = bench.opened(&handoff).await else {
         panic!("of an order")
     };
@@ -206,8 +206,9 @@ async fn refinery_orders_wait_for_review() {
         [&*location, &*method, &*minutes, &*expenses],
         ["Station", "Dinyx Solventation", "754", "18251"]
     );
-    let fields =
-        |at: usize| [&*goods[at].material, &*goods[at].input, &*goods[at].output, &*goods[at].quality];
+    let fields = |index: usize| {
+        [&*goods[index].material, &*goods[index].input, &*goods[index].output, &*goods[index].quality]
+    };
     assert_eq!(fields(0), ["Quanta Ore", "12.5", "7", "512"]);
     assert_eq!(fields(1), ["Unheard Of", "0", "", ""]);
     assert_eq!((goods[0].refine, goods[1].refine, goods.len()), (true, false, 2));
@@ -217,12 +218,13 @@ async fn refinery_orders_wait_for_review() {
 
 /// DRF-14, LIM-35, WEB-11: a handoff works once, for its member, for half an hour.
 #[tokio::test]
-async fn a_handoff_works_once() {
+async fn handoff_works_once() {
     let bench = Bench::new().await;
     let stage = async || bench.staged(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
     let handoff = stage().await;
-    let others = bench.backend().open_draft(&MemberId::new("m-2"), &handoff).await.expect("an opening");
-    assert_eq!(others, None, "only the member whose it is");
+    let other_members_draft =
+        bench.backend().open_draft(&MemberId::new("m-2"), &handoff).await.expect("an opening");
+    assert_eq!(other_members_draft, None, "only the member whose it is");
     let (id, _) = bench.opened(&handoff).await.expect("it is not used up by others");
     assert!(bench.opened(&handoff).await.is_none(), "once");
     assert!(
@@ -230,19 +232,19 @@ async fn a_handoff_works_once() {
         "the review waits on"
     );
     assert_eq!(bench.backend().load_review(&MemberId::new("m-2"), &id).await.expect("a review"), None);
-    let (late, kept) = (stage().await, stage().await);
+    let (late, fresh) = (stage().await, stage().await);
     bench.clock.advance(HALF_AN_HOUR - Duration::from_millis(1));
-    assert!(bench.opened(&kept).await.is_some());
+    assert!(bench.opened(&fresh).await.is_some());
     bench.clock.advance(Duration::from_millis(1));
     assert!(bench.opened(&late).await.is_none());
-    assert_eq!(bench.kept_up("drafts").await, 1);
+    assert_eq!(bench.run_upkeep_task("drafts").await, 1);
     assert_eq!(bench.rows("SELECT * FROM draft").await, [""; 0]);
 }
 
 /// DRF-14, LIM-35: an eleventh live draft deletes the oldest one of the same client and member, on any
 /// installation; used and expired drafts do not count.
 #[tokio::test]
-async fn ten_drafts_are_live() {
+async fn eleventh_live_draft_deletes_the_oldest() {
     let bench = Bench::new().await;
     let stage =
         async |caller: &Caller| bench.staged(caller, BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
@@ -271,7 +273,7 @@ async fn ten_drafts_are_live() {
 
 /// DRF-16, LIM-34, A8, ERR-31: a prepared draft of 256 KiB is accepted, a larger one is refused.
 #[tokio::test]
-async fn a_prepared_draft_has_a_bound() {
+async fn oversized_prepared_draft_is_rejected() {
     assert_eq!(Config::default().drafts.prepared_bytes, 262_144);
     let mut config = Config::default();
     config.drafts.prepared_bytes = 400;
@@ -293,7 +295,7 @@ async fn a_prepared_draft_has_a_bound() {
 /// DRF-16, ERR-35, LIM-20: live drafts have byte budgets per client and in total. If one is exhausted,
 /// nothing is deleted, and `Retry-After` gives the time to wait.
 #[tokio::test]
-async fn live_drafts_have_budgets() {
+async fn live_drafts_are_limited_by_byte_budgets() {
     let body = || envelope(vec![named("Unheard Of")]);
     let bench = Bench::new().await;
     bench.staged(&first(), BLUEPRINTS, body()).await;
@@ -334,10 +336,12 @@ async fn live_drafts_have_budgets() {
 
 /// DRF-16: a draft is staged completely or not at all; after a store failure it can be sent again.
 #[tokio::test]
-async fn a_draft_is_staged_whole_or_not_at_all() {
+async fn draft_is_staged_completely_or_not_at_all() {
     for step in [WriteStep::Admitted, WriteStep::Applied, WriteStep::Completed] {
         let interruption =
-            FaultInjector::new(move |at| if at == step { Err(StoreError::Busy) } else { Ok(()) });
+            FaultInjector::new(
+                move |current_step| if current_step == step { Err(StoreError::Busy) } else { Ok(()) },
+            );
         let bench = Bench::with(Config::default(), |backend| backend.with_fault_injector(interruption)).await;
         let before = bench.everything().await;
         let refused = bench.post(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
@@ -349,7 +353,7 @@ async fn a_draft_is_staged_whole_or_not_at_all() {
 
 /// CON-13, ERR-08: each kind of draft has its own scope.
 #[tokio::test]
-async fn each_kind_of_draft_has_its_scope() {
+async fn each_draft_kind_requires_its_scope() {
     let bench = Bench::new().await;
     let bodies = [
         (BLUEPRINTS, "blueprints", envelope(vec![])),

@@ -25,9 +25,9 @@ impl Page {
         self.headers["location"].to_str().expect("an address")
     }
 
-    pub(super) fn expect(self, status: u16, said: &str) -> Self {
+    pub(super) fn expect(self, status: u16, text: &str) -> Self {
         assert_eq!(self.status, status, "{}", self.text);
-        assert!(self.text.contains(said), "{said}: {}", self.text);
+        assert!(self.text.contains(text), "{text}: {}", self.text);
         self
     }
 
@@ -41,7 +41,8 @@ impl Page {
         let inputs =
             self.text.split("<input ").skip(1).map(|input| input.split('>').next().expect("its end"));
         let named = inputs.filter(|input| input.contains(&format!("name=\"{name}\"")));
-        let value = |input: &'_ str| -> usize { input.find("value=\"").map_or(input.len(), |at| at + 7) };
+        let value =
+            |input: &'_ str| -> usize { input.find("value=\"").map_or(input.len(), |index| index + 7) };
         named.map(|input| input[value(input)..].split('"').next().unwrap_or_default()).collect()
     }
 }
@@ -54,18 +55,18 @@ impl Browser {
 
     async fn send(&self, request: http::request::Builder, body: impl Into<Body>) -> Page {
         let request = request.header("Cookie", &self.cookie).body(body.into()).expect("a request");
-        let answer = self.router.clone().oneshot(request).await.expect("an answer");
-        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        let response = self.router.clone().oneshot(request).await.expect("an answer");
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
         assert_eq!(headers["cache-control"], "no-store");
         assert_eq!(headers["referrer-policy"], "no-referrer");
-        let bytes = to_bytes(answer.into_body(), 4 << 20).await.expect("a body");
+        let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
         let text = String::from_utf8(bytes.to_vec()).expect("text");
         if text.starts_with("<!DOCTYPE") {
             let policy = headers["content-security-policy"].to_str().expect("a policy");
             assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
             assert!(!text.contains("<script") && !text.contains(" style="), "{text}");
-            for (at, _) in text.match_indices("<input id=\"") {
-                let id = text[at + 11..].split('"').next().expect("its end");
+            for (index, _) in text.match_indices("<input id=\"") {
+                let id = text[index + 11..].split('"').next().expect("its end");
                 assert!(text.contains(&format!("<label for=\"{id}\">")), "{id} has no label");
             }
         }
@@ -103,12 +104,12 @@ impl Browser {
 
 /// Stages a draft, and returns the path of its link.
 async fn staged(bench: &Bench, uri: &str, body: Value) -> String {
-    let answered = bench.post(&first(), uri, body).await;
-    let url = answered.body["frontendUrl"].as_str().unwrap_or_else(|| panic!("{}", answered.body));
+    let response = bench.post(&first(), uri, body).await;
+    let url = response.body["frontendUrl"].as_str().unwrap_or_else(|| panic!("{}", response.body));
     url.strip_prefix("http://127.0.0.1:8080").expect("the pages' origin").to_owned()
 }
 
-fn three() -> Value {
+fn three_blueprints() -> Value {
     let named = |name: &str| json!({ "ref": { "name": name } });
     let mut rifle = named("Sandbox rifle");
     rifle["acquiredAt"] = json!("2026-02-03T04:05:06Z");
@@ -122,12 +123,13 @@ async fn blueprints(bench: &Bench) -> Vec<String> {
 /// DRF-04, DRF-14, WEB-09, WEB-11: the link opens once and redirects to the review; the selected blueprints
 /// are added once, on the web, with the source `import`.
 #[tokio::test]
-async fn a_draft_is_reviewed_and_taken_over() {
+async fn draft_is_reviewed_and_accepted() {
     let bench = Bench::new().await;
     bench.sql("UPDATE client SET name = '<i>Mallory</i>' WHERE id = 'c-1'").await;
     let mut cursor = String::new();
     bench.page(&first(), READ, &mut cursor).await;
-    let (mine, link) = (Browser::of(&bench, "m-1").await, staged(&bench, BLUEPRINTS, three()).await);
+    let (mine, link) =
+        (Browser::of(&bench, "m-1").await, staged(&bench, BLUEPRINTS, three_blueprints()).await);
     let opened = mine.open(&link).await;
     let path = opened.to().to_owned();
     assert!(path.starts_with("/review/") && !path.contains(link.rsplit('/').next().expect("a handoff")));
@@ -139,13 +141,13 @@ async fn a_draft_is_reviewed_and_taken_over() {
     assert_eq!(page.values("take"), ["0", "1"]);
     assert!(page.text.contains("<option value=\"BP_KNIFE\">Sandbox knife</option>"), "{}", page.text);
     let csrf = page.csrf().to_owned();
-    let form = |more: &[(&'static str, &'static str)]| {
+    let form = |extra_fields: &[(&'static str, &'static str)]| {
         let mut form = vec![("csrf", csrf.as_str()), ("decision", "take")];
-        form.extend_from_slice(more);
+        form.extend_from_slice(extra_fields);
         form.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>()
     };
-    let submit = async |more: &[(&'static str, &'static str)]| {
-        let form = form(more);
+    let submit = async |extra_fields: &[(&'static str, &'static str)]| {
+        let form = form(extra_fields);
         let form: Vec<_> = form.iter().map(|(name, value)| (&**name, &**value)).collect();
         mine.submit(&path, &form).await
     };
@@ -192,13 +194,13 @@ async fn a_draft_is_reviewed_and_taken_over() {
 /// DRF-14, WEB-11: only the signed-in member of a draft can open, accept or discard it. A cross-site form
 /// cannot, and prefetching does not consume the handoff.
 #[tokio::test]
-async fn a_draft_is_its_members_alone() {
+async fn draft_is_accessible_only_to_its_member() {
     let bench = Bench::new().await;
-    let (mine, others) = (Browser::of(&bench, "m-1").await, Browser::of(&bench, "m-2").await);
-    let link = staged(&bench, BLUEPRINTS, three()).await;
+    let (mine, other_browser) = (Browser::of(&bench, "m-1").await, Browser::of(&bench, "m-2").await);
+    let link = staged(&bench, BLUEPRINTS, three_blueprints()).await;
     let nobody = Browser { router: mine.router.clone(), cookie: String::new() };
     assert!(nobody.open(&link).await.to().starts_with("/sign-in?next=%2Fdraft%2F"));
-    others.open(&link).await.expect(404, "Nothing to review");
+    other_browser.open(&link).await.expect(404, "Nothing to review");
     assert_eq!(mine.send(http::Request::head(&link), Body::empty()).await.status, 204);
     for name in ["Sec-Purpose", "Purpose"] {
         let ahead = mine.send(http::Request::get(&link).header(name, "prefetch"), Body::empty()).await;
@@ -206,11 +208,14 @@ async fn a_draft_is_its_members_alone() {
     }
     let path = mine.open(&link).await.to().to_owned();
     let csrf = mine.open(&path).await.csrf().to_owned();
-    others.open(&path).await.expect(404, "Nothing to review");
-    let theirs = others.open("/import").await.csrf().to_owned();
-    for (browser, csrf, status) in
-        [(&mine, "", 403), (&mine, &*theirs, 403), (&others, &*csrf, 403), (&others, &*theirs, 404)]
-    {
+    other_browser.open(&path).await.expect(404, "Nothing to review");
+    let theirs = other_browser.open("/import").await.csrf().to_owned();
+    for (browser, csrf, status) in [
+        (&mine, "", 403),
+        (&mine, &*theirs, 403),
+        (&other_browser, &*csrf, 403),
+        (&other_browser, &*theirs, 404),
+    ] {
         for decision in ["take", "discard"] {
             let form = [("csrf", csrf), ("decision", decision), ("take", "0")];
             assert_eq!(browser.submit(&path, &form).await.status, status);
@@ -232,11 +237,11 @@ async fn a_draft_is_its_members_alone() {
 
 /// A review expires after a day, and a member has at most ten.
 #[tokio::test]
-async fn a_review_waits_for_a_day() {
+async fn review_expires_after_a_day() {
     let bench = Bench::new().await;
     let mine = Browser::of(&bench, "m-1").await;
     let open = async || {
-        let link = staged(&bench, BLUEPRINTS, three()).await;
+        let link = staged(&bench, BLUEPRINTS, three_blueprints()).await;
         mine.open(&link).await.to().to_owned()
     };
     let path = open().await;
@@ -253,19 +258,19 @@ async fn a_review_waits_for_a_day() {
     assert!(backend.load_review(&member(), id).await.expect("a review").is_some());
     bench.clock.advance(Duration::from_millis(1));
     assert!(backend.load_review(&member(), id).await.expect("a review").is_none());
-    assert_eq!(bench.kept_up("reviews").await, 10);
+    assert_eq!(bench.run_upkeep_task("reviews").await, 10);
     assert_eq!(backend.open_draft(&member(), &HandoffToken::new(id)).await.expect("an opening"), None);
 }
 
 /// DRF-02, DRF-04, LIM-33, WEB-09: a file becomes the same review; an invalid one leaves nothing behind.
 #[tokio::test]
-async fn a_file_is_imported() {
+async fn uploaded_file_becomes_a_review() {
     let bench = Bench::new().await;
     let mine = Browser::of(&bench, "m-1").await;
     let csrf = mine.open("/import").await.expect(200, "enctype=\"multipart/form-data\"").csrf().to_owned();
     let csrf = csrf.as_bytes();
     let file = |version: &str| {
-        let mut file = three();
+        let mut file = three_blueprints();
         file["formatVersion"] = json!(version);
         (file["generator"], file["items"][0]["provenance"]) = (json!(7), json!("anything"));
         file.to_string().into_bytes()
@@ -309,7 +314,7 @@ async fn a_file_is_imported() {
 
 /// LIM-32: 2000 blueprints are reviewed and accepted in one change set.
 #[tokio::test]
-async fn two_thousand_blueprints_are_taken_over_at_once() {
+async fn accepts_2000_blueprints_in_one_change_set() {
     let bench = Bench::new().await;
     let mine = Browser::of(&bench, "m-1").await;
     bench
@@ -335,7 +340,7 @@ async fn two_thousand_blueprints_are_taken_over_at_once() {
 /// DRF-10, WEB-10: the form is filled in and lists the orders that are not accepted. The corrected form is
 /// stored; errors are listed, and the input is preserved.
 #[tokio::test]
-async fn a_refinery_order_is_reviewed_and_kept() {
+async fn refinery_order_is_reviewed_and_stored() {
     let bench = Bench::new().await;
     let mine = Browser::of(&bench, "m-1").await;
     mine.open("/refinery-orders").await.expect(200, "You have no refinery orders");
@@ -359,7 +364,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
     let submit = async |fields: &[(&str, &str)]| {
         mine.submit(&path, &[&[("csrf", &*csrf), ("decision", "take")], fields].concat()).await
     };
-    let wrong = [
+    let invalid_fields = [
         ("location", "Nowhere"),
         ("minutes", "an hour"),
         ("expenses", "1000000001"),
@@ -368,8 +373,8 @@ async fn a_refinery_order_is_reviewed_and_kept() {
         ("quality-0", "1001"),
         ("material-1", "Ur"),
     ];
-    let again = submit(&wrong).await.expect(422, "The place is not in the warehouse");
-    for said in [
+    let again = submit(&invalid_fields).await.expect(422, "The place is not in the warehouse");
+    for message in [
         "The duration must be a number between 0 and 527040.",
         "The expenses must be a number",
         "Row 1: the input amount must be a number",
@@ -379,7 +384,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
         "value=\"an hour\"",
         read,
     ] {
-        assert!(again.text.contains(said), "{said}: {}", again.text);
+        assert!(again.text.contains(message), "{message}: {}", again.text);
     }
     // An empty input amount is an error, and so is an empty form.
     let empty =
@@ -391,7 +396,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
     submit(&[("material-0", " "), ("material-500", "Quanta Ore")])
         .await
         .expect(422, "No row names a material.");
-    let right = [
+    let valid_fields = [
         ("location", " STATION"),
         ("method", "Dinyx"),
         ("minutes", "754"),
@@ -404,26 +409,29 @@ async fn a_refinery_order_is_reviewed_and_kept() {
         ("material-2", "Quanta Metal"),
         ("input-2", "1"),
     ];
-    submit(&right).await.expect(200, "The refinery order is saved.");
-    submit(&right).await.expect(404, "Nothing to review");
+    submit(&valid_fields).await.expect(200, "The refinery order is saved.");
+    submit(&valid_fields).await.expect(404, "Nothing to review");
     let page = mine.open("/refinery-orders").await.expect(200, "<h2>Station</h2>");
-    for said in [
+    for message in [
         "Duration: 754 minutes",
         "<strong>Quanta Ore</strong>: 32.5 into 20",
         "<strong>Quanta Metal</strong>: 1, not refined",
     ] {
-        assert!(page.text.contains(said), "{said}: {}", page.text);
+        assert!(page.text.contains(message), "{message}: {}", page.text);
     }
-    let others = Browser::of(&bench, "m-2").await;
-    others.open("/refinery-orders").await.expect(200, "You have no refinery orders");
+    let other_browser = Browser::of(&bench, "m-2").await;
+    other_browser.open("/refinery-orders").await.expect(200, "You have no refinery orders");
     let id = page
         .text
         .split("name=\"delete\" value=\"")
         .nth(1)
         .and_then(|rest| rest.split('"').next())
         .expect("an id");
-    let theirs = others.open("/import").await.csrf().to_owned();
-    assert_eq!(others.submit("/refinery-orders", &[("csrf", &theirs), ("delete", id)]).await.status, 303);
+    let theirs = other_browser.open("/import").await.csrf().to_owned();
+    assert_eq!(
+        other_browser.submit("/refinery-orders", &[("csrf", &theirs), ("delete", id)]).await.status,
+        303
+    );
     assert_eq!(mine.submit("/refinery-orders", &[("csrf", "x"), ("delete", id)]).await.status, 403);
     assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(1)"]);
     assert_eq!(
@@ -435,7 +443,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
 
 /// A member has at most 200 refinery orders; only the member deletes one.
 #[tokio::test]
-async fn refinery_orders_have_room() {
+async fn refinery_orders_per_member_are_limited() {
     let bench = Bench::new().await;
     let mine = Browser::of(&bench, "m-1").await;
     bench

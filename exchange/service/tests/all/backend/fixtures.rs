@@ -14,10 +14,10 @@ fn writes(kind: &'static str) -> impl Iterator<Item = (&'static str, &'static st
 
 /// Invariant: every fixture is either valid or invalid.
 #[test]
-fn every_write_is_sent() {
-    let all: BTreeSet<&str> = writes("/changes").chain(writes("/drafts/")).map(|(path, _)| path).collect();
+fn every_fixture_is_valid_or_invalid() {
+    let routes: BTreeSet<&str> = writes("/changes").chain(writes("/drafts/")).map(|(path, _)| path).collect();
     let contract = TABLE.all().iter().filter(|operation| operation.idempotent);
-    assert_eq!(all, contract.map(|operation| operation.path).collect());
+    assert_eq!(routes, contract.map(|operation| operation.path).collect());
 }
 
 /// CON-04, DRF-06, DRF-08, DRF-11, A6: every valid draft is staged, unless its content is refused.
@@ -29,12 +29,17 @@ async fn valid_drafts_are_staged() {
         for Fixture { path, text } in valid(folder) {
             let sent: Value = serde_json::from_str(&text).expect("JSON");
             let bench = Bench::new().await;
-            let (status, answer) = bench.send_raw(&first(), uri, text).await;
+            let (status, response) = bench.send_raw(&first(), uri, text).await;
             if is_staged(&sent) {
-                assert_eq!((status, &answer["kind"]), (200, &json!(kind)), "{}: {answer}", path.display());
+                assert_eq!(
+                    (status, &response["kind"]),
+                    (200, &json!(kind)),
+                    "{}: {response}",
+                    path.display()
+                );
                 staged += 1;
             } else {
-                assert_eq!((status, answer.get("errors")), (400, None), "{}: {answer}", path.display());
+                assert_eq!((status, response.get("errors")), (400, None), "{}: {response}", path.display());
             }
         }
         assert!(staged > 2, "{staged} of {folder}");
@@ -44,17 +49,17 @@ async fn valid_drafts_are_staged() {
 /// CON-04, WRT-05, WRT-06, WRT-09: every op of a valid body is counted, and refused only with a listed
 /// reason.
 #[tokio::test]
-async fn valid_change_sets_are_taken() {
+async fn valid_change_sets_are_accepted() {
     for (uri, folder) in writes("/changes") {
         for Fixture { path, text } in valid(folder) {
             let ops =
                 serde_json::from_str::<Value>(&text).expect("JSON")["ops"].as_array().expect("ops").len();
             let bench = Bench::new().await;
-            let (status, answer) = bench.send_raw(&first(), uri, text).await;
-            assert_eq!(status, 200, "{}: {answer}", path.display());
-            let count = |name: &str| answer[name].as_u64().expect("a count");
+            let (status, response) = bench.send_raw(&first(), uri, text).await;
+            assert_eq!(status, 200, "{}: {response}", path.display());
+            let count = |name: &str| response[name].as_u64().expect("a count");
             assert_eq!(count("applied") + count("unchanged") + count("notApplied"), ops as u64);
-            for outcome in answer["results"].as_array().expect("results") {
+            for outcome in response["results"].as_array().expect("results") {
                 if let Some(reason) = outcome["reason"].as_str() {
                     assert!(Reason::from(reason).is_known(), "{}: {outcome}", path.display());
                 }
@@ -66,15 +71,15 @@ async fn valid_change_sets_are_taken() {
 /// CON-04, ERR-02, ERR-22, WRT-01: an invalid body is refused at the fixture's pointers, and nothing is
 /// written.
 #[tokio::test]
-async fn invalid_bodies_are_refused_where_they_are_wrong() {
+async fn invalid_bodies_are_rejected_at_expected_pointers() {
     let bench = Bench::new().await;
     let before = bench.everything().await;
     let mut refused: BTreeMap<&str, usize> = BTreeMap::new();
     for (uri, folder) in writes("/changes").chain(writes("/drafts/")) {
         for (Fixture { path, text }, expect) in invalid(folder) {
-            let (status, answer) = bench.send_raw(&first(), uri, text).await;
-            assert_eq!((status, &answer["code"]), (400, &json!("SCHEMA_INVALID")), "{}", path.display());
-            assert_eq!(errors(&answer, &expect), expect, "{}", path.display());
+            let (status, response) = bench.send_raw(&first(), uri, text).await;
+            assert_eq!((status, &response["code"]), (400, &json!("SCHEMA_INVALID")), "{}", path.display());
+            assert_eq!(errors(&response, &expect), expect, "{}", path.display());
             *refused.entry(folder).or_default() += 1;
         }
     }

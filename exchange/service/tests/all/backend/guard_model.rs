@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::ships::{FLY, SHIPS, ship, with};
-use super::stock::{At, GUN, METAL, ORE, PARTS, SET};
+use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET};
 use super::*;
 use crate::kit::cases;
 
@@ -18,14 +18,25 @@ const MOST: u64 = 7;
 const SOME: u64 = 3;
 const SHARE: u64 = 3;
 
-fn lots() -> [At; 10] {
-    let [there, better] = [ORE.place("Station"), ORE.quality(7)];
+fn lots() -> [LotKey; 10] {
+    let [elsewhere, better] = [ORE.place("Station"), ORE.quality(7)];
     let metals = [METAL, METAL.place("Station"), METAL.quality(7)];
-    [ORE, ORE.stolen(), there, better, metals[0], metals[1], metals[2], PARTS, PARTS.place("Station"), GUN]
+    [
+        ORE,
+        ORE.stolen(),
+        elsewhere,
+        better,
+        metals[0],
+        metals[1],
+        metals[2],
+        PARTS,
+        PARTS.place("Station"),
+        GUN,
+    ]
 }
 
 #[derive(Clone, Debug)]
-enum Act {
+enum Action {
     /// Sets lots, in this order.
     Stock(usize, Vec<(usize, i64)>),
     /// Adds or removes products.
@@ -45,23 +56,23 @@ enum Change {
     Gone,
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn act() -> impl Strategy<Value = Action> {
     let who = || select(vec![0_usize, 0, 1, 2, 3]);
     let lots = prop::collection::vec((0_usize..10, select(vec![0_i64, 0, 1, 2, 10, 19, 20, 21, 50])), 1..9);
     let products = prop::collection::vec((0_usize..12, prop::bool::weighted(0.6)), 1..9);
     let change = select(vec![Change::Name, Change::Type, Change::Both, Change::Gone]);
     let ships = prop::collection::btree_map(0_usize..9, change, 1..7);
     prop_oneof![
-        8 => (who(), lots).prop_map(|(who, lots)| Act::Stock(who, lots)),
-        4 => (who(), products).prop_map(|(who, products)| Act::Blueprints(who, products)),
-        4 => (who(), ships).prop_map(|(who, ships)| Act::Ships(who, ships.into_iter().collect())),
-        3 => select(vec![1_u32, 5, 12, 23, 24]).prop_map(Act::Advance),
+        8 => (who(), lots).prop_map(|(who, lots)| Action::Stock(who, lots)),
+        4 => (who(), products).prop_map(|(who, products)| Action::Blueprints(who, products)),
+        4 => (who(), ships).prop_map(|(who, ships)| Action::Ships(who, ships.into_iter().collect())),
+        3 => select(vec![1_u32, 5, 12, 23, 24]).prop_map(Action::Advance),
     ]
 }
 
 /// A client's change of an entry.
 #[derive(Clone, Debug)]
-struct Did {
+struct ClientChange {
     client: &'static str,
     area: &'static str,
     entry: String,
@@ -73,7 +84,7 @@ struct Did {
 
 /// A ship of the model.
 #[derive(Clone, Debug)]
-struct Known {
+struct ModelShip {
     id: String,
     version: i64,
     name: String,
@@ -84,10 +95,10 @@ struct Known {
 
 struct World {
     bench: Bench,
-    log: Vec<Did>,
-    held: BTreeMap<At, i64>,
+    log: Vec<ClientChange>,
+    held: BTreeMap<LotKey, i64>,
     products: BTreeSet<usize>,
-    ships: BTreeMap<usize, Known>,
+    ships: BTreeMap<usize, ModelShip>,
     made: usize,
     /// The number of held batches.
     holds: usize,
@@ -105,9 +116,10 @@ fn writer(who: usize) -> Option<(Caller, &'static str)> {
 
 impl World {
     /// Returns a client's changes within a day, in order.
-    fn day(&self, client: &str, area: &str) -> Vec<&Did> {
+    fn day(&self, client: &str, area: &str) -> Vec<&ClientChange> {
         let now = self.bench.clock.now();
-        let is_of = |did: &&Did| did.client == client && did.area == area && now.since(did.at) < 24 * HOUR;
+        let is_of =
+            |did: &&ClientChange| did.client == client && did.area == area && now.since(did.at) < 24 * HOUR;
         self.log.iter().filter(is_of).collect()
     }
 
@@ -118,7 +130,7 @@ impl World {
         who: usize,
         (area, uri): (&'static str, &str),
         ops: Vec<Value>,
-        there: usize,
+        entries_before: usize,
         did: Vec<(String, i64, bool)>,
     ) -> bool {
         let Some((caller, client)) = writer(who) else {
@@ -139,16 +151,17 @@ impl World {
         };
         let new = did.iter().filter(|(_, _, is_removal)| *is_removal).count() as u64;
         let before = self.day(client, area).iter().filter(|did| did.is_removal).count() as u64;
-        let all = before + new;
-        let is_too_much = all > MOST || (all >= SOME && all * SHARE > there as u64 + before);
+        let entry_count = before + new;
+        let is_too_much = entry_count > MOST
+            || (entry_count >= SOME && entry_count * SHARE > entries_before as u64 + before);
         let shown = format!("{ops:?}");
         // WRT-04: a dry run is never held.
-        let asked = self.bench.post(&caller, uri, json!({ "ops": ops.clone(), "dryRun": true })).await;
-        assert_eq!(asked.status, 200, "{shown}");
-        let answered = self.bench.post(&caller, uri, json!({ "ops": ops })).await;
+        let dry_response = self.bench.post(&caller, uri, json!({ "ops": ops.clone(), "dryRun": true })).await;
+        assert_eq!(dry_response.status, 200, "{shown}");
+        let response = self.bench.post(&caller, uri, json!({ "ops": ops })).await;
         if new > 0 && is_too_much {
             assert_eq!(
-                (answered.status, answered.code()),
+                (response.status, response.code()),
                 (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"),
                 "{shown}"
             );
@@ -156,17 +169,17 @@ impl World {
             return false;
         }
         assert_eq!(
-            (answered.status, answered.counts().2),
+            (response.status, response.counts().2),
             (200, 0),
-            "{new} and {before} of {there}: {shown}"
+            "{new} and {before} of {entries_before}: {shown}"
         );
-        let at = self.bench.clock.now();
+        let time = self.bench.clock.now();
         let did = did.into_iter();
-        self.log.extend(did.map(|(entry, before, is_removal)| Did {
+        self.log.extend(did.map(|(entry, before, is_removal)| ClientChange {
             client,
             area,
             entry,
-            at,
+            at: time,
             before,
             is_removal,
         }));
@@ -177,43 +190,44 @@ impl World {
         let mut now = self.held.clone();
         let (mut ops, mut first) = (Vec::new(), Vec::new());
         for (lot, to) in wishes {
-            let at = lots()[*lot];
-            let held = now.get(&at).copied().unwrap_or(0);
-            ops.push(with(at.set(held, *to), "override", json!(true)));
-            if held != *to && !first.contains(&at) {
-                first.push(at);
+            let lot_key = lots()[*lot];
+            let held = now.get(&lot_key).copied().unwrap_or(0);
+            ops.push(with(lot_key.set(held, *to), "override", json!(true)));
+            if held != *to && !first.contains(&lot_key) {
+                first.push(lot_key);
             }
-            now.insert(at, *to);
+            now.insert(lot_key, *to);
         }
         now.retain(|_, held| *held > 0);
         let day = writer(who).map(|(_, client)| self.day(client, "stock")).unwrap_or_default();
-        let held = |lots: &BTreeMap<At, i64>, at: &At| lots.get(at).copied().unwrap_or(0);
+        let held = |lots: &BTreeMap<LotKey, i64>, lot_key: &LotKey| lots.get(lot_key).copied().unwrap_or(0);
         // STK-21: rises of a material cover its falls, in the order of the batch.
         let mut rises: BTreeMap<&str, i64> = BTreeMap::new();
-        for at in &first {
-            *rises.entry(at.material).or_default() += (held(&now, at) - held(&self.held, at)).max(0);
+        for lot_key in &first {
+            *rises.entry(lot_key.material).or_default() +=
+                (held(&now, lot_key) - held(&self.held, lot_key)).max(0);
         }
         let mut did = Vec::new();
-        for at in &first {
-            let (was, is) = (held(&self.held, at), held(&now, at));
-            let cover = rises.entry(at.material).or_default();
-            let is_move = was > is && *cover >= was - is;
+        for lot_key in &first {
+            let (old_amount, new_amount) = (held(&self.held, lot_key), held(&now, lot_key));
+            let cover = rises.entry(lot_key.material).or_default();
+            let is_move = old_amount > new_amount && *cover >= old_amount - new_amount;
             if is_move {
-                *cover -= was - is;
+                *cover -= old_amount - new_amount;
             }
             // STK-22: compared with the amount before the client's first change of the day; each lot counts
             // once.
-            let name = format!("{at:?}");
+            let name = format!("{lot_key:?}");
             let mut own = day.iter().filter(|did| did.entry == name);
             let is_counted = own.clone().any(|did| did.is_removal);
-            let base = own.next().map_or(was, |did| did.before);
-            let is_cut = was > is && (is == 0 || is * 10 <= base);
-            if was != is || is == 0 {
-                did.push((name, was, is_cut && !is_move && !is_counted));
+            let base = own.next().map_or(old_amount, |did| did.before);
+            let is_cut = old_amount > new_amount && (new_amount == 0 || new_amount * 10 <= base);
+            if old_amount != new_amount || new_amount == 0 {
+                did.push((name, old_amount, is_cut && !is_move && !is_counted));
             }
         }
-        let there = self.held.len();
-        if self.write(who, ("stock", SET), ops, there, did).await {
+        let entries_before = self.held.len();
+        if self.write(who, ("stock", SET), ops, entries_before, did).await {
             self.held = now;
         }
     }
@@ -235,8 +249,8 @@ impl World {
         let did =
             did.chain(now.difference(&self.products).map(|product| (key(*product), 0, false))).collect();
         // Two are default grants.
-        let there = self.products.len() + 2;
-        if self.write(who, ("blueprints", WRITE), ops, there, did).await {
+        let entries_before = self.products.len() + 2;
+        if self.write(who, ("blueprints", WRITE), ops, entries_before, did).await {
             self.products = now;
         }
     }
@@ -245,13 +259,14 @@ impl World {
         let (mut now, mut ops, mut did) = (self.ships.clone(), Vec::new(), Vec::new());
         for (number, change) in wishes {
             self.made += 1;
-            let called = format!("n-{}", self.made);
+            let new_name = format!("n-{}", self.made);
             let types = ["hauler", "miner"];
             let external = format!("e-{}", self.made);
-            let Some(Known { id, version, name, is_miner, mut links }) = now.get(number).cloned() else {
-                ops.push(with(ship(&external), "name", json!(called)));
+            let Some(ModelShip { id, version, name, is_miner, mut links }) = now.get(number).cloned() else {
+                ops.push(with(ship(&external), "name", json!(new_name)));
                 let links = BTreeMap::from([(who, external)]);
-                let known = Known { id: String::new(), version: 1, name: called, is_miner: false, links };
+                let known =
+                    ModelShip { id: String::new(), version: 1, name: new_name, is_miner: false, links };
                 now.insert(*number, known);
                 continue;
             };
@@ -261,16 +276,16 @@ impl World {
                 did.push((id, 1, true));
                 continue;
             }
-            let name = if *change == Change::Type { name } else { called };
+            let name = if *change == Change::Type { name } else { new_name };
             let is_miner = is_miner != (*change != Change::Name);
             let mut op = with(ship(links.entry(who).or_insert(external)), "shipId", json!(id));
             op = with(with(op, "version", json!(version)), "name", json!(name));
             ops.push(with(op, "shipType", json!({ "bt": types[usize::from(is_miner)] })));
             did.push((id.clone(), 1, *change == Change::Both));
-            now.insert(*number, Known { id, version: version + 1, name, is_miner, links });
+            now.insert(*number, ModelShip { id, version: version + 1, name, is_miner, links });
         }
-        let there = self.ships.len();
-        if self.write(who, ("ships", FLY), ops, there, did).await {
+        let entries_before = self.ships.len();
+        if self.write(who, ("ships", FLY), ops, entries_before, did).await {
             self.ships = now;
         }
     }
@@ -286,12 +301,12 @@ impl World {
         let (items, _) = self.bench.page(&first(), SHIPS, &mut String::new()).await;
         assert_eq!(items.len(), self.ships.len());
         for item in items {
-            let is_it = |known: &&mut Known| item["name"] == known.name.as_str();
-            let known = self.ships.values_mut().find(is_it).expect("the ship");
-            known.id = item["shipId"].as_str().expect("an id").to_owned();
+            let is_named = |ship: &&mut ModelShip| item["name"] == ship.name.as_str();
+            let ship = self.ships.values_mut().find(is_named).expect("the ship");
+            ship.id = item["shipId"].as_str().expect("an id").to_owned();
             assert_eq!(
                 (&item["version"], &item["shipType"]["bt"] == "miner"),
-                (&json!(known.version), known.is_miner)
+                (&json!(ship.version), ship.is_miner)
             );
         }
     }
@@ -302,7 +317,7 @@ fn parsed<T: exchange_api::Contract>(body: &str) -> T {
 }
 
 /// Returns the number of held batches.
-async fn run(acts: Vec<Act>) -> usize {
+async fn run(acts: Vec<Action>) -> usize {
     let mut config = Config::default();
     config.guard.removals = MOST as u32;
     config.guard.removals_of_share = SOME as u32;
@@ -314,10 +329,10 @@ async fn run(acts: Vec<Act>) -> usize {
         // Two writes never have the same timestamp.
         world.bench.clock.advance(Duration::from_millis(1));
         match act {
-            Act::Stock(who, wishes) => world.stock(who, &wishes).await,
-            Act::Blueprints(who, wishes) => world.blueprints(who, &wishes).await,
-            Act::Ships(who, wishes) => world.ships(who, &wishes).await,
-            Act::Advance(hours) => world.bench.clock.advance(hours * HOUR),
+            Action::Stock(who, wishes) => world.stock(who, &wishes).await,
+            Action::Blueprints(who, wishes) => world.blueprints(who, &wishes).await,
+            Action::Ships(who, wishes) => world.ships(who, &wishes).await,
+            Action::Advance(hours) => world.bench.clock.advance(hours * HOUR),
         }
         world.check().await;
     }
@@ -329,7 +344,7 @@ proptest! {
 
     /// STK-21, STK-22, SHP-22, WRT-04, WRT-10, LIM-21: see the module documentation.
     #[test]
-    fn the_guard_holds_what_the_plainest_interpreter_says(acts in prop::collection::vec(act(), 1..40)) {
+    fn guard_matches_the_reference_interpreter(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(run(acts));
     }
@@ -337,7 +352,7 @@ proptest! {
 
 /// The generated cases reach the guard.
 #[tokio::test]
-async fn the_guard_holds_something() {
-    let lots = |to| (0..6).map(|lot| (lot, to)).collect();
-    assert_eq!(run(vec![Act::Stock(0, lots(20)), Act::Stock(1, lots(0))]).await, 1);
+async fn generated_cases_reach_the_guard() {
+    let lots = |amount| (0..6).map(|lot| (lot, amount)).collect();
+    assert_eq!(run(vec![Action::Stock(0, lots(20)), Action::Stock(1, lots(0))]).await, 1);
 }

@@ -1,6 +1,6 @@
 //! Held batches, and their confirmation by the member.
 
-use exchange_api::refusals::PlainCode;
+use exchange_api::error_responses::PlainCode;
 use exchange_service::backend::confirm::HandoffToken;
 use exchange_service::backend::{BatchPreview, ConfirmOutcome};
 use exchange_service::idp::{IdentityProvider, sessions};
@@ -12,19 +12,22 @@ use super::*;
 /// A member with six own blueprints.
 async fn bench() -> Bench {
     let bench = Bench::new().await;
-    assert_eq!(bench.change(&first(), own().into_iter().map(add).collect()).await.counts(), (6, 0, 0));
+    assert_eq!(
+        bench.change(&first(), own_products().into_iter().map(add).collect()).await.counts(),
+        (6, 0, 0)
+    );
     bench
 }
 
-fn own() -> Vec<&'static str> {
+fn own_products() -> Vec<&'static str> {
     vec!["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS", "BP_FLASK"]
 }
 
-fn too_much() -> Vec<Value> {
-    own().into_iter().map(remove).chain([add("BP_MANY_001")]).collect()
+fn mass_removal() -> Vec<Value> {
+    own_products().into_iter().map(remove).chain([add("BP_MANY_001")]).collect()
 }
 
-fn handoff(refused: &Answered) -> HandoffToken {
+fn handoff(refused: &BackendResponse) -> HandoffToken {
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     let url = refused.body["confirmationUrl"].as_str().expect("a link");
     HandoffToken::new(url.strip_prefix("http://127.0.0.1:8080/confirm/").expect("the pages' origin"))
@@ -45,9 +48,9 @@ async fn confirm(bench: &Bench, handoff: &HandoffToken) -> ConfirmOutcome {
 /// WRT-10, WRT-11, ERR-27: a held batch writes nothing. Its link is only in the response, and only the hash
 /// of its secret is stored.
 #[tokio::test]
-async fn a_batch_that_removes_too_much_writes_nothing() {
+async fn mass_removal_batch_is_held_without_writing() {
     let bench = bench().await;
-    let refused = bench.change(&first(), too_much()).await;
+    let refused = bench.change(&first(), mass_removal()).await;
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     handoff(&refused);
     assert_eq!(bench.held(&first()).await.len(), 8);
@@ -64,9 +67,9 @@ async fn a_batch_that_removes_too_much_writes_nothing() {
 /// WRT-13, WEB-08: the preview shows the effects and consumes nothing. Confirming applies the batch once,
 /// without the guard, as the installation's write, and is audited.
 #[tokio::test]
-async fn a_held_batch_is_applied_once() {
+async fn held_batch_is_applied_once() {
     let bench = bench().await;
-    let handoff = handoff(&bench.change(&first(), too_much()).await);
+    let handoff = handoff(&bench.change(&first(), mass_removal()).await);
     for _ in 0..2 {
         let shown = preview(&bench, &handoff).await.expect("a preview");
         assert_eq!((shown.client.as_str(), shown.area), ("First client", "blueprints"));
@@ -92,13 +95,13 @@ async fn a_held_batch_is_applied_once() {
 
 /// WRT-13: discarding deletes the batch, and it expires after half an hour.
 #[tokio::test]
-async fn a_held_batch_is_discarded_or_ends() {
+async fn held_batch_is_discarded_or_expires() {
     let bench = bench().await;
-    let dropped = handoff(&bench.change(&first(), too_much()).await);
+    let dropped = handoff(&bench.change(&first(), mass_removal()).await);
     assert!(bench.backend().discard_batch(&member(), &dropped).await.expect("a discard"));
     assert!(!bench.backend().discard_batch(&member(), &dropped).await.expect("none"));
     assert_eq!(confirm(&bench, &dropped).await, ConfirmOutcome::NotFound);
-    let ended = handoff(&bench.change(&first(), too_much()).await);
+    let ended = handoff(&bench.change(&first(), mass_removal()).await);
     bench.clock.advance(Duration::from_secs(1800) - Duration::from_millis(1));
     assert!(preview(&bench, &ended).await.is_some());
     bench.clock.advance(Duration::from_millis(1));
@@ -107,31 +110,35 @@ async fn a_held_batch_is_discarded_or_ends() {
         (None, ConfirmOutcome::NotFound)
     );
     assert_eq!(bench.held(&first()).await.len(), 8);
-    assert_eq!(bench.kept_up("held-batches").await, 1);
+    assert_eq!(bench.run_upkeep_task("held-batches").await, 1);
     assert_eq!(bench.rows("SELECT * FROM held_batch").await, [""; 0]);
 }
 
 /// WRT-12: a newer batch replaces the older one of the same client only.
 #[tokio::test]
-async fn a_newer_batch_replaces_the_clients_older_one() {
+async fn newer_batch_replaces_older_one_of_same_client() {
     let bench = bench().await;
-    let older = handoff(&bench.change(&first(), too_much()).await);
-    let others = handoff(&bench.change(&other_client(), too_much()).await);
-    let newer = handoff(&bench.change(&second(), own().into_iter().take(5).map(remove).collect()).await);
+    let older = handoff(&bench.change(&first(), mass_removal()).await);
+    let other_handoff = handoff(&bench.change(&other_client(), mass_removal()).await);
+    let newer =
+        handoff(&bench.change(&second(), own_products().into_iter().take(5).map(remove).collect()).await);
     assert_eq!(preview(&bench, &older).await, None);
     assert_eq!(preview(&bench, &newer).await.map(|shown| shown.removed.len()), Some(5));
-    assert_eq!(preview(&bench, &others).await.map(|shown| shown.client), Some("Second client".to_owned()));
+    assert_eq!(
+        preview(&bench, &other_handoff).await.map(|shown| shown.client),
+        Some("Second client".to_owned())
+    );
 }
 
 /// WRT-12, ERR-32: a batch that is too large to hold is refused, and an older batch stays.
 #[tokio::test]
-async fn a_batch_too_large_to_hold_is_refused() {
+async fn batch_too_large_to_hold_is_rejected() {
     let mut config = Config::default();
     config.guard.held_bytes = 600;
     let bench = Bench::with(config, |backend| backend).await;
-    bench.change(&first(), own().into_iter().map(add).collect()).await;
-    let held = handoff(&bench.change(&first(), too_much()).await);
-    let mut ops = too_much();
+    bench.change(&first(), own_products().into_iter().map(add).collect()).await;
+    let held = handoff(&bench.change(&first(), mass_removal()).await);
+    let mut ops = mass_removal();
     ops.extend((0..10).map(|number| add(&format!("BP_MANY_{number:03}"))));
     let refused = bench.change(&first(), ops).await;
     assert_eq!((refused.status, refused.code()), (413, "BATCH_TOO_LARGE"));
@@ -140,9 +147,9 @@ async fn a_batch_too_large_to_hold_is_refused() {
 
 /// WRT-13: switch, client, scope and disconnects are checked again; if one fails, the batch stays held.
 #[tokio::test]
-async fn a_confirmation_is_checked_again() {
+async fn confirmation_repeats_admission_checks() {
     let bench = bench().await;
-    let handoff = handoff(&bench.change(&first(), too_much()).await);
+    let handoff = handoff(&bench.change(&first(), mass_removal()).await);
     let revoke = "INSERT INTO client_revocation SELECT 'c-1', 'm-1', 1790000000000";
     for (sql, undo, code) in [
         (
@@ -204,32 +211,32 @@ async fn visit(pages: &(axum::Router, String), path: &str, form: Option<String>)
             .header("Content-Type", "application/x-www-form-urlencoded")
             .body(Body::from(form)),
     };
-    let answer = pages.0.clone().oneshot(request.expect("a request")).await.expect("an answer");
+    let response = pages.0.clone().oneshot(request.expect("a request")).await.expect("an answer");
     for (name, value) in [
         ("cache-control", "no-store"),
         ("referrer-policy", "no-referrer"),
         ("x-content-type-options", "nosniff"),
     ] {
-        assert_eq!(answer.headers()[name], value, "of every answer, redirects and refusals too");
+        assert_eq!(response.headers()[name], value, "of every answer, redirects and refusals too");
     }
-    let status = answer.status().as_u16();
-    let bytes = to_bytes(answer.into_body(), 1 << 20).await.expect("a body");
+    let status = response.status().as_u16();
+    let bytes = to_bytes(response.into_body(), 1 << 20).await.expect("a body");
     (status, String::from_utf8(bytes.to_vec()).expect("text"))
 }
 
 /// WEB-08, WRT-13: the page shows the effects as text; only its own form decides, once.
 #[tokio::test]
-async fn the_page_asks_and_then_does_as_told() {
+async fn confirmation_page_previews_then_applies_once() {
     let bench = bench().await;
     bench.sql("UPDATE client SET name = '<b>Mallory</b>' WHERE id = 'c-1'").await;
     let held = async || {
-        let refused = bench.change(&first(), too_much()).await;
+        let refused = bench.change(&first(), mass_removal()).await;
         let url = refused.body["confirmationUrl"].as_str().expect("a link").to_owned();
         url.strip_prefix("http://127.0.0.1:8080").expect("the pages' origin").to_owned()
     };
-    let (mine, others) = (pages(&bench, "m-1").await, pages(&bench, "m-2").await);
+    let (own_pages, other_pages) = (pages(&bench, "m-1").await, pages(&bench, "m-2").await);
     let path = held().await;
-    let (status, shown) = visit(&mine, &path, None).await;
+    let (status, shown) = visit(&own_pages, &path, None).await;
     assert_eq!(status, 200);
     assert!(
         shown.contains("&lt;b&gt;Mallory&lt;/b&gt;") && shown.contains("<li>Sandbox rifle</li>"),
@@ -242,47 +249,47 @@ async fn the_page_asks_and_then_does_as_told() {
     let csrf = csrf.split('"').next().expect("its end").to_owned();
     let form = |decision: &str| Some(format!("csrf={csrf}&decision={decision}"));
     for (pages, form, status) in [
-        (&others, None, 404),
-        (&others, form("confirm"), 403),
-        (&mine, Some("decision=confirm".to_owned()), 403),
-        (&mine, form("perhaps"), 403),
+        (&other_pages, None, 404),
+        (&other_pages, form("confirm"), 403),
+        (&own_pages, Some("decision=confirm".to_owned()), 403),
+        (&own_pages, form("perhaps"), 403),
     ] {
         assert_eq!(visit(pages, &path, form).await.0, status);
     }
     assert_eq!(bench.held(&first()).await.len(), 8, "nothing has been decided");
-    assert_eq!(visit(&mine, &path, form("discard")).await.0, 200);
+    assert_eq!(visit(&own_pages, &path, form("discard")).await.0, 200);
     for decision in ["discard", "confirm"] {
-        assert_eq!(visit(&mine, &path, form(decision)).await.0, 404);
+        assert_eq!(visit(&own_pages, &path, form(decision)).await.0, 404);
     }
     let path = held().await;
-    for (no_more, said, again) in [
+    for (no_more, text, again) in [
         ("UPDATE setting SET value = 'off' WHERE name = 'exchange'", "switched off", "value = 'on'"),
         ("UPDATE setting SET value = '3' WHERE name = 'terms'", "terms have changed", "value = '2'"),
     ] {
         bench.sql(no_more).await;
-        let (status, page) = visit(&mine, &path, form("confirm")).await;
-        assert!(status == 403 && page.contains(said), "{page}");
+        let (status, page) = visit(&own_pages, &path, form("confirm")).await;
+        assert!(status == 403 && page.contains(text), "{page}");
         let (table, named) = no_more.split_once(" WHERE ").expect("a condition");
         let table = table.split(" SET ").next().expect("a table");
         bench.sql(format!("{table} SET {again} WHERE {named}")).await;
     }
-    for (state, said) in
+    for (state, text) in
         [("has_role = 0", "no longer hold a role"), ("has_role = 1, state = 'pending'", "awaits approval")]
     {
         bench.sql(format!("UPDATE member SET {state} WHERE id = 'm-1'")).await;
-        let (status, page) = visit(&mine, &path, form("confirm")).await;
-        assert!(status == 403 && page.contains(said), "{page}");
+        let (status, page) = visit(&own_pages, &path, form("confirm")).await;
+        assert!(status == 403 && page.contains(text), "{page}");
     }
     bench.sql("UPDATE member SET state = 'active' WHERE id = 'm-1'").await;
-    let (status, done) = visit(&mine, &path, form("confirm")).await;
+    let (status, done) = visit(&own_pages, &path, form("confirm")).await;
     assert!(status == 200 && done.contains("7 changes were applied"), "{done}");
     assert_eq!(bench.held(&first()).await.len(), 3);
-    let signed_out = (mine.0.clone(), String::from("session="));
+    let signed_out = (own_pages.0.clone(), String::from("session="));
     assert_eq!(visit(&signed_out, &path, None).await.0, 303, "to the sign-in page");
 }
 
 /// WRT-11: a handoff never appears in the log.
 #[test]
-fn a_handoff_is_not_shown() {
+fn handoff_is_not_logged() {
     assert_eq!(format!("{:?}", HandoffToken::new("hush")), "HandoffToken([secret])");
 }

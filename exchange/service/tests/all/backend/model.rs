@@ -20,13 +20,13 @@ use super::*;
 use crate::kit::cases;
 
 #[derive(Clone, Debug)]
-enum Act {
+enum Action {
     /// One of the [`writers`] adds or removes products.
     Write {
         who: usize,
         ops: Vec<(usize, bool)>,
         overrule: bool,
-        end: End,
+        end: WriteEnd,
     },
     /// Grants these products to every member.
     Defaults(u8),
@@ -43,7 +43,7 @@ enum Act {
 
 /// The end of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum WriteEnd {
     Answered,
     /// It fails at this step.
     Fails(WriteStep),
@@ -53,29 +53,30 @@ enum End {
     DiesAfter,
 }
 
-fn end(dying: bool) -> impl Strategy<Value = End> {
-    let fails = WriteStep::ALL.map(End::Fails).to_vec();
-    let dies: Vec<End> = WriteStep::ALL.into_iter().map(End::Dies).chain([End::DiesAfter]).collect();
-    prop_oneof![4 => Just(End::Answered), 4 => select(if dying { dies } else { fails })]
+fn end(dying: bool) -> impl Strategy<Value = WriteEnd> {
+    let fails = WriteStep::ALL.map(WriteEnd::Fails).to_vec();
+    let dies: Vec<WriteEnd> =
+        WriteStep::ALL.into_iter().map(WriteEnd::Dies).chain([WriteEnd::DiesAfter]).collect();
+    prop_oneof![4 => Just(WriteEnd::Answered), 4 => select(if dying { dies } else { fails })]
 }
 
-fn act(dying: bool) -> impl Strategy<Value = Act> {
+fn act(dying: bool) -> impl Strategy<Value = Action> {
     let ops = prop::collection::vec((0_usize..8, any::<bool>()), 1..4);
     prop_oneof![
         8 => (0_usize..6, ops, any::<bool>(), end(dying))
-            .prop_map(|(who, ops, overrule, end)| Act::Write { who, ops, overrule, end }),
-        2 => any::<u8>().prop_map(Act::Defaults),
-        10 => (0_usize..3, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
-        2 => select(vec![1, 30, 60, 91]).prop_map(Act::Advance),
-        1 => any::<u16>().prop_map(Act::StepBack),
-        2 => (1_u8..4).prop_map(Act::Sweep),
-        1 => Just(Act::Restore),
+            .prop_map(|(who, ops, overrule, end)| Action::Write { who, ops, overrule, end }),
+        2 => any::<u8>().prop_map(Action::Defaults),
+        10 => (0_usize..3, 1_u8..5).prop_map(|(reader, limit)| Action::Page { reader, limit }),
+        2 => select(vec![1, 30, 60, 91]).prop_map(Action::Advance),
+        1 => any::<u16>().prop_map(Action::StepBack),
+        2 => (1_u8..4).prop_map(Action::Sweep),
+        1 => Just(Action::Restore),
     ]
 }
 
 /// The specification's state: members' products, default grants, and the last removals.
 #[derive(Clone, Default)]
-struct Truth {
+struct ExpectedState {
     own: BTreeSet<(usize, &'static str)>,
     defaults: BTreeSet<&'static str>,
     /// The writer of the last removal of each member's product.
@@ -84,9 +85,9 @@ struct Truth {
     ended: BTreeMap<&'static str, Moment>,
 }
 
-impl Truth {
+impl ExpectedState {
     fn set(&self, member: usize) -> BTreeMap<String, bool> {
-        let own = self.own.iter().filter(|(whose, _)| *whose == member).map(|(_, key)| key);
+        let own = self.own.iter().filter(|(owner, _)| *owner == member).map(|(_, key)| key);
         own.chain(&self.defaults).map(|key| ((*key).to_owned(), self.defaults.contains(key))).collect()
     }
 
@@ -120,13 +121,13 @@ impl Truth {
     /// Reports whether the last removal is by another author and at most 90 days old. The last one is this
     /// change set's own, or the later one by the clock, which may have been set back in between.
     fn was_removed_elsewhere(&self, who: usize, own: (usize, &'static str), now: Moment) -> bool {
-        let removed = self.removed.get(&own).map(|(at, by)| (*at, Some(*by)));
-        let ended = self.ended.get(own.1).map(|at| (*at, None));
+        let removed = self.removed.get(&own).map(|(time, author)| (*time, Some(*author)));
+        let ended = self.ended.get(own.1).map(|time| (*time, None));
         let last = match (removed, ended) {
             (Some(removed), Some(ended)) if removed.0 == now || removed.0 > ended.0 => Some(removed),
             (removed, ended) => ended.or(removed),
         };
-        last.is_some_and(|(at, by)| by != Some(who) && now.since(at) <= 90 * DAY)
+        last.is_some_and(|(time, author)| author != Some(who) && now.since(time) <= 90 * DAY)
     }
 
     /// Replaces the default grants.
@@ -138,8 +139,8 @@ impl Truth {
 
     /// Reports whether a clock that is set back makes a removal count again that may have been deleted.
     fn recalls(&self, now: Moment, then: Moment) -> bool {
-        let mut removals = self.removed.values().map(|(at, _)| at).chain(self.ended.values());
-        removals.any(|at| now.since(*at) > 90 * DAY && then.since(*at) <= 90 * DAY)
+        let mut removals = self.removed.values().map(|(time, _)| time).chain(self.ended.values());
+        removals.any(|time| now.since(*time) > 90 * DAY && then.since(*time) <= 90 * DAY)
     }
 }
 
@@ -152,20 +153,20 @@ fn reader(caller: Caller) -> Reader<bool> {
 }
 
 /// A backend that can crash; a restart uses a copy of its files.
-struct Mortal {
+struct CrashingBackend {
     bench: Bench,
-    fate: Arc<Mutex<Fate>>,
+    fate: Arc<Mutex<InjectedFault>>,
 }
 
 /// The injected fault of a write, with the location of the files.
-struct Fate {
-    end: End,
+struct InjectedFault {
+    end: WriteEnd,
     /// Contains one folder per life; `None` in memory.
     folders: Option<PathBuf>,
     life: usize,
 }
 
-impl Fate {
+impl InjectedFault {
     fn place(&self) -> StoreLocation {
         match &self.folders {
             Some(folders) => StoreLocation::Folder(folders.join(self.life.to_string())),
@@ -186,62 +187,63 @@ impl Fate {
     }
 }
 
-impl Mortal {
+impl CrashingBackend {
     async fn new(folders: Option<&Path>) -> Self {
-        let fate = Fate { end: End::Answered, folders: folders.map(Path::to_path_buf), life: 0 };
+        let fate =
+            InjectedFault { end: WriteEnd::Answered, folders: folders.map(Path::to_path_buf), life: 0 };
         let place = fate.place();
         let fate = Arc::new(Mutex::new(fate));
-        let interruption = interruption(&fate);
+        let interruption = fault_injector(&fate);
         let bench = Bench::at(place, unguarded(), |backend| backend.with_fault_injector(interruption)).await;
         Self { bench, fate }
     }
 
     /// Writes; `None` if the process crashed before the response.
-    async fn write(&mut self, who: usize, ops: Vec<Value>, end: End) -> Option<Answered> {
+    async fn write(&mut self, who: usize, ops: Vec<Value>, end: WriteEnd) -> Option<BackendResponse> {
         self.fate.lock().expect("a fate").end = end;
-        let answered = match &writers()[who] {
+        let response = match &writers()[who] {
             (Some(caller), _) => Some(self.bench.change(caller, ops).await).filter(|one| one.status != 503),
-            (None, member) => self.on_the_web(*member, ops).await,
+            (None, member) => self.apply_on_web(*member, ops).await,
         };
         match end {
-            End::Answered | End::Fails(_) => {}
+            WriteEnd::Answered | WriteEnd::Fails(_) => {}
             // A write without changes never reaches the step, so the process survives.
-            End::Dies(_) if answered.is_some() => {}
-            End::Dies(_) => self.live_again().await,
-            End::DiesAfter => {
+            WriteEnd::Dies(_) if response.is_some() => {}
+            WriteEnd::Dies(_) => self.restart().await,
+            WriteEnd::DiesAfter => {
                 self.fate.lock().expect("a fate").die();
-                self.live_again().await;
+                self.restart().await;
             }
         }
-        answered
+        response
     }
 
-    async fn on_the_web(&self, member: usize, ops: Vec<Value>) -> Option<Answered> {
+    async fn apply_on_web(&self, member: usize, ops: Vec<Value>) -> Option<BackendResponse> {
         let body = json!({ "ops": ops }).to_string();
         let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
         let member = MemberId::new(MEMBERS[member]);
         match self.bench.backend().change_blueprints(&member, ChangeAuthor::Web, body).await {
-            Ok(result) => Some(Answered::of(&result)),
+            Ok(result) => Some(BackendResponse::of(&result)),
             Err(ChangeError::Store(StoreError::Full)) => None,
             Err(error) => panic!("{error}"),
         }
     }
 
-    async fn live_again(&mut self) {
+    async fn restart(&mut self) {
         let (place, clock) = (self.fate.lock().expect("a fate").place(), self.bench.clock.clone());
-        let interruption = interruption(&self.fate);
+        let interruption = fault_injector(&self.fate);
         let change = |backend: Backend| backend.with_fault_injector(interruption);
         self.bench = Bench::again(place, clock, unguarded(), change).await;
     }
 }
 
-fn interruption(fate: &Arc<Mutex<Fate>>) -> FaultInjector {
+fn fault_injector(fate: &Arc<Mutex<InjectedFault>>) -> FaultInjector {
     let fate = Arc::clone(fate);
     FaultInjector::new(move |step| {
         let mut fate = fate.lock().expect("a fate");
         match fate.end {
-            End::Fails(at) if at == step => Err(StoreError::Full),
-            End::Dies(at) if at == step => {
+            WriteEnd::Fails(step_to_fail) if step_to_fail == step => Err(StoreError::Full),
+            WriteEnd::Dies(step_to_fail) if step_to_fail == step => {
                 fate.die();
                 Err(StoreError::Full)
             }
@@ -250,9 +252,10 @@ fn interruption(fate: &Arc<Mutex<Fate>>) -> FaultInjector {
     })
 }
 
-async fn run(acts: Vec<Act>, folders: Option<&Path>) {
-    let mut mortal = Mortal::new(folders).await;
-    let mut truth = Truth { defaults: BTreeSet::from(["BP_CORE", "BP_LAMP"]), ..Truth::default() };
+async fn run(acts: Vec<Action>, folders: Option<&Path>) {
+    let mut mortal = CrashingBackend::new(folders).await;
+    let mut truth =
+        ExpectedState { defaults: BTreeSet::from(["BP_CORE", "BP_LAMP"]), ..ExpectedState::default() };
     let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
         let bench = &mortal.bench;
@@ -260,7 +263,7 @@ async fn run(acts: Vec<Act>, folders: Option<&Path>) {
         bench.clock.advance(Duration::from_millis(1));
         let now = bench.clock.now();
         match act {
-            Act::Write { who, ops, overrule, end } => {
+            Action::Write { who, ops, overrule, end } => {
                 let op = |(key, adds): &(&str, bool)| match (adds, overrule) {
                     (false, _) => remove(key),
                     (true, true) => add_anyway(key),
@@ -276,35 +279,35 @@ async fn run(acts: Vec<Act>, folders: Option<&Path>) {
                         end => expected.push((index, end.to_owned())),
                     }
                 }
-                if let Some(answered) = mortal.write(who, ops, end).await {
-                    assert_eq!(answered.outcomes(), expected, "{who} {names:?} {overrule}");
-                    assert_eq!(answered.counts().0 as usize, names.len() - expected.len());
+                if let Some(response) = mortal.write(who, ops, end).await {
+                    assert_eq!(response.outcomes(), expected, "{who} {names:?} {overrule}");
+                    assert_eq!(response.counts().0 as usize, names.len() - expected.len());
                     truth = after;
                 }
             }
-            Act::Defaults(bits) => {
+            Action::Defaults(bits) => {
                 let products = products().into_iter().enumerate();
                 let granted = products.filter(|(at, _)| bits >> at & 1 == 1).map(|(_, key)| key);
                 let granted: Vec<&'static str> = granted.collect();
                 truth.grant(granted.iter().copied().collect(), now);
                 bench.defaults(granted).await;
             }
-            Act::Page { reader, limit } => {
+            Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
                 if reader.page(bench, limit).await {
                     assert_eq!(reader.entries, truth.set(*member), "at the end of the feed");
                 }
                 continue;
             }
-            Act::Advance(days) => bench.clock.advance(u32::from(days) * DAY),
-            Act::StepBack(seconds) => {
-                let back = Duration::from_secs(seconds.into());
-                if !truth.recalls(now, now.minus(back)) {
-                    bench.clock.step_back(back);
+            Action::Advance(days) => bench.clock.advance(u32::from(days) * DAY),
+            Action::StepBack(seconds) => {
+                let step_back = Duration::from_secs(seconds.into());
+                if !truth.recalls(now, now.minus(step_back)) {
+                    bench.clock.step_back(step_back);
                 }
             }
-            Act::Sweep(most) => drop(bench.retain(most.into()).await),
-            Act::Restore => {
+            Action::Sweep(maximum) => drop(bench.retain(maximum.into()).await),
+            Action::Restore => {
                 let renew = |connection: &rusqlite::Connection| {
                     exchange_service::store::epoch::renew_epoch(connection, &SystemRandom)
                 };
@@ -328,7 +331,7 @@ proptest! {
     /// BPR-05, BPR-06, BPR-07, BPR-08, BPR-10, FED-02, FED-03, FED-04, FED-05, FED-06, FED-07, FED-08,
     /// FED-09, FED-10, LIM-13, WRT-02: see the module documentation.
     #[test]
-    fn whoever_reads_to_the_end_has_what_the_server_has(acts in prop::collection::vec(act(false), 1..60)) {
+    fn readers_converge_to_the_server_state(acts in prop::collection::vec(act(false), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(run(acts, None));
     }
@@ -341,7 +344,7 @@ proptest! {
     /// WRT-03, FED-08: the same with crashes: earlier cursors stay valid, and exactly the committed data
     /// exists.
     #[test]
-    fn whoever_reads_to_the_end_has_what_survived(acts in prop::collection::vec(act(true), 1..40)) {
+    fn readers_converge_after_crashes(acts in prop::collection::vec(act(true), 1..40)) {
         let folders = tempfile::tempdir().expect("a folder");
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(run(acts, Some(folders.path())));
@@ -350,29 +353,29 @@ proptest! {
 
 /// Crashes at each step, and before the response: each write is there completely or not at all.
 #[tokio::test]
-async fn every_step_is_one_to_die_at() {
+async fn crash_at_each_write_step_is_atomic() {
     let folders = tempfile::tempdir().expect("a folder");
-    let mut mortal = Mortal::new(Some(folders.path())).await;
+    let mut mortal = CrashingBackend::new(Some(folders.path())).await;
     let mut reader = reader(first());
     reader.read_on(&mortal.bench, 9).await;
     for (lives, step) in (1..).zip(WriteStep::ALL) {
-        let answered = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Dies(step)).await;
-        assert!(answered.is_none(), "{step:?}");
+        let response = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], WriteEnd::Dies(step)).await;
+        assert!(response.is_none(), "{step:?}");
         assert_eq!(mortal.fate.lock().expect("a fate").life, lives);
         assert!(reader.page(&mortal.bench, 9).await, "{step:?}: the cursor goes on");
         assert_eq!(reader.entries.len(), 2, "{step:?}: the default ones");
     }
-    mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], End::DiesAfter).await;
+    mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], WriteEnd::DiesAfter).await;
     assert!(reader.page(&mortal.bench, 9).await);
     assert_eq!(reader.entries.len(), 4);
-    let again = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Answered).await;
+    let again = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], WriteEnd::Answered).await;
     assert_eq!(again.expect("an answer").counts(), (0, 2, 0));
 }
 
 /// WRT-03, FED-06, FED-07: concurrent writers and readers over files: a reader that sees a number sees all
 /// lower ones, so following the feed never misses a change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn readers_follow_writers_at_work() {
+async fn feed_readers_miss_no_concurrent_write() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = StoreLocation::Folder(folder.path().to_owned());
     let bench = Arc::new(Bench::at(place, unguarded(), |backend| backend).await);

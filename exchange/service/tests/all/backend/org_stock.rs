@@ -8,7 +8,7 @@ use exchange_service::feed::ChangeAuthor;
 use exchange_service::members::{RegistrationState, UnitRole};
 
 use super::reader::Reader;
-use super::stock::{At, GUN, METAL, ORE, PARTS, key, with};
+use super::stock::{GUN, LotKey, METAL, ORE, PARTS, key, with};
 use super::*;
 
 pub(super) const POOLS: &str = "/exchange/v1/org-stock";
@@ -42,8 +42,8 @@ pub(super) fn third_member() -> Caller {
     caller("c-1", "m-3", "i-5", "jkt-5")
 }
 
-pub(super) fn quantity(at: At, amount: impl Into<Value>) -> Value {
-    json!({ "amount": amount.into(), "unit": if at.is_counted() { "PIECE" } else { "SCU" } })
+pub(super) fn quantity(lot_key: LotKey, amount: impl Into<Value>) -> Value {
+    json!({ "amount": amount.into(), "unit": if lot_key.is_counted() { "PIECE" } else { "SCU" } })
 }
 
 /// Returns the client's pseudonym for a member of a unit.
@@ -54,25 +54,25 @@ pub(super) async fn reference(bench: &Bench, caller: &Caller, unit: &str, name: 
     one["ref"].as_str().expect("a text").to_owned()
 }
 
-pub(super) fn book_in(unit: &str, holder: &str, at: At, amount: impl Into<Value>) -> Value {
+pub(super) fn book_in(unit: &str, holder: &str, lot_key: LotKey, amount: impl Into<Value>) -> Value {
     json!({
-        "op": "book-in", "unit": unit, "holder": holder, "material": { "bt": at.material },
-        "location": { "name": at.place }, "quality": at.quality, "stolen": at.stolen,
-        "quantity": quantity(at, amount),
+        "op": "book-in", "unit": unit, "holder": holder, "material": { "bt": lot_key.material },
+        "location": { "name": lot_key.place }, "quality": lot_key.quality, "stolen": lot_key.stolen,
+        "quantity": quantity(lot_key, amount),
     })
 }
 
 /// Books stock in as the first member: units, holders' names, lots and amounts.
-pub(super) async fn stock_up(bench: &Bench, list: &[(&str, &str, At, i64)]) {
-    for (unit, name, at, amount) in list {
+pub(super) async fn book_in_stock(bench: &Bench, list: &[(&str, &str, LotKey, i64)]) {
+    for (unit, name, lot_key, amount) in list {
         let holder = reference(bench, &first(), unit, name).await;
-        bench.check(&first(), CHANGE, vec![book_in(unit, &holder, *at, *amount)], &[]).await;
+        bench.check(&first(), CHANGE, vec![book_in(unit, &holder, *lot_key, *amount)], &[]).await;
         bench.clock.advance(Duration::from_secs(1));
     }
 }
 
 /// Sends ops on the web, where member ids are the holder references.
-pub(super) async fn on_the_web(bench: &Bench, member: &str, ops: Vec<Value>) {
+pub(super) async fn apply_on_web(bench: &Bench, member: &str, ops: Vec<Value>) {
     let body = json!({ "ops": ops }).to_string();
     let body = OrgStockChangeSet::parse_valid(body.as_bytes()).expect("a change set");
     let changed = bench.backend().change_org_stock(&MemberId::new(member), ChangeAuthor::Web, body).await;
@@ -80,12 +80,12 @@ pub(super) async fn on_the_web(bench: &Bench, member: &str, ops: Vec<Value>) {
     assert_eq!(changed.not_applied + changed.unchanged, 0, "{changed:?}");
 }
 
-fn text<'v>(value: &'v Value, at: &str) -> &'v str {
-    value.pointer(at).and_then(Value::as_str).unwrap_or_else(|| panic!("no {at}: {value}"))
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("no {pointer}: {value}"))
 }
 
 /// Formats an entry: holder, amount, version, note, earmarks (`d` for a delivered one), and free amounts.
-pub(super) fn entry_told(entry: &Value) -> String {
+pub(super) fn format_entry(entry: &Value) -> String {
     let holder = if entry["holder"]["withheld"] == true { "?" } else { text(entry, "/holder/name") };
     let note = entry["note"].as_str().map(|note| format!(" '{note}'")).unwrap_or_default();
     let mut marks = String::new();
@@ -96,17 +96,17 @@ pub(super) fn entry_told(entry: &Value) -> String {
                 &format!(" {}({}):{}{delivered}", text(one, "/id"), one[name], one["quantity"]["amount"]);
         }
     }
-    let free = |of: &str| entry["free"][of]["amount"].to_string();
+    let free = |purpose: &str| entry["free"][purpose]["amount"].to_string();
     let (amount, version) = (&entry["quantity"]["amount"], &entry["version"]);
     format!("{holder} {amount} v{version}{note}{marks} free {}/{}", free("jobOrders"), free("missions"))
 }
 
 /// Formats a lot: unit, material, place, quality, `!` for stolen, amount, earmarked amounts, and its entries.
-pub(super) fn lot_told(lot: &Value) -> String {
+pub(super) fn format_pool_lot(lot: &Value) -> String {
     let stolen = if lot["stolen"] == true { "!" } else { "" };
-    let marked = |of: &str| lot["earmarked"][of]["amount"].to_string();
+    let marked = |purpose: &str| lot["earmarked"][purpose]["amount"].to_string();
     let entries = lot["entries"].as_array().map(|entries| {
-        let entries: Vec<String> = entries.iter().map(entry_told).collect();
+        let entries: Vec<String> = entries.iter().map(format_entry).collect();
         format!(" [{}]", entries.join(", "))
     });
     format!(
@@ -126,37 +126,37 @@ pub(super) fn lot_told(lot: &Value) -> String {
 pub(super) async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
     let (items, removed) = bench.page(caller, POOLS, &mut String::new()).await;
     assert!(removed.is_empty());
-    let mut lots: Vec<String> = items.iter().map(lot_told).collect();
+    let mut lots: Vec<String> = items.iter().map(format_pool_lot).collect();
     lots.sort();
     lots
 }
 
 /// Returns id and version of each entry of a lot, the oldest first, as the first member sees them.
-pub(super) async fn entries(bench: &Bench, unit: &str, at: At) -> Vec<(String, i64)> {
+pub(super) async fn entries(bench: &Bench, unit: &str, lot_key: LotKey) -> Vec<(String, i64)> {
     let (items, _) = bench.page(&first(), POOLS, &mut String::new()).await;
-    let is = |lot: &&Value| {
+    let matches_lot = |lot: &&Value| {
         text(lot, "/unit/id") == unit
-            && text(lot, "/material/bt") == at.material
-            && text(lot, "/location/name") == at.place
-            && lot["quality"] == at.quality
-            && lot["stolen"] == at.stolen
+            && text(lot, "/material/bt") == lot_key.material
+            && text(lot, "/location/name") == lot_key.place
+            && lot["quality"] == lot_key.quality
+            && lot["stolen"] == lot_key.stolen
     };
-    let Some(lot) = items.iter().find(is) else { return Vec::new() };
+    let Some(lot) = items.iter().find(matches_lot) else { return Vec::new() };
     let one = |entry: &Value| (text(entry, "/id").to_owned(), entry["version"].as_i64().expect("a number"));
     lot["entries"].as_array().expect("entries").iter().map(one).collect()
 }
 
 /// Returns the only entry of a lot.
-pub(super) async fn entry(bench: &Bench, unit: &str, at: At) -> (String, i64) {
-    let mut entries = entries(bench, unit, at).await;
+pub(super) async fn entry(bench: &Bench, unit: &str, lot_key: LotKey) -> (String, i64) {
+    let mut entries = entries(bench, unit, lot_key).await;
     assert_eq!(entries.len(), 1, "{entries:?}");
     entries.remove(0)
 }
 
 /// Formats a feed page: its lots, and the number of removed ones.
-async fn news(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<String>, usize) {
+async fn read_feed_page(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<String>, usize) {
     let (items, removed) = bench.page(caller, POOLS, cursor).await;
-    let mut items: Vec<String> = items.iter().map(lot_told).collect();
+    let mut items: Vec<String> = items.iter().map(format_pool_lot).collect();
     items.sort();
     (items, removed.len())
 }
@@ -168,21 +168,25 @@ fn units(page: &Value) -> Vec<&str> {
 /// OST-01, OST-02, OST-03, OST-04, CON-15: a lot is the sum of a pool's stock over its holders. Personal
 /// stock and stock in no pool is not included. The pools are those of the member's direct units.
 #[tokio::test]
-async fn a_pool_is_what_all_hold_in_it() {
+async fn pool_lot_sums_the_stock_of_all_holders() {
     let bench = world().await;
     let pools =
         [("u-1", "One", ORE, 5), ("u-1", "Two", ORE, 2), ("u-2", "Two", ORE, 4), ("u-1", "Three", GUN, 3)];
-    stock_up(&bench, &pools).await;
+    book_in_stock(&bench, &pools).await;
     // Personal stock, and stock in no pool.
     let set = [METAL.set(0, 8), ORE.place("Station").set(0, 9)];
     bench.check(&first(), super::stock::SET, set.to_vec(), &[]).await;
     super::stock::rebook(&bench, METAL, StockOwnership::Shared).await;
-    let all = ["u-1 gun City q0: 3 0/0", "u-1 ore City q0: 7 0/0", "u-2 ore City q0: 4 0/0"];
-    assert_eq!(lots(&bench, &other_member()).await, all);
+    let expected = ["u-1 gun City q0: 3 0/0", "u-1 ore City q0: 7 0/0", "u-2 ore City q0: 4 0/0"];
+    assert_eq!(lots(&bench, &other_member()).await, expected);
     let page = bench.get(&other_member(), POOLS).await.body;
     assert_eq!(units(&page), ["ONE", "TWO"]);
-    let ore =
-        page["items"].as_array().expect("a list").iter().find(|lot| lot_told(lot) == all[1]).expect("ore");
+    let ore = page["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|lot| format_pool_lot(lot) == expected[1])
+        .expect("ore");
     assert_eq!(ore["materialKind"]["type"], "RAW");
     assert_eq!(ore["unit"], json!({ "id": "u-1", "name": "First Unit" }));
     let zero = json!({ "amount": 0, "unit": "SCU" });
@@ -200,9 +204,9 @@ async fn a_pool_is_what_all_hold_in_it() {
 
 /// OST-03, OST-11: earmarked amounts by purpose, and the free amount of each; donations are not shown.
 #[tokio::test]
-async fn earmarks_stand_beside_each_other() {
+async fn earmarks_of_different_purposes_overlap() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
     for (purpose, target, amount) in [
         (EarmarkPurpose::JobOrder, "j-1", 2500),
@@ -210,24 +214,25 @@ async fn earmarks_stand_beside_each_other() {
         (EarmarkPurpose::Mission, "mi-1", 8000),
         (EarmarkPurpose::Donation, "d-1", 10_000),
     ] {
-        let by = MemberId::new("m-2");
+        let author = MemberId::new("m-2");
         let marked =
-            bench.backend().earmark_stock(&by, ChangeAuthor::Web, &id, (purpose, target), amount).await;
+            bench.backend().earmark_stock(&author, ChangeAuthor::Web, &id, (purpose, target), amount).await;
         assert!(marked.expect("an earmark"));
     }
     bench.sql("UPDATE stock_earmark SET delivered = 1 WHERE target = 'j-2'").await;
-    let told = "u-1 ore City q0: 10 6.5/8 [Two 10 v5 j-1(11):2.5 j-2(12):4d mi-1(\"Convoy\"):8 free 3.5/2]";
-    assert_eq!(lots(&bench, &first()).await, [told]);
-    let (by, too_much) = (MemberId::new("m-2"), (EarmarkPurpose::Mission, "mi-2"));
-    let over = bench.backend().earmark_stock(&by, ChangeAuthor::Web, &id, too_much, 2001);
+    let expected =
+        "u-1 ore City q0: 10 6.5/8 [Two 10 v5 j-1(11):2.5 j-2(12):4d mi-1(\"Convoy\"):8 free 3.5/2]";
+    assert_eq!(lots(&bench, &first()).await, [expected]);
+    let (author, too_much) = (MemberId::new("m-2"), (EarmarkPurpose::Mission, "mi-2"));
+    let over = bench.backend().earmark_stock(&author, ChangeAuthor::Web, &id, too_much, 2001);
     assert!(!over.await.expect("no earmark"), "more than is free");
 }
 
 /// OST-08, CON-16: entries require the scope, and the Logistician flag or a leadership rank in that unit.
 #[tokio::test]
-async fn entries_are_for_logisticians() {
+async fn entries_require_logistician_role() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 4)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 4)]).await;
     let (one, two) = ("u-1 ore City q0: 5 0/0", "u-2 ore City q0: 4 0/0");
     let (one_told, two_told) = (format!("{one} [Two 5 v1 free 5/5]"), format!("{two} [Two 4 v1 free 4/4]"));
     assert_eq!(lots(&bench, &first()).await, [&*one_told, &two_told]);
@@ -244,9 +249,9 @@ async fn entries_are_for_logisticians() {
 /// OST-12, OST-13, WEB-07: a holder has a name, and the same pseudonym for every reader of one client and
 /// another one for each other client. For a withheld holder, neither name nor note is shown.
 #[tokio::test]
-async fn holders_have_a_pseudonym_for_each_client() {
+async fn holder_pseudonym_differs_per_client() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 5)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 5)]).await;
     let (id, version) = entry(&bench, "u-1", ORE).await;
     let note =
         json!({ "op": "note", "unit": "u-1", "entry": id, "version": version, "note": "for Two's ship" });
@@ -258,14 +263,18 @@ async fn holders_have_a_pseudonym_for_each_client() {
     };
     let seen = holder(&first()).await;
     assert_eq!((&seen["holder"]["name"], &seen["note"]), (&json!("Two"), &json!("for Two's ship")));
-    let called = |entry: &Value| text(entry, "/holder/ref").to_owned();
+    let pseudonym = |entry: &Value| text(entry, "/holder/ref").to_owned();
     for same in [second(), other_member(), third_member()] {
-        assert_eq!(called(&holder(&same).await), called(&seen), "one client, whoever reads");
+        assert_eq!(pseudonym(&holder(&same).await), pseudonym(&seen), "one client, whoever reads");
     }
-    let elsewhere = called(&holder(&other_client()).await);
-    assert_ne!(elsewhere, called(&seen));
-    assert_eq!(called(&seen), reference(&bench, &first(), "u-2", "Two").await, "the roster's, in every unit");
-    assert!(!called(&seen).contains("m-2"));
+    let elsewhere = pseudonym(&holder(&other_client()).await);
+    assert_ne!(elsewhere, pseudonym(&seen));
+    assert_eq!(
+        pseudonym(&seen),
+        reference(&bench, &first(), "u-2", "Two").await,
+        "the roster's, in every unit"
+    );
+    assert!(!pseudonym(&seen).contains("m-2"));
     assert!(bench.backend().withhold_name(&MemberId::new("m-2"), true).await.expect("a change"));
     for reader in [first(), other_client(), other_member()] {
         let seen = holder(&reader).await;
@@ -276,7 +285,7 @@ async fn holders_have_a_pseudonym_for_each_client() {
 /// OST-15, ERR-21: the roster of a unit, by name and without withheld names, for the unit's Logisticians
 /// only.
 #[tokio::test]
-async fn a_roster_is_for_logisticians() {
+async fn roster_requires_logistician_role() {
     let bench = world().await;
     bench.sql("UPDATE member SET name = 'Alpha' WHERE id = 'm-3'").await;
     let roster =
@@ -284,9 +293,9 @@ async fn a_roster_is_for_logisticians() {
     let names = |roster: &Value| -> Vec<String> {
         roster["items"].as_array().expect("a list").iter().map(|one| text(one, "/name").to_owned()).collect()
     };
-    let whole = roster(&first(), "u-1").await.body;
+    let full_roster = roster(&first(), "u-1").await.body;
     assert_eq!(
-        (names(&whole), &whole["unit"]),
+        (names(&full_roster), &full_roster["unit"]),
         (vec!["Alpha".into(), "One".into(), "Two".into()], &json!({ "id": "u-1", "name": "First Unit" }))
     );
     bench.backend().withhold_name(&MemberId::new("m-1"), true).await.expect("a change");
@@ -305,18 +314,21 @@ async fn a_roster_is_for_logisticians() {
 /// OST-05, OST-06, FED-10: joining a unit delivers its whole pool; a unit that the member left is missing on
 /// the next page, without tombstones.
 #[tokio::test]
-async fn a_unit_comes_and_goes_whole() {
+async fn joining_or_leaving_a_unit_adds_or_drops_its_pool() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", METAL, 4), ("u-2", "Two", GUN, 1)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", METAL, 4), ("u-2", "Two", GUN, 1)]).await;
     let (backend, three) = (bench.backend(), MemberId::new("m-3"));
     let mut cursor = String::new();
-    assert_eq!(news(&bench, &third_member(), &mut cursor).await.0, ["u-1 ore City q0: 5 0/0"]);
+    assert_eq!(read_feed_page(&bench, &third_member(), &mut cursor).await.0, ["u-1 ore City q0: 5 0/0"]);
     assert!(backend.set_role(&three, &"u-2".into(), Some(UnitRole::Member)).await.expect("a role"));
     let page = bench.get(&third_member(), &format!("{POOLS}?limit=1&cursor={cursor}")).await.body;
     assert_eq!((units(&page), &page["hasMore"]), (vec!["ONE", "TWO"], &json!(true)), "the pool in pages");
     let pool = ["u-2 gun City q0: 1 0/0", "u-2 metal City q0: 4 0/0"];
-    assert_eq!(news(&bench, &third_member(), &mut cursor).await, (pool.map(str::to_owned).to_vec(), 0));
-    assert_eq!(news(&bench, &third_member(), &mut cursor).await, (vec![], 0));
+    assert_eq!(
+        read_feed_page(&bench, &third_member(), &mut cursor).await,
+        (pool.map(str::to_owned).to_vec(), 0)
+    );
+    assert_eq!(read_feed_page(&bench, &third_member(), &mut cursor).await, (vec![], 0));
     assert!(backend.set_role(&three, &"u-2".into(), None).await.expect("no role"));
     let (id, version) = entry(&bench, "u-2", METAL).await;
     let take = json!({ "op": "book-out", "unit": "u-2", "entry": id, "version": version, "quantity": quantity(METAL, 1) });
@@ -327,44 +339,44 @@ async fn a_unit_comes_and_goes_whole() {
     // A member who left before reading on sees nothing of the pool; one who returns sees all of it.
     cursor = page["nextCursor"].as_str().expect("a cursor").to_owned();
     assert!(backend.set_role(&three, &"u-2".into(), Some(UnitRole::Member)).await.expect("a role"));
-    assert_eq!(news(&bench, &third_member(), &mut cursor).await.0.len(), 2);
+    assert_eq!(read_feed_page(&bench, &third_member(), &mut cursor).await.0.len(), 2);
 }
 
 /// OST-09: a changed role, or a token with another scope, delivers the lots of the affected unit again and no
 /// others.
 #[tokio::test]
-async fn a_role_brings_its_pool_anew() {
+async fn role_change_redelivers_the_pool() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "One", ORE, 5), ("u-2", "One", METAL, 4)]).await;
+    book_in_stock(&bench, &[("u-1", "One", ORE, 5), ("u-2", "One", METAL, 4)]).await;
     let mut cursor = String::new();
-    news(&bench, &other_member(), &mut cursor).await;
-    let (plain, told) = ("u-1 ore City q0: 5 0/0", "u-1 ore City q0: 5 0/0 [One 5 v1 free 5/5]");
+    read_feed_page(&bench, &other_member(), &mut cursor).await;
+    let (plain, detailed) = ("u-1 ore City q0: 5 0/0", "u-1 ore City q0: 5 0/0 [One 5 v1 free 5/5]");
     for (role, expected) in [
-        (UnitRole::Logistician, vec![told]),
+        (UnitRole::Logistician, vec![detailed]),
         (UnitRole::Leader, vec![]),
         (UnitRole::Member, vec![plain]),
-        (UnitRole::Leader, vec![told]),
+        (UnitRole::Leader, vec![detailed]),
     ] {
         let set = bench.backend().set_role(&MemberId::new("m-2"), &"u-1".into(), Some(role)).await;
         assert!(set.expect("a role"));
         let expected = expected.into_iter().map(str::to_owned).collect();
-        assert_eq!(news(&bench, &other_member(), &mut cursor).await, (expected, 0), "{role:?}");
+        assert_eq!(read_feed_page(&bench, &other_member(), &mut cursor).await, (expected, 0), "{role:?}");
     }
     let mut narrow = other_member();
     narrow.scopes.remove("exchange.orgstock.details");
-    assert_eq!(news(&bench, &narrow, &mut cursor).await, (vec![plain.to_owned()], 0));
+    assert_eq!(read_feed_page(&bench, &narrow, &mut cursor).await, (vec![plain.to_owned()], 0));
 }
 
 /// OST-07, WEB-07: every kind of feed event, each with the affected lots.
 #[tokio::test]
-async fn the_feed_tells_of_every_change() {
+async fn feed_contains_each_kind_of_change() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 5)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 5)]).await;
     let (backend, two) = (bench.backend(), MemberId::new("m-2"));
     let cursor = &mut String::new();
-    let expect = async |what: &str, cursor: &mut String, items: &[&str], gone: usize| {
+    let expect = async |event: &str, cursor: &mut String, items: &[&str], removed: usize| {
         let items = items.iter().map(|item| (*item).to_owned()).collect();
-        assert_eq!(news(&bench, &first(), cursor).await, (items, gone), "{what}");
+        assert_eq!(read_feed_page(&bench, &first(), cursor).await, (items, removed), "{event}");
     };
     expect("the snapshot", cursor, &["u-1 ore City q0: 5 0/0 [Two 5 v1 free 5/5]"], 0).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
@@ -405,12 +417,12 @@ async fn the_feed_tells_of_every_change() {
     expect("nothing", cursor, &[], 0).await;
     assert!(backend.withhold_name(&two, false).await.expect("a change"));
     expect("shown again", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v5 free 5/5]"], 0).await;
-    on_the_web(&bench, "m-1", vec![with(op("note", 5), "note", json!("hers"))]).await;
+    apply_on_web(&bench, "m-1", vec![with(op("note", 5), "note", json!("hers"))]).await;
     expect("a note", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v6 'hers' free 5/5]"], 0).await;
-    on_the_web(&bench, "m-1", vec![with(op("stolen", 6), "stolen", json!(true))]).await;
+    apply_on_web(&bench, "m-1", vec![with(op("stolen", 6), "stolen", json!(true))]).await;
     expect("a marker", cursor, &["u-1 ore City q0!: 5 0/0 [Deux 5 v7 'hers' free 5/5]"], 1).await;
     let moved = with(with(op("move-pool", 7), "toUnit", json!("u-2")), "quantity", quantity(ORE, 2));
-    on_the_web(&bench, "m-1", vec![moved]).await;
+    apply_on_web(&bench, "m-1", vec![moved]).await;
     let halves = [
         "u-1 ore City q0!: 3 0/0 [Deux 3 v8 'hers' free 3/3]",
         "u-2 ore City q0!: 2 0/0 [Deux 2 v1 'hers' free 2/2]",
@@ -421,7 +433,7 @@ async fn the_feed_tells_of_every_change() {
         "quantity",
         quantity(ORE, 1),
     );
-    on_the_web(&bench, "m-1", vec![moved]).await;
+    apply_on_web(&bench, "m-1", vec![moved]).await;
     let halves = [
         "u-1 ore City q0!: 2 0/0 [Deux 2 v9 'hers' free 2/2]",
         "u-1 ore Station q0!: 1 0/0 [Deux 1 v1 'hers' free 1/1]",
@@ -432,7 +444,7 @@ async fn the_feed_tells_of_every_change() {
         "quantity",
         quantity(ORE, 2),
     );
-    on_the_web(&bench, "m-1", vec![moved]).await;
+    apply_on_web(&bench, "m-1", vec![moved]).await;
     expect("another holder", cursor, &["u-1 ore City q0!: 2 0/0 [Three 2 v1 free 2/2]"], 0).await;
     // Changes by the holder, as personal stock.
     let set = json!({ "ops": [ORE.place("Station").stolen().set(1, 3)] }).to_string();
@@ -449,8 +461,8 @@ async fn the_feed_tells_of_every_change() {
     backend.rebook_stock(&two, ChangeAuthor::Web, &lot, StockOwnership::Personal).await.expect("a rebooking");
     expect("personal again", cursor, &[], 1).await;
     let leave = |connection: &rusqlite::Connection| {
-        let by = AdminContext::new("sam", Moment::from_secs(1)).expect("a name");
-        set_state(connection, &by, &MemberId::new("m-3"), RegistrationState::Deleted)
+        let admin = AdminContext::new("sam", Moment::from_secs(1)).expect("a name");
+        set_state(connection, &admin, &MemberId::new("m-3"), RegistrationState::Deleted)
     };
     bench.store.write(leave).await.expect("a change");
     expect("a holder who left", cursor, &["u-1 ore City q0!: 2 0/0 [? 2 v1 free 2/2]"], 0).await;
@@ -462,18 +474,18 @@ async fn the_feed_tells_of_every_change() {
 /// TYP-14, TYP-15: a tombstone contains the client of the removal, and the installation only if it belongs to
 /// the reader.
 #[tokio::test]
-async fn a_tombstone_keeps_other_installations_to_itself() {
+async fn tombstone_hides_other_installations() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 5)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 5)]).await;
     let (mut own, mut others) = (String::new(), String::new());
-    news(&bench, &first(), &mut own).await;
-    news(&bench, &other_member(), &mut others).await;
+    read_feed_page(&bench, &first(), &mut own).await;
+    read_feed_page(&bench, &other_member(), &mut others).await;
     let (id, version) = entry(&bench, "u-1", ORE).await;
     let out = json!({ "op": "book-out", "unit": "u-1", "entry": id, "version": version, "quantity": quantity(ORE, 5) });
     bench.check(&second(), CHANGE, vec![out], &[]).await;
     let (_, removed) = bench.page(&first(), POOLS, &mut own).await;
-    let by = json!({ "channel": "client", "clientId": "c-1", "installationId": "i-2" });
-    assert_eq!(removed[0]["removedBy"], by);
+    let expected_author = json!({ "channel": "client", "clientId": "c-1", "installationId": "i-2" });
+    assert_eq!(removed[0]["removedBy"], expected_author);
     let (_, removed) = bench.page(&other_member(), POOLS, &mut others).await;
     assert_eq!(removed[0]["removedBy"], json!({ "channel": "client", "clientId": "c-1" }));
 }
@@ -494,15 +506,22 @@ async fn pools_of_many_units_are_read_in_pages() {
             .await;
         units.push(unit);
     }
-    let ops = units.iter().flat_map(|unit| [ORE, METAL, GUN].map(|at| book_in(unit, "m-1", at, 2))).collect();
-    on_the_web(&bench, "m-1", ops).await;
+    let ops = units
+        .iter()
+        .flat_map(|unit| [ORE, METAL, GUN].map(|lot_key| book_in(unit, "m-1", lot_key, 2)))
+        .collect();
+    apply_on_web(&bench, "m-1", ops).await;
     for limit in [1, 2, 5, 7, 1000] {
         let (mut cursor, mut seen, mut pages) = (String::new(), BTreeMap::new(), 0);
         loop {
-            let at = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
-            let page = bench.get(&first(), &format!("{POOLS}?limit={limit}{at}")).await.body;
+            let cursor_query = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
+            let page = bench.get(&first(), &format!("{POOLS}?limit={limit}{cursor_query}")).await.body;
             for lot in page["items"].as_array().expect("a list") {
-                assert_eq!(seen.insert(text(lot, "/key").to_owned(), lot_told(lot)), None, "each lot once");
+                assert_eq!(
+                    seen.insert(text(lot, "/key").to_owned(), format_pool_lot(lot)),
+                    None,
+                    "each lot once"
+                );
             }
             cursor = text(&page, "/nextCursor").to_owned();
             pages += 1;
@@ -510,7 +529,7 @@ async fn pools_of_many_units_are_read_in_pages() {
                 break;
             }
             if pages == 2 {
-                on_the_web(
+                apply_on_web(
                     &bench,
                     "m-1",
                     vec![book_in("u-1", "m-1", PARTS, 1), book_in("u-19", "m-1", PARTS, 1)],
@@ -519,27 +538,27 @@ async fn pools_of_many_units_are_read_in_pages() {
             }
         }
         // Two lots were added during the snapshot: each is on a later page or in the feed.
-        let (late, _) = news(&bench, &first(), &mut cursor).await;
+        let (late, _) = read_feed_page(&bench, &first(), &mut cursor).await;
         seen.extend(late.into_iter().map(|lot| (lot.clone(), lot)));
         let lots: BTreeSet<&str> = seen.values().map(|lot| lot.split(':').next().expect("a text")).collect();
         let parts = seen.values().any(|lot| lot.contains("parts"));
         assert_eq!(lots.len(), units.len() * 3 + if parts { 2 } else { 0 }, "{limit}");
-        let answered = bench.get(&other_member(), &format!("{POOLS}?cursor={cursor}")).await;
-        assert_eq!(answered.code(), "CURSOR_EXPIRED");
+        let response = bench.get(&other_member(), &format!("{POOLS}?cursor={cursor}")).await;
+        assert_eq!(response.code(), "CURSOR_EXPIRED");
     }
 }
 
 /// OST-06, OST-09: a reader with a temporary change of role or unit during the snapshot ends with the state
 /// of a new reader.
 #[tokio::test]
-async fn a_role_for_a_part_of_the_snapshot_leaves_nothing() {
+async fn temporary_role_during_snapshot_leaves_no_trace() {
     for meanwhile in [Some(UnitRole::Logistician), None] {
         let bench = world().await;
-        let lots = [ORE, METAL, PARTS, GUN].map(|at| ("u-1", "Two", at, 4));
-        stock_up(&bench, &lots).await;
+        let lots = [ORE, METAL, PARTS, GUN].map(|lot_key| ("u-1", "Two", lot_key, 4));
+        book_in_stock(&bench, &lots).await;
         let (two, unit) = (MemberId::new("m-2"), "u-1".into());
         let replica = || {
-            let entry = |item: &Value| (text(item, "/key").to_owned(), lot_told(item));
+            let entry = |item: &Value| (text(item, "/key").to_owned(), format_pool_lot(item));
             let keeps = |lot: &String, page: &Value| {
                 let units = page["units"].as_array().expect("units");
                 units.iter().any(|unit| lot.starts_with(&format!("{} ", text(unit, "/id"))))

@@ -5,21 +5,33 @@ use exchange_service::backend::EarmarkPurpose;
 use exchange_service::members::UnitRole;
 
 use super::org_stock::*;
-use super::org_stock_writes::{earmark, of, on, shares};
+use super::org_stock_writes::{build_op, build_partial_op, earmark, shares};
 use super::stock::{GUN, METAL, ORE, PARTS, with};
 use super::*;
 
 /// All ops on an entry, valid except for the tested reason; `to` is a unit, a holder, or a place.
 fn every_op(unit: &str, entry: &(String, i64), to_unit: &str, holder: &str, place: &str) -> Vec<Value> {
-    let at = ORE;
+    let lot_key = ORE;
     vec![
-        of("book-out", unit, entry, at, 1),
-        with(with(of("sell", unit, entry, at, 1), "terminal", json!("Port")), "proceeds", json!(1)),
-        with(of("move-location", unit, entry, at, 1), "location", json!({ "name": place })),
-        with(with(of("move-holder", unit, entry, at, 1), "toUnit", json!(to_unit)), "holder", json!(holder)),
-        with(on("move-pool", unit, entry), "toUnit", json!(to_unit)),
-        with(on("note", unit, entry), "note", json!("n")),
-        with(on("stolen", unit, entry), "stolen", json!(true)),
+        build_partial_op("book-out", unit, entry, lot_key, 1),
+        with(
+            with(build_partial_op("sell", unit, entry, lot_key, 1), "terminal", json!("Port")),
+            "proceeds",
+            json!(1),
+        ),
+        with(
+            build_partial_op("move-location", unit, entry, lot_key, 1),
+            "location",
+            json!({ "name": place }),
+        ),
+        with(
+            with(build_partial_op("move-holder", unit, entry, lot_key, 1), "toUnit", json!(to_unit)),
+            "holder",
+            json!(holder),
+        ),
+        with(build_op("move-pool", unit, entry), "toUnit", json!(to_unit)),
+        with(build_op("note", unit, entry), "note", json!("n")),
+        with(build_op("stolen", unit, entry), "stolen", json!(true)),
     ]
 }
 
@@ -38,9 +50,9 @@ async fn refused(bench: &Bench, caller: &Caller, ops: Vec<Value>, reason: &str) 
 }
 
 /// A pool with 10 SCU of ore of member two.
-async fn ten() -> (Bench, (String, i64), String) {
+async fn pool_with_ten_scu() -> (Bench, (String, i64), String) {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 10)]).await;
     let (entry, three) = (entry(&bench, "u-1", ORE).await, reference(&bench, &first(), "u-1", "Three").await);
     (bench, entry, three)
 }
@@ -48,19 +60,19 @@ async fn ten() -> (Bench, (String, i64), String) {
 /// OST-16, OST-31, A15, CON-16: only a direct member and Logistician of the unit writes to a pool, and only
 /// to its entries; refusals do not reveal what exists.
 #[tokio::test]
-async fn not_permitted() {
-    let (bench, entry, three) = ten().await;
+async fn ops_without_permission_are_rejected() {
+    let (bench, entry, three) = pool_with_ten_scu().await;
     let backend = bench.backend();
     let two = reference(&bench, &first(), "u-1", "Two").await;
-    let mut all = every_op("u-1", &entry, "u-1", &three, "Station");
-    all.push(book_in("u-1", &two, ORE, 1));
+    let mut all_ops = every_op("u-1", &entry, "u-1", &three, "Station");
+    all_ops.push(book_in("u-1", &two, ORE, 1));
     // Members without the role in the unit or above it, administrators, strangers.
     bench.sql("UPDATE member SET is_admin = 1; INSERT INTO membership (member, unit, leadership) VALUES ('m-2', 'u-3', 1)").await;
-    refused(&bench, &other_member(), all.clone(), "NOT_PERMITTED").await;
+    refused(&bench, &other_member(), all_ops.clone(), "NOT_PERMITTED").await;
     let one = MemberId::new("m-1");
     for role in [Some(UnitRole::Member), None] {
         backend.set_role(&one, &"u-1".into(), role).await.expect("a role");
-        refused(&bench, &first(), all.clone(), "NOT_PERMITTED").await;
+        refused(&bench, &first(), all_ops.clone(), "NOT_PERMITTED").await;
     }
     backend.set_role(&one, &"u-1".into(), Some(UnitRole::Leader)).await.expect("a role");
     // A nonexistent unit, a nonexistent entry, one of another pool, one in no pool.
@@ -77,28 +89,35 @@ async fn not_permitted() {
     refused(&bench, &first(), every_op("u-1", &entry, "u-1", &three, "Station"), "NOT_PERMITTED").await;
     let mut narrow = first();
     narrow.scopes.remove("exchange.orgstock.write");
-    let answer = bench.post(&narrow, CHANGE, json!({ "ops": [book_in("u-1", &two, ORE, 1)] })).await;
-    assert_eq!(answer.code(), "SCOPE_MISSING");
+    let response = bench.post(&narrow, CHANGE, json!({ "ops": [book_in("u-1", &two, ORE, 1)] })).await;
+    assert_eq!(response.code(), "SCOPE_MISSING");
 }
 
 /// OST-31: `move-pool` is the op for moving to the entry's own holder in another pool.
 #[tokio::test]
-async fn not_permitted_to_the_same_holder_elsewhere() {
-    let (bench, entry, _) = ten().await;
+async fn move_holder_to_the_same_holder_is_rejected() {
+    let (bench, entry, _) = pool_with_ten_scu().await;
     let two = reference(&bench, &first(), "u-2", "Two").await;
-    let op =
-        with(with(of("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!("u-2")), "holder", json!(two));
+    let op = with(
+        with(build_partial_op("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!("u-2")),
+        "holder",
+        json!(two),
+    );
     refused(&bench, &first(), vec![op], "NOT_PERMITTED").await;
 }
 
 /// OST-32, OST-13, OST-15: a holder is on the roster of the receiving unit, by this client's pseudonym;
 /// `move-pool` only requires that the holder belongs to the unit.
 #[tokio::test]
-async fn holder_unknown() {
-    let (bench, entry, three) = ten().await;
+async fn unknown_holder_is_rejected() {
+    let (bench, entry, three) = pool_with_ten_scu().await;
     let one = reference(&bench, &first(), "u-1", "One").await;
     let moved = |unit: &str, holder: &str| {
-        with(with(of("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!(unit)), "holder", json!(holder))
+        with(
+            with(build_partial_op("move-holder", "u-1", &entry, ORE, 1), "toUnit", json!(unit)),
+            "holder",
+            json!(holder),
+        )
     };
     let elsewhere = reference(&bench, &other_client(), "u-1", "Three").await;
     let mut ops = vec![moved("u-2", &three), book_in("u-2", &three, ORE, 1)];
@@ -110,7 +129,7 @@ async fn holder_unknown() {
     refused(&bench, &first(), vec![moved("u-1", &three), book_in("u-1", &three, ORE, 1)], "HOLDER_UNKNOWN")
         .await;
     bench.backend().set_role(&MemberId::new("m-2"), &"u-2".into(), None).await.expect("a role");
-    let pool = with(on("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
+    let pool = with(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
     refused(&bench, &first(), vec![pool.clone(), with(pool, "quantity", quantity(ORE, 1))], "HOLDER_UNKNOWN")
         .await;
     bench.check(&first(), CHANGE, vec![moved("u-1", &one)], &[]).await;
@@ -118,8 +137,8 @@ async fn holder_unknown() {
 
 /// OST-33: the entry changed since it was read, by any author.
 #[tokio::test]
-async fn version_conflict() {
-    let (bench, (id, version), three) = ten().await;
+async fn stale_version_is_rejected() {
+    let (bench, (id, version), three) = pool_with_ten_scu().await;
     for stale in [version - 1, version + 1] {
         let ops = every_op("u-1", &(id.clone(), stale), "u-1", &three, "Station");
         refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
@@ -135,8 +154,8 @@ async fn version_conflict() {
 
 /// OST-34: the entry holds less than the amount.
 #[tokio::test]
-async fn insufficient_stock() {
-    let (bench, entry, three) = ten().await;
+async fn amount_above_stock_is_rejected() {
+    let (bench, entry, three) = pool_with_ten_scu().await;
     let ops = every_op("u-1", &entry, "u-2", &three, "Station").into_iter();
     let ops =
         ops.filter(|op| op["op"] != "note").map(|op| with(op, "quantity", quantity(ORE, json!(10.0005))));
@@ -148,13 +167,13 @@ async fn insufficient_stock() {
 
 /// OST-35, OST-26, OST-29: earmarked stock can only be taken by naming the earmark, and donations never.
 #[tokio::test]
-async fn stock_earmarked() {
+async fn taking_earmarked_stock_is_rejected() {
     for (purpose, target) in [
         (EarmarkPurpose::JobOrder, "j-1"),
         (EarmarkPurpose::Mission, "mi-1"),
         (EarmarkPurpose::Donation, "d-1"),
     ] {
-        let (bench, (id, version), three) = ten().await;
+        let (bench, (id, version), three) = pool_with_ten_scu().await;
         earmark(&bench, &id, purpose, target, 4000).await;
         let entry = (id, version + 1);
         let ops = every_op("u-1", &entry, "u-2", &three, "Station").into_iter();
@@ -165,24 +184,24 @@ async fn stock_earmarked() {
         // Named, but with a smaller amount.
         let name = if purpose == EarmarkPurpose::Mission { "mission" } else { "jobOrder" };
         let of_it = with(
-            of("book-out", "u-1", &entry, ORE, 7),
+            build_partial_op("book-out", "u-1", &entry, ORE, 7),
             &format!("from{}{}s", name[..1].to_uppercase(), &name[1..]),
             shares(name, ORE, &[(target, 0.5)]),
         );
         let reason =
             if purpose == EarmarkPurpose::Donation { "EARMARK_TARGET_INVALID" } else { "STOCK_EARMARKED" };
         refused(&bench, &first(), vec![of_it], reason).await;
-        let whole = with(on("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
+        let move_all = with(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
         if purpose == EarmarkPurpose::Donation {
-            refused(&bench, &first(), vec![whole], "STOCK_EARMARKED").await;
+            refused(&bench, &first(), vec![move_all], "STOCK_EARMARKED").await;
         } else {
-            bench.check(&first(), CHANGE, vec![whole], &[]).await;
+            bench.check(&first(), CHANGE, vec![move_all], &[]).await;
         }
     }
     // Marking a part leaves earmarks on the entry; marking the whole entry includes them.
-    let (bench, (id, version), _) = ten().await;
+    let (bench, (id, version), _) = pool_with_ten_scu().await;
     earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
-    let mark = with(on("stolen", "u-1", &(id, version + 1)), "stolen", json!(true));
+    let mark = with(build_op("stolen", "u-1", &(id, version + 1)), "stolen", json!(true));
     refused(&bench, &first(), vec![with(mark.clone(), "quantity", quantity(ORE, 10))], "STOCK_EARMARKED")
         .await;
     bench.check(&first(), CHANGE, vec![mark], &[]).await;
@@ -190,11 +209,11 @@ async fn stock_earmarked() {
 
 /// OST-36: the rest would be less than the offer.
 #[tokio::test]
-async fn stock_offered() {
-    let (bench, entry, _) = ten().await;
+async fn taking_offered_stock_is_rejected() {
+    let (bench, entry, _) = pool_with_ten_scu().await;
     bench.sql(format!("INSERT INTO stock_offer VALUES ('o-1', '{}', 6000)", entry.0)).await;
-    let mark = with(on("stolen", "u-1", &entry), "stolen", json!(true));
-    let pool = with(on("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
+    let mark = with(build_op("stolen", "u-1", &entry), "stolen", json!(true));
+    let pool = with(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
     let ops = [&mark, &pool].map(|op| with(op.clone(), "quantity", quantity(ORE, json!(4.001))));
     refused(&bench, &first(), ops.to_vec(), "STOCK_OFFERED").await;
     bench.check(&first(), CHANGE, vec![with(pool, "quantity", quantity(ORE, 4))], &[]).await;
@@ -203,8 +222,8 @@ async fn stock_offered() {
 
 /// OST-37: earmarks of one kind exceed the amount that is booked in; earmarks of two kinds overlap.
 #[tokio::test]
-async fn over_allocation() {
-    let (bench, _, three) = ten().await;
+async fn excessive_earmarks_are_rejected() {
+    let (bench, _, three) = pool_with_ten_scu().await;
     let op = |list: &str, name: &str, targets: &[(&str, f64)]| {
         with(book_in("u-1", &three, ORE, 5), list, shares(name, ORE, targets))
     };
@@ -224,10 +243,10 @@ async fn over_allocation() {
 /// OST-38: targets to which stock cannot be earmarked, or to which the entry is not earmarked with that
 /// amount.
 #[tokio::test]
-async fn earmark_target_invalid() {
-    let (bench, (id, version), three) = ten().await;
-    let give = |at, list: &str, name: &str, targets: &[(&str, f64)]| {
-        with(book_in("u-1", &three, at, 5), list, shares(name, at, targets))
+async fn invalid_earmark_target_is_rejected() {
+    let (bench, (id, version), three) = pool_with_ten_scu().await;
+    let give = |entry_ref, list: &str, name: &str, targets: &[(&str, f64)]| {
+        with(book_in("u-1", &three, entry_ref, 5), list, shares(name, entry_ref, targets))
     };
     let ops = vec![
         give(ORE, "jobOrders", "jobOrder", &[("j-3", 1.0)]),
@@ -266,14 +285,16 @@ async fn earmark_target_invalid() {
 
 /// OST-39: checks as for stock.
 #[tokio::test]
-async fn as_in_stock() {
-    let (bench, entry, three) = ten().await;
+async fn catalogue_and_unit_checks_match_own_stock() {
+    let (bench, entry, three) = pool_with_ten_scu().await;
     let named = |name: &str| with(book_in("u-1", &three, ORE, 1), "material", json!({ "name": name }));
     refused(&bench, &first(), vec![named("No Such Stuff")], "UNMATCHED").await;
     refused(&bench, &first(), vec![named("Same Stuff")], "AMBIGUOUS").await;
     let nowhere = |op: Value| with(op, "location", json!({ "name": "Cellar" }));
-    let ops =
-        vec![nowhere(book_in("u-1", &three, ORE, 1)), nowhere(of("move-location", "u-1", &entry, ORE, 1))];
+    let ops = vec![
+        nowhere(book_in("u-1", &three, ORE, 1)),
+        nowhere(build_partial_op("move-location", "u-1", &entry, ORE, 1)),
+    ];
     refused(&bench, &first(), ops, "LOCATION_UNKNOWN").await;
     let pieces =
         every_op("u-1", &entry, "u-1", &three, "Station").into_iter().filter(|op| op["op"] != "note");
@@ -281,13 +302,13 @@ async fn as_in_stock() {
     ops.push(with(book_in("u-1", &three, ORE, 1), "quantity", quantity(GUN, 1)));
     ops.push(with(book_in("u-1", &three, ORE, 1), "jobOrders", shares("jobOrder", GUN, &[("j-1", 1.0)])));
     ops.push(with(
-        of("book-out", "u-1", &entry, ORE, 1),
+        build_partial_op("book-out", "u-1", &entry, ORE, 1),
         "fromMissions",
         shares("mission", GUN, &[("mi-1", 1.0)]),
     ));
     refused(&bench, &first(), ops, "UNIT_MISMATCH").await;
     bench.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
-    let mark = with(on("stolen", "u-1", &entry), "stolen", json!(true));
+    let mark = with(build_op("stolen", "u-1", &entry), "stolen", json!(true));
     let ops = vec![
         book_in("u-1", &three, ORE.stolen(), 1),
         mark.clone(),
@@ -301,16 +322,20 @@ async fn as_in_stock() {
 
 /// A19: each op violates two rules, and is refused for the one that is checked first.
 #[tokio::test]
-async fn the_first_answer_that_is_no_ends_it() {
-    let (bench, (id, version), three) = ten().await;
-    let (good, stale) = ((id.clone(), version), (id, version + 7));
+async fn first_failed_check_determines_the_reason() {
+    let (bench, (id, version), three) = pool_with_ten_scu().await;
+    let (current, stale) = ((id.clone(), version), (id, version + 7));
     let holder = |op: Value, holder: &str| with(with(op, "toUnit", json!("u-1")), "holder", json!(holder));
     let place = |op: Value, place: &str| with(op, "location", json!({ "name": place }));
     let material = |op: Value| with(op, "material", json!({ "name": "No Such Stuff" }));
     let check = async |op: Value, expected: &str| {
         bench.check(&first(), CHANGE, vec![op], &[&format!("0 {expected}")]).await;
     };
-    check(holder(of("move-holder", "u-3", &good, ORE, 1), "nobody"), "rejected NOT_PERMITTED").await;
+    check(
+        holder(build_partial_op("move-holder", "u-3", &current, ORE, 1), "nobody"),
+        "rejected NOT_PERMITTED",
+    )
+    .await;
     check(material(book_in("u-3", "nobody", ORE, 1)), "rejected NOT_PERMITTED").await;
     check(material(book_in("u-1", "nobody", ORE, 1)), "rejected HOLDER_UNKNOWN").await;
     check(place(material(book_in("u-1", &three, ORE, 1)), "Nowhere"), "unmatched UNMATCHED").await;
@@ -319,18 +344,34 @@ async fn the_first_answer_that_is_no_ends_it() {
         "rejected LOCATION_UNKNOWN",
     )
     .await;
-    check(holder(of("move-holder", "u-1", &good, GUN, 1), "nobody"), "rejected HOLDER_UNKNOWN").await;
-    check(place(of("move-location", "u-1", &stale, GUN, 1), "Nowhere"), "rejected LOCATION_UNKNOWN").await;
-    check(of("book-out", "u-1", &stale, GUN, 1), "rejected UNIT_MISMATCH").await;
-    check(of("book-out", "u-1", &stale, ORE, 99), "rejected VERSION_CONFLICT").await;
-    check(place(of("move-location", "u-1", &stale, ORE, 1), "City"), "rejected VERSION_CONFLICT").await;
-    check(place(of("move-location", "u-1", &good, ORE, 99), "City"), "unchanged -").await;
-    let unknown =
-        with(of("book-out", "u-1", &good, ORE, 99), "fromMissions", shares("mission", ORE, &[("mi-1", 1.0)]));
+    check(
+        holder(build_partial_op("move-holder", "u-1", &current, GUN, 1), "nobody"),
+        "rejected HOLDER_UNKNOWN",
+    )
+    .await;
+    check(
+        place(build_partial_op("move-location", "u-1", &stale, GUN, 1), "Nowhere"),
+        "rejected LOCATION_UNKNOWN",
+    )
+    .await;
+    check(build_partial_op("book-out", "u-1", &stale, GUN, 1), "rejected UNIT_MISMATCH").await;
+    check(build_partial_op("book-out", "u-1", &stale, ORE, 99), "rejected VERSION_CONFLICT").await;
+    check(
+        place(build_partial_op("move-location", "u-1", &stale, ORE, 1), "City"),
+        "rejected VERSION_CONFLICT",
+    )
+    .await;
+    check(place(build_partial_op("move-location", "u-1", &current, ORE, 99), "City"), "unchanged -").await;
+    let unknown = with(
+        build_partial_op("book-out", "u-1", &current, ORE, 99),
+        "fromMissions",
+        shares("mission", ORE, &[("mi-1", 1.0)]),
+    );
     check(unknown, "rejected EARMARK_TARGET_INVALID").await;
     let over = with(book_in("u-1", &three, ORE, 1), "jobOrders", shares("jobOrder", ORE, &[("j-3", 9.0)]));
     check(over, "rejected EARMARK_TARGET_INVALID").await;
-    let op = with(with(on("stolen", "u-1", &stale), "stolen", json!(true)), "quantity", quantity(METAL, 99));
+    let op =
+        with(with(build_op("stolen", "u-1", &stale), "stolen", json!(true)), "quantity", quantity(METAL, 99));
     check(op.clone(), "rejected VERSION_CONFLICT").await;
     bench.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
     check(op, "rejected STOLEN_MARKING_DISABLED").await;

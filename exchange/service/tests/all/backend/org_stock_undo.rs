@@ -8,43 +8,43 @@ use exchange_service::members::UnitRole;
 
 use super::drafts_pages::Browser;
 use super::org_stock::*;
-use super::org_stock_writes::{earmark, of, on, shares};
-use super::stock::{At, GUN, METAL, ORE, PARTS, SET, with};
+use super::org_stock_writes::{build_op, build_partial_op, earmark, shares};
+use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET, with};
 use super::*;
 
 /// Selects the first client's writes for a member since the initial stock, with an authority.
-async fn undo_for(bench: &Bench, member: &str, word: UndoAuthority, mode: UndoMode) -> Vec<UndoOutcome> {
+async fn run_undo(bench: &Bench, member: &str, authority: UndoAuthority, mode: UndoMode) -> Vec<UndoOutcome> {
     let to = bench.clock.now();
     let writes =
         UndoSelection { client: "c-1".into(), member: MemberId::new(member), from: to.minus(DAY), to };
-    let undo = UndoProcess::new(writes, word, &[UndoArea::OrgStock], mode);
+    let undo = UndoProcess::new(writes, authority, &[UndoArea::OrgStock], mode);
     bench.backend().run_undo(undo).await.expect("an undo")
 }
 
-fn told(outcomes: &[UndoOutcome]) -> Vec<String> {
+fn format_outcomes(outcomes: &[UndoOutcome]) -> Vec<String> {
     let one = |UndoOutcome { name, result: end, .. }: &UndoOutcome| match end {
         Ok(became) => format!("{name}: {}", became.as_str()),
         Err(hindrance) => format!("{name}: {}", hindrance.as_str()),
     };
-    let mut told: Vec<String> = outcomes.iter().map(one).collect();
-    told.sort();
-    told
+    let mut lines: Vec<String> = outcomes.iter().map(one).collect();
+    lines.sort();
+    lines
 }
 
 /// Undoes at the member's request: first a preview, then the run.
 async fn undo(bench: &Bench) -> Vec<String> {
     let before = bench.everything().await;
-    let promised = undo_for(bench, "m-1", UndoAuthority::Member, UndoMode::Preview).await;
+    let promised = run_undo(bench, "m-1", UndoAuthority::Member, UndoMode::Preview).await;
     assert_eq!(bench.everything().await, before, "a preview changes nothing");
-    let done = undo_for(bench, "m-1", UndoAuthority::Member, UndoMode::Apply).await;
+    let done = run_undo(bench, "m-1", UndoAuthority::Member, UndoMode::Apply).await;
     assert_eq!(promised, done);
-    told(&done)
+    format_outcomes(&done)
 }
 
 /// Books the initial stock, two days ago.
-async fn stocked(list: &[(&str, &str, At, i64)]) -> Bench {
+async fn bench_with_stock(list: &[(&str, &str, LotKey, i64)]) -> Bench {
     let bench = world().await;
-    stock_up(&bench, list).await;
+    book_in_stock(&bench, list).await;
     bench.sql("DELETE FROM notice").await;
     bench.clock.advance(2 * DAY);
     bench
@@ -56,27 +56,27 @@ async fn apply(bench: &Bench, ops: Vec<Value>) {
 
 /// Dumps pools and sales without versions and row order.
 async fn stored(bench: &Bench) -> Vec<String> {
-    let mut all = bench
+    let mut lines = bench
         .rows("SELECT id, member, lot, pool_lot, location, stolen, amount, unit, note, booked_at FROM stock_row ORDER BY id")
         .await;
     for table in ["stock_earmark ORDER BY 1, 2, 3", "stock_sale ORDER BY id", "mission_income ORDER BY 1, 2"]
     {
-        all.extend(bench.rows(format!("SELECT * FROM {table}")).await);
+        lines.extend(bench.rows(format!("SELECT * FROM {table}")).await);
     }
-    all
+    lines
 }
 
 async fn notices(bench: &Bench) -> Vec<String> {
-    let told = bench.rows("SELECT member || ' ' || kind FROM notice ORDER BY 1").await;
+    let lines = bench.rows("SELECT member || ' ' || kind FROM notice ORDER BY 1").await;
     bench.sql("DELETE FROM notice").await;
-    told
+    lines
 }
 
 /// OST-20 to OST-28: each op is reverted with earmarks, holder, pool, place, stolen flag and note; versions
 /// increase, and holders get notices (OST-19).
 #[tokio::test]
-async fn every_op_is_set_back() {
-    let bench = stocked(&[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 7)]).await;
+async fn every_op_is_reverted() {
+    let bench = bench_with_stock(&[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 7)]).await;
     let (ore, _) = entry(&bench, "u-1", ORE).await;
     earmark(&bench, &ore, EarmarkPurpose::JobOrder, "j-1", 3000).await;
     earmark(&bench, &ore, EarmarkPurpose::Mission, "mi-1", 2000).await;
@@ -84,12 +84,12 @@ async fn every_op_is_set_back() {
     let (before, seen) = (stored(&bench).await, lots(&bench, &first()).await);
     let three = reference(&bench, &first(), "u-1", "Three").await;
     let two = reference(&bench, &first(), "u-1", "Two").await;
-    let at = |version| (ore.clone(), version);
-    let mut sale = of("sell", "u-1", &at(3), ORE, 2);
+    let entry_at_version = |version| (ore.clone(), version);
+    let mut sale = build_partial_op("sell", "u-1", &entry_at_version(3), ORE, 2);
     sale = with(with(sale, "terminal", json!("Port")), "proceeds", json!(999));
     sale = with(sale, "fromMissions", shares("mission", ORE, &[("mi-1", 1.0)]));
     let take = with(
-        of("book-out", "u-1", &at(3), ORE, 3),
+        build_partial_op("book-out", "u-1", &entry_at_version(3), ORE, 3),
         "fromJobOrders",
         shares("jobOrder", ORE, &[("j-1", 2.0)]),
     );
@@ -101,13 +101,21 @@ async fn every_op_is_set_back() {
         (vec![take], vec!["Quanta Ore, City: changed"], true),
         (vec![sale], vec!["Quanta Ore, City: changed", "Quanta Ore, sold at Port: removed"], true),
         (
-            vec![with(of("move-location", "u-1", &at(3), ORE, 4), "location", station)],
+            vec![with(
+                build_partial_op("move-location", "u-1", &entry_at_version(3), ORE, 4),
+                "location",
+                station,
+            )],
             vec!["Quanta Ore, City: changed", "Quanta Ore, Station: removed"],
             true,
         ),
         (
             vec![with(
-                with(of("move-holder", "u-1", &at(3), ORE, 5), "toUnit", json!("u-1")),
+                with(
+                    build_partial_op("move-holder", "u-1", &entry_at_version(3), ORE, 5),
+                    "toUnit",
+                    json!("u-1"),
+                ),
                 "holder",
                 json!(three),
             )],
@@ -115,27 +123,35 @@ async fn every_op_is_set_back() {
             true,
         ),
         (
-            vec![with(on("move-pool", "u-1", &at(3)), "toUnit", json!("u-2"))],
+            vec![with(build_op("move-pool", "u-1", &entry_at_version(3)), "toUnit", json!("u-2"))],
             vec!["Quanta Ore, City: changed"],
             true,
         ),
         (
-            vec![with(of("move-pool", "u-1", &(parts.clone(), 1), PARTS, 4), "toUnit", json!("u-2"))],
+            vec![with(
+                build_partial_op("move-pool", "u-1", &(parts.clone(), 1), PARTS, 4),
+                "toUnit",
+                json!("u-2"),
+            )],
             vec!["Spare Parts, City: changed", "Spare Parts, City: removed"],
             true,
         ),
         (
-            vec![with(on("note", "u-1", &at(3)), "note", json!("hm"))],
+            vec![with(build_op("note", "u-1", &entry_at_version(3)), "note", json!("hm"))],
             vec!["Quanta Ore, City: changed"],
             false,
         ),
         (
-            vec![with(on("stolen", "u-1", &at(3)), "stolen", json!(true))],
+            vec![with(build_op("stolen", "u-1", &entry_at_version(3)), "stolen", json!(true))],
             vec!["Quanta Ore, City: changed"],
             false,
         ),
         (
-            vec![with(of("stolen", "u-1", &(parts.clone(), 1), PARTS, 3), "stolen", json!(true))],
+            vec![with(
+                build_partial_op("stolen", "u-1", &(parts.clone(), 1), PARTS, 3),
+                "stolen",
+                json!(true),
+            )],
             vec!["Spare Parts, City, stolen: removed", "Spare Parts, City: changed"],
             true,
         ),
@@ -167,7 +183,7 @@ async fn every_op_is_set_back() {
     }
     let without_versions = |lots: Vec<String>| -> Vec<String> {
         lots.iter()
-            .map(|lot| lot.split_whitespace().filter(|word| !word.starts_with('v')).collect())
+            .map(|lot| lot.split_whitespace().filter(|part| !part.starts_with('v')).collect())
             .collect()
     };
     assert_eq!(without_versions(lots(&bench, &first()).await), without_versions(seen));
@@ -175,15 +191,16 @@ async fn every_op_is_set_back() {
 
 /// OST-20 to OST-26: both sides of a move are reverted or none, so that no stock is lost or duplicated.
 #[tokio::test]
-async fn both_halves_go_back_or_neither() {
-    let bench = stocked(&[("u-1", "Two", ORE, 10), ("u-1", "Two", GUN, 5)]).await;
+async fn both_sides_of_a_move_are_reverted_or_none() {
+    let bench = bench_with_stock(&[("u-1", "Two", ORE, 10), ("u-1", "Two", GUN, 5)]).await;
     let (ore, gun) = (entry(&bench, "u-1", ORE).await, entry(&bench, "u-1", GUN).await);
     let station = json!({ "name": "Station" });
-    let to_station =
-        |entry, at, amount| with(of("move-location", "u-1", entry, at, amount), "location", station.clone());
+    let to_station = |entry, lot_key, amount| {
+        with(build_partial_op("move-location", "u-1", entry, lot_key, amount), "location", station.clone())
+    };
     apply(&bench, vec![to_station(&ore, ORE, 4), to_station(&gun, GUN, 5)]).await;
     let part = entry(&bench, "u-1", ORE.place("Station")).await;
-    on_the_web(&bench, "m-1", vec![of("book-out", "u-1", &part, ORE, 1)]).await;
+    apply_on_web(&bench, "m-1", vec![build_partial_op("book-out", "u-1", &part, ORE, 1)]).await;
     let expect = [
         "Quanta Cannon, City: put-back",
         "Quanta Cannon, Station: removed",
@@ -205,14 +222,14 @@ async fn both_halves_go_back_or_neither() {
 
 /// OST-22: a sale is reverted with the missions' income and the sold stock, or not at all.
 #[tokio::test]
-async fn a_sale_goes_back_whole_or_stays() {
+async fn sale_is_reverted_completely_or_not_at_all() {
     for is_changed in [false, true] {
-        let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+        let bench = bench_with_stock(&[("u-1", "Two", ORE, 10)]).await;
         let (id, _) = entry(&bench, "u-1", ORE).await;
         earmark(&bench, &id, EarmarkPurpose::Mission, "mi-1", 6000).await;
         bench.clock.advance(2 * DAY);
         let before = stored(&bench).await;
-        let mut sale = with(of("sell", "u-1", &(id, 2), ORE, 6), "terminal", json!("Port"));
+        let mut sale = with(build_partial_op("sell", "u-1", &(id, 2), ORE, 6), "terminal", json!("Port"));
         sale = with(
             with(sale, "proceeds", json!(600)),
             "fromMissions",
@@ -243,7 +260,7 @@ async fn a_sale_goes_back_whole_or_stays() {
 
 /// OST-31, OST-32, OST-34 to OST-38: conflicts and their reasons.
 #[tokio::test]
-async fn what_cannot_go_back_stays() {
+async fn conflicting_entries_are_not_reverted() {
     let station = || json!({ "name": "Station" });
     let holder = "DELETE FROM membership WHERE member = 'm-2' AND unit = 'u-1'";
     let hindered: [(&str, &str, &str); 9] = [
@@ -262,14 +279,14 @@ async fn what_cannot_go_back_stays() {
         ("take", "UPDATE membership SET logistician = 0 WHERE member = 'm-1'", "not-permitted"),
     ];
     for (act, sql, reason) in hindered {
-        let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+        let bench = bench_with_stock(&[("u-1", "Two", ORE, 10)]).await;
         let (id, _) = entry(&bench, "u-1", ORE).await;
         earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 5000).await;
         earmark(&bench, &id, EarmarkPurpose::Mission, "mi-2", 1000).await;
         bench.clock.advance(2 * DAY);
         let two = reference(&bench, &first(), "u-1", "Two").await;
         let jobs = |amount| shares("jobOrder", ORE, &[("j-1", amount)]);
-        let take = |amount| of("book-out", "u-1", &(id.clone(), 3), ORE, amount);
+        let take = |amount| build_partial_op("book-out", "u-1", &(id.clone(), 3), ORE, amount);
         let op = match act {
             "take" => with(take(4), "fromJobOrders", jobs(2.0)),
             "take-all" => {
@@ -281,43 +298,47 @@ async fn what_cannot_go_back_stays() {
         apply(&bench, vec![op]).await;
         bench.sql(sql).await;
         let before = stored(&bench).await;
-        let done = undo_for(&bench, "m-1", UndoAuthority::Member, UndoMode::Apply).await;
+        let done = run_undo(&bench, "m-1", UndoAuthority::Member, UndoMode::Apply).await;
         let ends: Vec<&str> =
             done.iter().map(|one| one.result.as_ref().err().map_or("done", UndoConflict::as_str)).collect();
         assert_eq!(ends, [reason], "{act}: {sql}");
         assert_eq!(stored(&bench).await, before, "{act}: {sql}");
     }
     // Another author's change between two changes of the client.
-    let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+    let bench = bench_with_stock(&[("u-1", "Two", ORE, 10)]).await;
     bench
         .backend()
         .set_role(&MemberId::new("m-2"), &"u-1".into(), Some(UnitRole::Logistician))
         .await
         .expect("a role");
     let (id, _) = entry(&bench, "u-1", ORE).await;
-    apply(&bench, vec![of("book-out", "u-1", &(id.clone(), 1), ORE, 1)]).await;
-    on_the_web(&bench, "m-2", vec![of("book-out", "u-1", &(id.clone(), 2), ORE, 1)]).await;
-    apply(&bench, vec![with(of("move-location", "u-1", &(id, 3), ORE, 1), "location", station())]).await;
+    apply(&bench, vec![build_partial_op("book-out", "u-1", &(id.clone(), 1), ORE, 1)]).await;
+    apply_on_web(&bench, "m-2", vec![build_partial_op("book-out", "u-1", &(id.clone(), 2), ORE, 1)]).await;
+    apply(
+        &bench,
+        vec![with(build_partial_op("move-location", "u-1", &(id, 3), ORE, 1), "location", station())],
+    )
+    .await;
     assert_eq!(undo(&bench).await, ["Quanta Ore, City: changed-since", "Quanta Ore, Station: other-half"]);
 }
 
 /// An administrator's undo is a change by the system with a notice to the member; the member's current roles
 /// do not matter.
 #[tokio::test]
-async fn an_administrator_undoes_what_a_logistician_wrote() {
-    let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+async fn administrator_reverts_logistician_changes() {
+    let bench = bench_with_stock(&[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
-    apply(&bench, vec![of("book-out", "u-1", &(id, 1), ORE, 4)]).await;
+    apply(&bench, vec![build_partial_op("book-out", "u-1", &(id, 1), ORE, 4)]).await;
     bench.sql("DELETE FROM notice; DELETE FROM membership WHERE member = 'm-1'").await;
     let done =
-        undo_for(&bench, "m-1", UndoAuthority::Administrator("root".to_owned()), UndoMode::Apply).await;
-    assert_eq!(told(&done), ["Quanta Ore, City: changed"]);
+        run_undo(&bench, "m-1", UndoAuthority::Administrator("root".to_owned()), UndoMode::Apply).await;
+    assert_eq!(format_outcomes(&done), ["Quanta Ore, City: changed"]);
     assert_eq!(bench.rows("SELECT amount, version FROM stock_row").await, ["Integer(10000) Integer(3)"]);
     let journal =
         bench.rows("SELECT area, channel, undoes IS NOT NULL FROM journal ORDER BY id DESC LIMIT 1").await;
     assert_eq!(journal, ["Text(\"org-stock\") Text(\"system\") Integer(1)"]);
-    let told = notices(&bench).await;
-    assert_eq!(told, ["Text(\"m-1 writes-undone\")", "Text(\"m-2 org-stock.undo\")"]);
+    let sent_notices = notices(&bench).await;
+    assert_eq!(sent_notices, ["Text(\"m-1 writes-undone\")", "Text(\"m-2 org-stock.undo\")"]);
     let audit = bench.rows("SELECT actor, client, detail FROM audit WHERE action = 'org-stock.undo'").await;
     assert_eq!(audit.len(), 1, "{audit:?}");
     assert!(
@@ -329,8 +350,8 @@ async fn an_administrator_undoes_what_a_logistician_wrote() {
 
 /// OST-19: the holder's page shows who undid the changes of which client; an administrator is shown as such.
 #[tokio::test]
-async fn a_holder_reads_who_took_it_back() {
-    for (word, expect) in [
+async fn holder_notices_name_the_author_of_the_undo() {
+    for (authority, expect) in [
         (
             UndoAuthority::Member,
             "<strong>One</strong> undid changes by <strong>First client</strong> to stock",
@@ -340,12 +361,12 @@ async fn a_holder_reads_who_took_it_back() {
             "<p>An administrator undid changes by <strong>First client</strong> to stock",
         ),
     ] {
-        let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
+        let bench = bench_with_stock(&[("u-1", "Two", ORE, 10)]).await;
         let (id, _) = entry(&bench, "u-1", ORE).await;
-        apply(&bench, vec![of("book-out", "u-1", &(id, 1), ORE, 4)]).await;
+        apply(&bench, vec![build_partial_op("book-out", "u-1", &(id, 1), ORE, 4)]).await;
         bench.sql("DELETE FROM notice").await;
         bench.clock.advance(Duration::from_secs(1));
-        undo_for(&bench, "m-1", word, UndoMode::Apply).await;
+        run_undo(&bench, "m-1", authority, UndoMode::Apply).await;
         Browser::of(&bench, "m-2").await.open("/notices").await.expect(200, expect);
     }
 }
@@ -358,12 +379,12 @@ async fn held(bench: &Bench) -> Vec<String> {
 /// STK-16, OST-21: stock and org stock change the same rows. A client's changes in both are reverted in turn,
 /// to the last one; a preview checks once, and a second run finds nothing.
 #[tokio::test]
-async fn what_both_areas_booked_goes_back_in_turn() {
+async fn changes_of_both_areas_are_reverted_in_turn() {
     let stocked_up = ["Text(\"metal 10\")", "Text(\"ore 10\")"];
     let own = [UndoArea::Stock, UndoArea::OrgStock];
     let orders = [UndoArea::ALL.to_vec(), own.to_vec(), vec![own[1], own[0]], own.repeat(2)];
     for (areas, one_by_one) in orders.into_iter().flat_map(|areas| [(areas.clone(), false), (areas, true)]) {
-        let bench = stocked(&[("u-1", "One", ORE, 10), ("u-1", "One", METAL, 10)]).await;
+        let bench = bench_with_stock(&[("u-1", "One", ORE, 10), ("u-1", "One", METAL, 10)]).await;
         let writes =
             |from, to| UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
         let run = async |writes: &UndoSelection, areas: &[UndoArea], mode| {
@@ -379,13 +400,23 @@ async fn what_both_areas_booked_goes_back_in_turn() {
             ends
         };
         // The member lowers stock and the Logistician books out, in either order.
-        let lower = async |at: At, from, to| {
+        let lower = async |lot_key: LotKey, from, to| {
             bench.clock.advance(Duration::from_secs(1));
-            bench.check(&first(), SET, vec![at.set(from, to)], &[]).await;
+            bench.check(&first(), SET, vec![lot_key.set(from, to)], &[]).await;
         };
-        let book_out = async |at: At, amount| {
+        let book_out = async |lot_key: LotKey, amount| {
             bench.clock.advance(Duration::from_secs(1));
-            apply(&bench, vec![of("book-out", "u-1", &entry(&bench, "u-1", at).await, at, amount)]).await;
+            apply(
+                &bench,
+                vec![build_partial_op(
+                    "book-out",
+                    "u-1",
+                    &entry(&bench, "u-1", lot_key).await,
+                    lot_key,
+                    amount,
+                )],
+            )
+            .await;
         };
         let began = bench.clock.now();
         lower(ORE, 10, 8).await;
@@ -393,21 +424,24 @@ async fn what_both_areas_booked_goes_back_in_turn() {
         book_out(METAL, 1).await;
         lower(METAL, 9, 5).await;
         assert_eq!(held(&bench).await, ["Text(\"metal 5\")", "Text(\"ore 5\")"]);
-        let all = writes(began, bench.clock.now());
+        let every_change = writes(began, bench.clock.now());
         if one_by_one {
             // An undo of one area reverts what the other area did not change later.
             let [stock, pools] = own.map(|area| [area]);
-            let ends = run(&all, &stock, UndoMode::Apply).await;
+            let ends = run(&every_change, &stock, UndoMode::Apply).await;
             assert_eq!(ends, ["stock Quanta Metal, City: changed", "stock Quanta Ore, City: changed-since"]);
-            let ends = run(&all, &pools, UndoMode::Apply).await;
+            let ends = run(&every_change, &pools, UndoMode::Apply).await;
             assert_eq!(
                 ends,
                 ["org-stock Quanta Metal, City: changed", "org-stock Quanta Ore, City: changed"]
             );
-            assert_eq!(run(&all, &stock, UndoMode::Apply).await, ["stock Quanta Ore, City: changed"]);
+            assert_eq!(
+                run(&every_change, &stock, UndoMode::Apply).await,
+                ["stock Quanta Ore, City: changed"]
+            );
         } else {
             let before = bench.everything().await;
-            let preview = run(&all, &areas, UndoMode::Preview).await;
+            let preview = run(&every_change, &areas, UndoMode::Preview).await;
             assert_eq!(bench.everything().await, before);
             let looked_once = [
                 "org-stock Quanta Metal, City: changed-since",
@@ -416,11 +450,11 @@ async fn what_both_areas_booked_goes_back_in_turn() {
                 "stock Quanta Ore, City: changed-since",
             ];
             assert_eq!(preview, looked_once);
-            let done = run(&all, &areas, UndoMode::Apply).await;
+            let done = run(&every_change, &areas, UndoMode::Apply).await;
             assert_eq!(done, looked_once.map(|end| end.replace("-since", "")));
         }
         assert_eq!(held(&bench).await, stocked_up, "{areas:?}");
-        assert_eq!(run(&all, &areas, UndoMode::Apply).await, [""; 0], "nothing is left of it");
+        assert_eq!(run(&every_change, &areas, UndoMode::Apply).await, [""; 0], "nothing is left of it");
 
         // A change in one area between two of the other blocks both; spans from the last change on undo it.
         let mut spans = Vec::new();
@@ -434,13 +468,13 @@ async fn what_both_areas_booked_goes_back_in_turn() {
             }
         }
         let both = ["org-stock Quanta Ore, City: changed-since", "stock Quanta Ore, City: changed-since"];
-        let all = writes(began, bench.clock.now());
+        let every_change = writes(began, bench.clock.now());
         for mode in [UndoMode::Preview, UndoMode::Apply, UndoMode::Apply] {
-            assert_eq!(run(&all, &areas, mode).await, both);
+            assert_eq!(run(&every_change, &areas, mode).await, both);
         }
         assert_eq!(held(&bench).await, ["Text(\"metal 10\")", "Text(\"ore 4\")"]);
-        for at in spans.into_iter().rev() {
-            let ends = run(&writes(at, all.to), &areas, UndoMode::Apply).await;
+        for lot_key in spans.into_iter().rev() {
+            let ends = run(&writes(lot_key, every_change.to), &areas, UndoMode::Apply).await;
             assert!(ends.len() == 1 && ends[0].ends_with("Quanta Ore, City: changed"), "{ends:?}");
         }
         assert_eq!(held(&bench).await, stocked_up, "{areas:?}");
@@ -450,11 +484,14 @@ async fn what_both_areas_booked_goes_back_in_turn() {
 /// STK-16, OST-21: a holder's rows are in the journal of each Logistician who booked them. A client's changes
 /// for several members are reverted in turn, in any order of members; for one member only, they stay.
 #[tokio::test]
-async fn what_was_booked_for_several_members_goes_back_in_turn() {
+async fn changes_for_several_members_are_reverted_in_turn() {
     for members in [["m-1", "m-3"], ["m-3", "m-1"]] {
-        let bench =
-            stocked(&[("u-1", "Three", ORE, 10), ("u-1", "Three", METAL, 10), ("u-1", "Three", GUN, 10)])
-                .await;
+        let bench = bench_with_stock(&[
+            ("u-1", "Three", ORE, 10),
+            ("u-1", "Three", METAL, 10),
+            ("u-1", "Three", GUN, 10),
+        ])
+        .await;
         let (one, three) = (first(), third_member());
         bench
             .backend()
@@ -462,13 +499,14 @@ async fn what_was_booked_for_several_members_goes_back_in_turn() {
             .await
             .expect("a role");
         let before = stored(&bench).await;
-        let lower = async |at: At, from, to| {
+        let lower = async |lot_key: LotKey, from, to| {
             bench.clock.advance(Duration::from_secs(1));
-            bench.check(&three, SET, vec![at.set(from, to)], &[]).await;
+            bench.check(&three, SET, vec![lot_key.set(from, to)], &[]).await;
         };
-        let book_out = async |caller: &Caller, at: At, amount| {
+        let book_out = async |caller: &Caller, lot_key: LotKey, amount| {
             bench.clock.advance(Duration::from_secs(1));
-            let op = of("book-out", "u-1", &entry(&bench, "u-1", at).await, at, amount);
+            let op =
+                build_partial_op("book-out", "u-1", &entry(&bench, "u-1", lot_key).await, lot_key, amount);
             bench.check(caller, CHANGE, vec![op], &[]).await;
         };
         // The holder before the Logistician, after the Logistician, and one Logistician after the other.
@@ -494,14 +532,14 @@ async fn what_was_booked_for_several_members_goes_back_in_turn() {
             );
             let undo = undo.with_members(members[1..].iter().map(|member| MemberId::new(*member)));
             let done = bench.backend().run_undo(undo).await.expect("an undo");
-            let told = |UndoOutcome { member, area, name, result: end, .. }: &UndoOutcome| {
+            let describe_outcome = |UndoOutcome { member, area, name, result: end, .. }: &UndoOutcome| {
                 let end = end.as_ref().map_or_else(UndoConflict::as_str, |became| became.as_str());
                 format!("{member} {} {name}: {end}", area.as_str())
             };
-            let mut told: Vec<String> = done.iter().map(told).collect();
-            assert!(told.is_sorted_by_key(|line| line[..3].to_owned()), "member by member: {told:?}");
-            told.sort();
-            told
+            let mut lines: Vec<String> = done.iter().map(describe_outcome).collect();
+            assert!(lines.is_sorted_by_key(|line| line[..3].to_owned()), "member by member: {lines:?}");
+            lines.sort();
+            lines
         };
         let looked_once = [
             "m-1 org-stock Quanta Cannon, City: changed-since",
@@ -523,22 +561,26 @@ async fn what_was_booked_for_several_members_goes_back_in_turn() {
 
 /// STK-16: another Logistician's booking between two changes of the member's stock is not reverted with them.
 #[tokio::test]
-async fn what_another_logistician_booked_between_stays() {
-    let bench = stocked(&[("u-1", "One", ORE, 10), ("u-1", "One", METAL, 10)]).await;
+async fn interleaved_foreign_booking_is_not_reverted() {
+    let bench = bench_with_stock(&[("u-1", "One", ORE, 10), ("u-1", "One", METAL, 10)]).await;
     let two = MemberId::new("m-2");
     bench.backend().set_role(&two, &"u-1".into(), Some(UnitRole::Logistician)).await.expect("a role");
     let set = async |ops| bench.check(&first(), SET, ops, &[]).await;
     set(vec![ORE.set(10, 8), METAL.set(10, 8)]).await;
     let (ore, metal) = (entry(&bench, "u-1", ORE).await, entry(&bench, "u-1", METAL).await);
-    on_the_web(&bench, "m-2", vec![of("book-out", "u-1", &ore, ORE, 3)]).await;
-    let other_rows = vec![of("book-out", "u-1", &metal, METAL, 3), book_in("u-1", "m-1", METAL, 3)];
-    on_the_web(&bench, "m-2", other_rows).await;
+    apply_on_web(&bench, "m-2", vec![build_partial_op("book-out", "u-1", &ore, ORE, 3)]).await;
+    let other_rows =
+        vec![build_partial_op("book-out", "u-1", &metal, METAL, 3), book_in("u-1", "m-1", METAL, 3)];
+    apply_on_web(&bench, "m-2", other_rows).await;
     set(vec![ORE.set(5, 4), METAL.set(8, 1)]).await;
     let before = bench.everything().await;
     let to = bench.clock.now();
     let writes =
         UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from: to.minus(DAY), to };
     let done = bench.backend().undo_writes(writes, &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
-    assert_eq!(told(&done), ["Quanta Metal, City: changed-since", "Quanta Ore, City: changed-since"]);
+    assert_eq!(
+        format_outcomes(&done),
+        ["Quanta Metal, City: changed-since", "Quanta Ore, City: changed-since"]
+    );
     assert_eq!(bench.everything().await, before);
 }

@@ -14,9 +14,9 @@ use proptest::sample::select;
 use serde::Deserialize;
 
 use super::org_stock::*;
-use super::org_stock_writes::{of, on};
+use super::org_stock_writes::{build_op, build_partial_op};
 use super::reader::Reader;
-use super::stock::{At, ORE, PARTS, SET, with};
+use super::stock::{LotKey, ORE, PARTS, SET, with};
 use super::*;
 use crate::kit::cases;
 
@@ -25,7 +25,7 @@ const UNITS: [&str; 2] = ["u-1", "u-2"];
 const HOLDERS: [&str; 3] = ["One", "Two", "Three"];
 
 #[derive(Clone, Debug)]
-struct Wish {
+struct OpTemplate {
     op: usize,
     entry: usize,
     /// Quarters of an entry, at least a minimum amount.
@@ -41,11 +41,11 @@ struct Wish {
 }
 
 #[derive(Clone, Debug)]
-enum Act {
+enum Action {
     /// The first member by the undone client on two installations or by another client, or the second member.
     Write {
         who: usize,
-        wishes: Vec<Wish>,
+        wishes: Vec<OpTemplate>,
     },
     Earmark {
         entry: usize,
@@ -78,11 +78,11 @@ enum Act {
     Page(u8),
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
+fn wish() -> impl Strategy<Value = OpTemplate> {
     let numbers = (0_usize..9, 0_usize..24, 1_i64..5, 0_usize..2, 0_usize..3, 0_usize..2);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (numbers, flags).prop_map(
-        |((op, entry, quarters, unit, holder, place), (merge, shares, stolen, counted))| Wish {
+        |((op, entry, quarters, unit, holder, place), (merge, shares, stolen, counted))| OpTemplate {
             op,
             entry,
             quarters,
@@ -97,19 +97,19 @@ fn wish() -> impl Strategy<Value = Wish> {
     )
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn act() -> impl Strategy<Value = Action> {
     let wishes = || prop::collection::vec(wish(), 1..7);
     prop_oneof![
-        10 => (0_usize..4, wishes()).prop_map(|(who, wishes)| Act::Write { who, wishes }),
-        2 => (0_usize..24, any::<bool>()).prop_map(|(entry, mission)| Act::Earmark { entry, mission }),
-        1 => (0_usize..24).prop_map(|entry| Act::Offer { entry }),
+        10 => (0_usize..4, wishes()).prop_map(|(who, wishes)| Action::Write { who, wishes }),
+        2 => (0_usize..24, any::<bool>()).prop_map(|(entry, mission)| Action::Earmark { entry, mission }),
+        1 => (0_usize..24).prop_map(|entry| Action::Offer { entry }),
         1 => (0_usize..2, 0_usize..2, any::<bool>(), 0_i64..9)
-            .prop_map(|(holder, place, counted, to)| Act::Set { holder, place, counted, to }),
-        3 => (0_usize..2, own()).prop_map(|(who, lot)| Act::Mark { who, lot }),
-        1 => (0_usize..4).prop_map(Act::Turn),
+            .prop_map(|(holder, place, counted, to)| Action::Set { holder, place, counted, to }),
+        3 => (0_usize..2, own()).prop_map(|(who, lot)| Action::Mark { who, lot }),
+        1 => (0_usize..4).prop_map(Action::Turn),
         4 => (0_u8..20, 0_u8..6, any::<bool>(), any::<bool>())
-            .prop_map(|(from, to, administrator, both)| Act::Undo { from, to, administrator, both }),
-        2 => (1_u8..4).prop_map(Act::Page),
+            .prop_map(|(from, to, administrator, both)| Action::Undo { from, to, administrator, both }),
+        2 => (1_u8..4).prop_map(Action::Page),
     ]
 }
 
@@ -125,7 +125,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn at(&self) -> At {
+    fn at(&self) -> LotKey {
         if self.material == "parts" { PARTS } else { ORE }
     }
 
@@ -144,9 +144,9 @@ struct Own {
 }
 
 impl Own {
-    fn at(&self) -> At {
-        let at = if self.counted { PARTS } else { ORE }.place(PLACES[self.place]);
-        if self.stolen { at.stolen() } else { at }
+    fn at(&self) -> LotKey {
+        let lot_key = if self.counted { PARTS } else { ORE }.place(PLACES[self.place]);
+        if self.stolen { lot_key.stolen() } else { lot_key }
     }
 }
 
@@ -163,7 +163,7 @@ fn own() -> impl Strategy<Value = Own> {
 #[derive(Clone, Debug)]
 enum Set {
     Own(Own),
-    Pools(Vec<Wish>),
+    Pools(Vec<OpTemplate>),
 }
 
 struct World {
@@ -223,26 +223,26 @@ impl World {
     /// Dumps pools and sales without versions, ages and offers.
     async fn stored(&self) -> Vec<String> {
         let sql = "SELECT id, member, lot, pool_lot, amount, unit, note FROM stock_row ORDER BY id";
-        let mut all = self.bench.rows(sql).await;
+        let mut lines = self.bench.rows(sql).await;
         for table in
             ["stock_earmark ORDER BY 1, 2, 3", "stock_sale ORDER BY id", "mission_income ORDER BY 1, 2"]
         {
-            all.extend(self.bench.rows(format!("SELECT * FROM {table}")).await);
+            lines.extend(self.bench.rows(format!("SELECT * FROM {table}")).await);
         }
-        all
+        lines
     }
 
-    async fn write(&self, who: usize, wishes: &[Wish], moves_only: bool) {
+    async fn write(&self, who: usize, wishes: &[OpTemplate], moves_only: bool) {
         let names = &self.holders[if who == 2 { "c-2" } else { "c-1" }];
         let mut entries = self.entries().await;
         let mut ops = Vec::new();
         for wish in wishes {
             let holder = &names[HOLDERS[wish.holder]];
             if !moves_only && (wish.op == 0 || entries.is_empty()) {
-                let at = if wish.counted { PARTS } else { ORE }.place(PLACES[wish.place]);
-                let at = if wish.stolen { at.stolen() } else { at };
+                let lot_key = if wish.counted { PARTS } else { ORE }.place(PLACES[wish.place]);
+                let lot_key = if wish.stolen { lot_key.stolen() } else { lot_key };
                 ops.push(with(
-                    book_in(UNITS[wish.unit], holder, at, 4 * wish.quarters),
+                    book_in(UNITS[wish.unit], holder, lot_key, 4 * wish.quarters),
                     "mergeScu",
                     json!(wish.merge),
                 ));
@@ -251,19 +251,19 @@ impl World {
             if entries.is_empty() {
                 continue;
             }
-            let at = wish.entry % entries.len();
-            let Entry { id, version, amount, unit, jobs, missions, .. } = &entries[at];
-            let (lot, one) = (entries[at].at(), entries[at].one());
+            let lot_key = wish.entry % entries.len();
+            let Entry { id, version, amount, unit, jobs, missions, .. } = &entries[lot_key];
+            let (lot, one) = (entries[lot_key].at(), entries[lot_key].one());
             let quantity_of = |amount: i64| quantity(lot, amount / one);
-            let wanted = (amount * wish.quarters / 4 / one * one).max(one);
+            let requested = (amount * wish.quarters / 4 / one * one).max(one);
             let named = (id.clone(), *version);
             let part = |op: &str| {
-                let shares = |of: &str, marks: &BTreeMap<String, i64>| {
+                let shares = |target_field: &str, marks: &BTreeMap<String, i64>| {
                     let marks = marks.iter().filter(|_| wish.shares);
-                    let share = |(target, has): (&String, &i64)| json!({ of: target, "quantity": quantity_of((*has).min(wanted)) });
+                    let share = |(target, has): (&String, &i64)| json!({ target_field: target, "quantity": quantity_of((*has).min(requested)) });
                     Value::Array(marks.map(share).collect())
                 };
-                let op = of(op, unit, &named, lot, wanted / one);
+                let op = build_partial_op(op, unit, &named, lot, requested / one);
                 with(
                     with(op, "fromJobOrders", shares("jobOrder", jobs)),
                     "fromMissions",
@@ -283,28 +283,32 @@ impl World {
                     merged(with(part("move-location"), "location", json!({ "name": PLACES[wish.place] })))
                 }
                 5 => merged(with(to_unit(part("move-holder")), "holder", json!(holder))),
-                6 if wish.shares => merged(to_unit(on("move-pool", unit, &named))),
-                6 => merged(to_unit(of("move-pool", unit, &named, lot, wanted / one))),
-                7 => with(on("note", unit, &named), "note", json!(format!("note-{}", wish.entry))),
-                _ if wish.shares => with(on("stolen", unit, &named), "stolen", json!(wish.stolen)),
-                _ => with(of("stolen", unit, &named, lot, wanted / one), "stolen", json!(wish.stolen)),
+                6 if wish.shares => merged(to_unit(build_op("move-pool", unit, &named))),
+                6 => merged(to_unit(build_partial_op("move-pool", unit, &named, lot, requested / one))),
+                7 => with(build_op("note", unit, &named), "note", json!(format!("note-{}", wish.entry))),
+                _ if wish.shares => with(build_op("stolen", unit, &named), "stolen", json!(wish.stolen)),
+                _ => with(
+                    build_partial_op("stolen", unit, &named, lot, requested / one),
+                    "stolen",
+                    json!(wish.stolen),
+                ),
             };
             ops.push(op);
             // Each entry once per change set: its next version is known only after the write.
-            entries.remove(at);
+            entries.remove(lot_key);
         }
         if !ops.is_empty() {
-            let answered = self.bench.post(&caller_of(who), CHANGE, json!({ "ops": ops })).await;
-            assert_eq!(answered.status, 200, "{}", answered.body);
+            let response = self.bench.post(&caller_of(who), CHANGE, json!({ "ops": ops })).await;
+            assert_eq!(response.status, 200, "{}", response.body);
         }
     }
 
     /// Returns the first member's amount of a lot, and how much of it is free.
     async fn held(&self, lot: &Own) -> (i64, i64) {
-        let stands = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
+        let reserved = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
                       coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0))";
         let sql = format!(
-            "SELECT coalesce(sum(amount), 0), coalesce(sum(max(amount - {stands}, 0)), 0) FROM stock_row r \
+            "SELECT coalesce(sum(amount), 0), coalesce(sum(max(amount - {reserved}, 0)), 0) FROM stock_row r \
              WHERE member = 'm-1' AND material = '{}' AND quality = 0 AND location = 'l-{}' AND stolen = {}",
             lot.at().material,
             lot.place + 1,
@@ -320,8 +324,8 @@ impl World {
 
     async fn post(&self, who: usize, ops: Vec<Value>) {
         let ops: Vec<Value> = ops.into_iter().map(|op| with(op, "override", json!(true))).collect();
-        let answered = self.bench.post(&caller_of(who), SET, json!({ "ops": ops })).await;
-        assert!([200, 202].contains(&answered.status), "{}", answered.body);
+        let response = self.bench.post(&caller_of(who), SET, json!({ "ops": ops })).await;
+        assert!([200, 202].contains(&response.status), "{}", response.body);
     }
 
     /// Sets the first member's amount of a lot.
@@ -333,11 +337,12 @@ impl World {
     /// Moves up to an amount of the first member's stock to a lot from its twin.
     async fn mark(&self, who: usize, lot: &Own) {
         let twin = Own { stolen: !lot.stolen, ..lot.clone() };
-        let ((there, _), (held, movable)) = (self.held(lot).await, self.held(&twin).await);
+        let ((marked, _), (held, movable)) = (self.held(lot).await, self.held(&twin).await);
         let part = movable.min(lot.to);
         if part > 0 {
-            let (more, less) = (lot.at().set(there, there + part), twin.at().set(held, held - part));
-            self.post(who, vec![more, less]).await;
+            let (increase, decrease) =
+                (lot.at().set(marked, marked + part), twin.at().set(held, held - part));
+            self.post(who, vec![increase, decrease]).await;
         }
     }
 
@@ -345,14 +350,14 @@ impl World {
     /// Returns the number of conflicts.
     async fn undo_both(&self, (from, to): (Moment, Moment), administrator: bool) -> usize {
         let writes = UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
-        let word = if administrator {
+        let authority = if administrator {
             UndoAuthority::Administrator("root".to_owned())
         } else {
             UndoAuthority::Member
         };
         let run = async |mode| {
             let areas = [UndoArea::Stock, UndoArea::OrgStock];
-            let undo = UndoProcess::new(writes.clone(), word.clone(), &areas, mode);
+            let undo = UndoProcess::new(writes.clone(), authority.clone(), &areas, mode);
             let done = self.bench.backend().run_undo(undo).await.expect("an undo");
             let (done, stay): (Vec<_>, Vec<_>) = done.into_iter().partition(|outcome| outcome.result.is_ok());
             let done: BTreeSet<(UndoArea, String)> =
@@ -370,13 +375,13 @@ impl World {
 
     async fn undo(&self, (from, to): (Moment, Moment), administrator: bool) -> (usize, usize) {
         let writes = UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
-        let word = if administrator {
+        let authority = if administrator {
             UndoAuthority::Administrator("root".to_owned())
         } else {
             UndoAuthority::Member
         };
         let run = async |mode| {
-            let undo = UndoProcess::new(writes.clone(), word.clone(), &[UndoArea::OrgStock], mode);
+            let undo = UndoProcess::new(writes.clone(), authority.clone(), &[UndoArea::OrgStock], mode);
             self.bench.backend().run_undo(undo).await.expect("an undo")
         };
         let everything = self.bench.everything().await;
@@ -403,15 +408,15 @@ impl World {
         (done.len() - stay.len(), stay.len())
     }
 
-    async fn act(&self, act: &Act) {
+    async fn act(&self, act: &Action) {
         match act {
-            Act::Write { who, wishes } if UNDONE.contains(who) => {
+            Action::Write { who, wishes } if UNDONE.contains(who) => {
                 let sums = self.sums().await;
                 self.write(*who, wishes, true).await;
                 assert_eq!(self.sums().await, sums, "the client only moves and sells");
             }
-            Act::Write { who, wishes } => self.write(*who, wishes, false).await,
-            Act::Earmark { entry, mission } => {
+            Action::Write { who, wishes } => self.write(*who, wishes, false).await,
+            Action::Earmark { entry, mission } => {
                 let entries = self.entries().await;
                 if let Some(entry) = entries.get(entry % entries.len().max(1)) {
                     let target = if *mission {
@@ -419,9 +424,9 @@ impl World {
                     } else {
                         (EarmarkPurpose::JobOrder, "j-1")
                     };
-                    let by = MemberId::new("m-1");
+                    let author = MemberId::new("m-1");
                     let marked = self.bench.backend().earmark_stock(
-                        &by,
+                        &author,
                         ChangeAuthor::Web,
                         &entry.id,
                         target,
@@ -430,7 +435,7 @@ impl World {
                     assert!(marked.await.expect("an earmark"));
                 }
             }
-            Act::Offer { entry } => {
+            Action::Offer { entry } => {
                 let entries = self.entries().await;
                 if let Some(Entry { id, amount, .. }) = entries.get(entry % entries.len().max(1)) {
                     self.bench
@@ -438,42 +443,46 @@ impl World {
                         .await;
                 }
             }
-            Act::Set { holder, place, counted, to } => {
-                let at = if *counted { PARTS } else { ORE }.place(PLACES[*place]);
+            Action::Set { holder, place, counted, to } => {
+                let lot_key = if *counted { PARTS } else { ORE }.place(PLACES[*place]);
                 let caller = [first(), other_member()][*holder].clone();
                 let (items, _) = self.bench.page(&caller, super::stock::STOCK, &mut String::new()).await;
-                let is = |item: &&Value| {
-                    item["material"]["bt"] == at.material
-                        && item["location"]["name"] == at.place
+                let matches_lot = |item: &&Value| {
+                    item["material"]["bt"] == lot_key.material
+                        && item["location"]["name"] == lot_key.place
                         && item["stolen"] == false
                         && item["quality"] == 0
                 };
-                let held = items.iter().find(is).map_or(json!(0), |item| item["quantity"]["amount"].clone());
-                super::stock::on_the_web(
+                let held = items
+                    .iter()
+                    .find(matches_lot)
+                    .map_or(json!(0), |item| item["quantity"]["amount"].clone());
+                super::stock::apply_on_web(
                     &self.bench,
                     &format!("m-{}", holder + 1),
                     ChangeAuthor::Web,
-                    vec![at.set(held, *to)],
+                    vec![lot_key.set(held, *to)],
                 )
                 .await;
             }
-            Act::Turn(0) => self.bench.sql("DELETE FROM membership WHERE member = 'm-3'").await,
-            Act::Turn(1) => {
+            Action::Turn(0) => self.bench.sql("DELETE FROM membership WHERE member = 'm-3'").await,
+            Action::Turn(1) => {
                 self.bench.sql("INSERT OR IGNORE INTO membership (member, unit) VALUES ('m-3', 'u-1')").await
             }
-            Act::Turn(state) => {
+            Action::Turn(state) => {
                 let state = ["open", "completed"][state % 2];
                 self.bench.sql(format!("UPDATE job_order SET state = '{state}' WHERE id = 'j-1'")).await;
             }
-            Act::Mark { who, lot } => {
+            Action::Mark { who, lot } => {
                 let sums = self.sums().await;
                 self.mark(*who, lot).await;
                 assert_eq!(self.sums().await, sums, "what is marked is there as before");
             }
-            Act::Undo { from, to, administrator, both } => {
+            Action::Undo { from, to, administrator, both } => {
                 let now = self.bench.clock.now();
-                let ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
-                let (sums, span) = (self.sums().await, (ago(*from.max(to)), ago(*from.min(to))));
+                let seconds_ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
+                let (sums, span) =
+                    (self.sums().await, (seconds_ago(*from.max(to)), seconds_ago(*from.min(to))));
                 if *both {
                     self.undo_both(span, *administrator).await;
                 } else {
@@ -481,7 +490,7 @@ impl World {
                 }
                 assert_eq!(self.sums().await, sums, "nothing is lost, nothing is there twice");
             }
-            Act::Page(_) => {}
+            Action::Page(_) => {}
         }
         let broken = "SELECT id FROM stock_row r WHERE amount < (SELECT coalesce(max(of_kind), 0) FROM \
                       (SELECT sum(amount) AS of_kind FROM stock_earmark WHERE stock_row = r.id GROUP BY kind)) \
@@ -491,7 +500,9 @@ impl World {
 }
 
 fn replica() -> Reader<String> {
-    Reader::new(other_member(), POOLS, |lot| (lot["key"].as_str().expect("a key").to_owned(), lot_told(lot)))
+    Reader::new(other_member(), POOLS, |lot| {
+        (lot["key"].as_str().expect("a key").to_owned(), format_pool_lot(lot))
+    })
 }
 
 fn blocking(run: impl Future<Output = ()>) {
@@ -503,13 +514,13 @@ proptest! {
 
     /// FED-04, OST-20 to OST-28, OST-34 to OST-36: see the module documentation.
     #[test]
-    fn what_is_undone_is_neither_lost_nor_doubled(acts in prop::collection::vec(act(), 1..40)) {
+    fn undo_neither_loses_nor_duplicates_stock(acts in prop::collection::vec(act(), 1..40)) {
         blocking(async {
             let (world, mut reader) = (World::new().await, replica());
             for act in acts {
                 world.bench.clock.advance(Duration::from_secs(1));
                 world.act(&act).await;
-                if let Act::Page(limit) = act {
+                if let Action::Page(limit) = act {
                     reader.page(&world.bench, limit).await;
                 }
             }
@@ -522,14 +533,14 @@ proptest! {
 
     /// A14, OST-20 to OST-28: without other authors, everything is reverted.
     #[test]
-    fn all_that_only_the_client_wrote_goes_back(
+    fn changes_without_other_authors_are_fully_reverted(
         before in prop::collection::vec(act(), 1..12),
         sets in prop::collection::vec((0_usize..2, prop::collection::vec(wish(), 1..7)), 1..10),
         administrator in select(vec![false, true]),
     ) {
         blocking(async {
             let world = World::new().await;
-            for act in before.iter().filter(|act| !matches!(act, Act::Undo { .. } | Act::Turn(_))) {
+            for act in before.iter().filter(|act| !matches!(act, Action::Undo { .. } | Action::Turn(_))) {
                 world.bench.clock.advance(Duration::from_secs(1));
                 world.act(act).await;
             }
@@ -547,7 +558,7 @@ proptest! {
 
     /// A14, STK-16, OST-20 to OST-28: see the module documentation.
     #[test]
-    fn both_areas_go_back_from_the_last_change_on(
+    fn both_areas_are_reverted_from_the_last_change(
         before in prop::collection::vec(act(), 1..12),
         sets in prop::collection::vec(
             (0_usize..2, prop_oneof![
@@ -561,7 +572,7 @@ proptest! {
     ) {
         blocking(async {
             let world = World::new().await;
-            for act in before.iter().filter(|act| !matches!(act, Act::Undo { .. } | Act::Turn(_))) {
+            for act in before.iter().filter(|act| !matches!(act, Action::Undo { .. } | Action::Turn(_))) {
                 world.bench.clock.advance(Duration::from_secs(1));
                 world.act(act).await;
             }

@@ -4,32 +4,39 @@ use exchange_service::backend::EarmarkPurpose;
 use exchange_service::feed::ChangeAuthor;
 
 use super::org_stock::*;
-use super::stock::{At, GUN, METAL, ORE, PARTS, STOCK, with};
+use super::stock::{GUN, LotKey, METAL, ORE, PARTS, STOCK, with};
 use super::*;
 
 /// Builds an op on an entry.
-pub(super) fn on(op: &str, unit: &str, (id, version): &(String, i64)) -> Value {
+pub(super) fn build_op(op: &str, unit: &str, (id, version): &(String, i64)) -> Value {
     json!({ "op": op, "unit": unit, "entry": id, "version": version })
 }
 
 /// Builds an op on a part of an entry.
-pub(super) fn of(op: &str, unit: &str, entry: &(String, i64), at: At, amount: impl Into<Value>) -> Value {
-    with(on(op, unit, entry), "quantity", quantity(at, amount))
+pub(super) fn build_partial_op(
+    op: &str,
+    unit: &str,
+    entry: &(String, i64),
+    lot_key: LotKey,
+    amount: impl Into<Value>,
+) -> Value {
+    with(build_op(op, unit, entry), "quantity", quantity(lot_key, amount))
 }
 
 /// Builds shares of job orders or missions.
-pub(super) fn shares(of: &str, at: At, list: &[(&str, f64)]) -> Value {
+pub(super) fn shares(target_field: &str, lot_key: LotKey, list: &[(&str, f64)]) -> Value {
     let share = |(target, amount): &(&str, f64)| {
-        let amount = if at.is_counted() { json!(*amount as i64) } else { json!(amount) };
-        json!({ of: target, "quantity": quantity(at, amount) })
+        let amount = if lot_key.is_counted() { json!(*amount as i64) } else { json!(amount) };
+        json!({ target_field: target, "quantity": quantity(lot_key, amount) })
     };
     json!(list.iter().map(share).collect::<Vec<_>>())
 }
 
 /// Earmarks an amount of the first member's entry, on the web.
 pub(super) async fn earmark(bench: &Bench, id: &str, purpose: EarmarkPurpose, target: &str, amount: i64) {
-    let by = MemberId::new("m-1");
-    let marked = bench.backend().earmark_stock(&by, ChangeAuthor::Web, id, (purpose, target), amount).await;
+    let author = MemberId::new("m-1");
+    let marked =
+        bench.backend().earmark_stock(&author, ChangeAuthor::Web, id, (purpose, target), amount).await;
     assert!(marked.expect("an earmark"), "{target}");
 }
 
@@ -43,15 +50,15 @@ async fn unchanged(bench: &Bench, op: Value) {
 
 /// Returns the notices since the last call: members and kinds.
 async fn notices(bench: &Bench) -> Vec<String> {
-    let told = bench.rows("SELECT member || ' ' || kind FROM notice ORDER BY member, kind").await;
+    let lines = bench.rows("SELECT member || ' ' || kind FROM notice ORDER BY member, kind").await;
     bench.sql("DELETE FROM notice").await;
-    told.iter().map(|row| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned()).collect()
+    lines.iter().map(|row| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned()).collect()
 }
 
 /// OST-20: booking in creates a new entry; pieces join those of their lot, and so does SCU if `mergeScu` is
 /// set; notes and earmarks are stored. The stock is the holder's own, too.
 #[tokio::test]
-async fn stock_is_booked_in() {
+async fn book_in_creates_or_joins_entries() {
     let bench = world().await;
     let two = reference(&bench, &first(), "u-1", "Two").await;
     apply(&bench, vec![book_in("u-1", &two, ORE, 5), book_in("u-1", &two, ORE, json!(2.0005))]).await;
@@ -74,7 +81,8 @@ async fn stock_is_booked_in() {
     let one = reference(&bench, &first(), "u-1", "One").await;
     let mut gun = with(book_in("u-1", &two, GUN, 2), "quality", json!(700));
     gun = with(gun, "jobOrders", shares("jobOrder", GUN, &[("j-3", 1.0)]));
-    let parts = [PARTS, PARTS.quality(3), PARTS.stolen(), PARTS].map(|at| book_in("u-1", &two, at, 2));
+    let parts =
+        [PARTS, PARTS.quality(3), PARTS.stolen(), PARTS].map(|lot_key| book_in("u-1", &two, lot_key, 2));
     let mut ops: Vec<Value> = parts.to_vec();
     ops.extend([book_in("u-1", &one, PARTS, 9), book_in("u-2", &two, PARTS, 4), gun]);
     apply(&bench, ops).await;
@@ -85,9 +93,9 @@ async fn stock_is_booked_in() {
         "u-1 parts City q3: 2 0/0 [Two 2 v1 free 2/2]",
         "u-2 parts City q0: 4 0/0 [Two 4 v1 free 4/4]",
     ];
-    let told: Vec<String> =
+    let shown: Vec<String> =
         lots(&bench, &first()).await.into_iter().filter(|lot| !lot.contains(" ore ")).collect();
-    let mut sorted = told.clone();
+    let mut sorted = shown.clone();
     sorted.iter_mut().for_each(|lot| {
         *lot = lot.replace("One 9 v1 free 9/9, Two 4 v2 free 4/4", "Two 4 v2 free 4/4, One 9 v1 free 9/9")
     });
@@ -102,39 +110,42 @@ async fn stock_is_booked_in() {
 
 /// OST-17, A14, OST-33: later ops send the version that earlier ones of the batch produced.
 #[tokio::test]
-async fn every_op_on_an_entry_is_a_version() {
+async fn every_op_on_an_entry_increments_its_version() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
-    let at = |version| (id.clone(), version);
+    let entry_at_version = |version| (id.clone(), version);
     let ops = vec![
-        of("book-out", "u-1", &at(1), ORE, 1),
-        with(on("note", "u-1", &at(2)), "note", json!("a")),
-        with(on("note", "u-1", &at(2)), "note", json!("b")),
-        with(on("note", "u-1", &at(3)), "note", json!("a")),
-        of("book-out", "u-1", &at(3), ORE, 2),
-        with(on("note", "u-1", &at(4)), "note", json!(" ")),
+        build_partial_op("book-out", "u-1", &entry_at_version(1), ORE, 1),
+        with(build_op("note", "u-1", &entry_at_version(2)), "note", json!("a")),
+        with(build_op("note", "u-1", &entry_at_version(2)), "note", json!("b")),
+        with(build_op("note", "u-1", &entry_at_version(3)), "note", json!("a")),
+        build_partial_op("book-out", "u-1", &entry_at_version(3), ORE, 2),
+        with(build_op("note", "u-1", &entry_at_version(4)), "note", json!(" ")),
     ];
     bench.check(&first(), CHANGE, ops, &["2 rejected VERSION_CONFLICT", "3 unchanged -"]).await;
     assert_eq!(lots(&bench, &first()).await, ["u-1 ore City q0: 7 0/0 [Two 7 v5 free 7/7]"]);
     // An entry that an op emptied does not exist for the next op.
-    let ops = vec![of("book-out", "u-1", &at(5), ORE, 7), on("note", "u-1", &at(6))];
+    let ops = vec![
+        build_partial_op("book-out", "u-1", &entry_at_version(5), ORE, 7),
+        build_op("note", "u-1", &entry_at_version(6)),
+    ];
     bench.check(&first(), CHANGE, ops, &["1 rejected NOT_PERMITTED"]).await;
     assert_eq!(lots(&bench, &first()).await, [""; 0]);
 }
 
 /// OST-21, OST-29: the free part is taken by default; earmarked stock by naming earmarks and amounts.
 #[tokio::test]
-async fn stock_is_booked_out() {
+async fn book_out_takes_free_stock_or_named_earmarks() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
     earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
     earmark(&bench, &id, EarmarkPurpose::Mission, "mi-1", 6000).await;
-    apply(&bench, vec![of("book-out", "u-1", &(id.clone(), 3), ORE, 4)]).await;
+    apply(&bench, vec![build_partial_op("book-out", "u-1", &(id.clone(), 3), ORE, 4)]).await;
     let two_marks = "u-1 ore City q0: 6 4/6 [Two 6 v4 j-1(11):4 mi-1(\"Convoy\"):6 free 2/0]";
     assert_eq!(lots(&bench, &first()).await, [two_marks]);
-    let mut take = of("book-out", "u-1", &(id.clone(), 4), ORE, 3);
+    let mut take = build_partial_op("book-out", "u-1", &(id.clone(), 4), ORE, 3);
     take = with(take, "fromMissions", shares("mission", ORE, &[("mi-1", 3.0)]));
     take = with(take, "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 1.0)]));
     apply(&bench, vec![take]).await;
@@ -142,10 +153,10 @@ async fn stock_is_booked_out() {
         lots(&bench, &first()).await,
         ["u-1 ore City q0: 3 3/3 [Two 3 v5 j-1(11):3 mi-1(\"Convoy\"):3 free 0/0]"]
     );
-    let mut take = of("book-out", "u-1", &(id.clone(), 5), ORE, 3);
+    let mut take = build_partial_op("book-out", "u-1", &(id.clone(), 5), ORE, 3);
     take = with(take, "fromMissions", shares("mission", ORE, &[("mi-1", 3.0)]));
     take = with(take, "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 3.0)]));
-    unchanged(&bench, of("book-out", "u-1", &(id.clone(), 5), ORE, 0)).await;
+    unchanged(&bench, build_partial_op("book-out", "u-1", &(id.clone(), 5), ORE, 0)).await;
     apply(&bench, vec![take]).await;
     assert_eq!(lots(&bench, &first()).await, [""; 0]);
     assert_eq!(bench.rows("SELECT * FROM stock_earmark").await, [""; 0]);
@@ -155,16 +166,16 @@ async fn stock_is_booked_out() {
 /// OST-22, A34: each mission in which the seller takes part receives its share, rounded down; the seller gets
 /// the rest.
 #[tokio::test]
-async fn a_sale_pays_missions() {
+async fn sale_pays_shares_to_missions() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 10)]).await;
     bench.sql("INSERT INTO mission (id, name) VALUES ('mi-3', 'Long Haul'); INSERT INTO mission_participant VALUES ('mi-3', 'm-1')").await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
     for mission in ["mi-1", "mi-2", "mi-3"] {
         earmark(&bench, &id, EarmarkPurpose::Mission, mission, 2000).await;
     }
     let sell = |version, amount: f64, missions: &[(&str, f64)], proceeds: i64| {
-        let op = of("sell", "u-1", &(id.clone(), version), ORE, amount);
+        let op = build_partial_op("sell", "u-1", &(id.clone(), version), ORE, amount);
         let op = with(with(op, "terminal", json!("Port")), "proceeds", json!(proceeds));
         with(op, "fromMissions", shares("mission", ORE, missions))
     };
@@ -198,37 +209,41 @@ async fn a_sale_pays_missions() {
 
 /// OST-23, OST-29: moves to a new entry at another place, with the named earmarks, or to an existing one.
 #[tokio::test]
-async fn stock_is_moved_to_another_place() {
+async fn move_to_another_location_keeps_earmarks() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 6)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 6)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
     earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
     bench.sql("UPDATE stock_earmark SET delivered = 1; UPDATE stock_row SET note = 'n'").await;
-    let to = |version, amount: i64, place: &str| {
+    let build_move = |version, amount: i64, place: &str| {
         with(
-            of("move-location", "u-1", &(id.clone(), version), ORE, amount),
+            build_partial_op("move-location", "u-1", &(id.clone(), version), ORE, amount),
             "location",
             json!({ "name": place }),
         )
     };
-    unchanged(&bench, to(2, 99, "City")).await;
-    unchanged(&bench, to(2, 0, "Station")).await;
-    let marked = with(to(2, 3, "Station"), "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 1.0)]));
+    unchanged(&bench, build_move(2, 99, "City")).await;
+    unchanged(&bench, build_move(2, 0, "Station")).await;
+    let marked = with(build_move(2, 3, "Station"), "fromJobOrders", shares("jobOrder", ORE, &[("j-1", 1.0)]));
     apply(&bench, vec![marked]).await;
     let parts = "u-1 parts City q0: 6 0/0 [Two 6 v1 'n' free 6/6]";
-    let here = "u-1 ore City q0: 7 3/0 [Two 7 v3 'n' j-1(11):3d free 4/7]";
-    let there = "u-1 ore Station q0: 3 1/0 [Two 3 v1 'n' j-1(11):1d free 2/3]";
-    assert_eq!(lots(&bench, &first()).await, [here, there, parts]);
-    apply(&bench, vec![to(3, 1, "Station"), with(to(4, 1, "Station"), "mergeScu", json!(true))]).await;
-    let here = "u-1 ore City q0: 5 3/0 [Two 5 v5 'n' j-1(11):3d free 2/5]";
-    let told = lots(&bench, &first()).await;
-    assert_eq!(told[0], here);
-    assert!(told[1].starts_with("u-1 ore Station q0: 5 1/0 [Two "), "{told:?}");
+    let expected_source = "u-1 ore City q0: 7 3/0 [Two 7 v3 'n' j-1(11):3d free 4/7]";
+    let expected_target = "u-1 ore Station q0: 3 1/0 [Two 3 v1 'n' j-1(11):1d free 2/3]";
+    assert_eq!(lots(&bench, &first()).await, [expected_source, expected_target, parts]);
+    apply(
+        &bench,
+        vec![build_move(3, 1, "Station"), with(build_move(4, 1, "Station"), "mergeScu", json!(true))],
+    )
+    .await;
+    let expected_source = "u-1 ore City q0: 5 3/0 [Two 5 v5 'n' j-1(11):3d free 2/5]";
+    let shown = lots(&bench, &first()).await;
+    assert_eq!(shown[0], expected_source);
+    assert!(shown[1].starts_with("u-1 ore Station q0: 5 1/0 [Two "), "{shown:?}");
     assert_eq!(entries(&bench, "u-1", ORE.place("Station")).await.len(), 2, "merged once, and made once");
     let (id, version) = entry(&bench, "u-1", PARTS).await;
     let move_parts = |version, amount: i64| {
         with(
-            of("move-location", "u-1", &(id.clone(), version), PARTS, amount),
+            build_partial_op("move-location", "u-1", &(id.clone(), version), PARTS, amount),
             "location",
             json!({ "name": "Meadow" }),
         )
@@ -241,9 +256,9 @@ async fn stock_is_moved_to_another_place() {
 /// OST-24, OST-19: moves to another member, in this pool or in another; both get notices, the note is
 /// dropped.
 #[tokio::test]
-async fn stock_is_moved_to_another_holder() {
+async fn move_to_another_holder_notifies_both() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
     earmark(&bench, &id, EarmarkPurpose::Mission, "mi-1", 4000).await;
     bench.sql("UPDATE stock_row SET note = 'n'").await;
@@ -252,34 +267,34 @@ async fn stock_is_moved_to_another_holder() {
         reference(&bench, &first(), "u-1", "Two").await,
         reference(&bench, &first(), "u-1", "Three").await,
     );
-    let to = |version, amount: i64, unit: &str, holder: &str| {
-        let op = of("move-holder", "u-1", &(id.clone(), version), ORE, amount);
+    let build_move = |version, amount: i64, unit: &str, holder: &str| {
+        let op = build_partial_op("move-holder", "u-1", &(id.clone(), version), ORE, amount);
         with(with(op, "toUnit", json!(unit)), "holder", json!(holder))
     };
-    unchanged(&bench, to(2, 99, "u-1", &two)).await;
-    bench.check(&first(), CHANGE, vec![to(2, 1, "u-2", &two)], &["0 rejected NOT_PERMITTED"]).await;
+    unchanged(&bench, build_move(2, 99, "u-1", &two)).await;
+    bench.check(&first(), CHANGE, vec![build_move(2, 1, "u-2", &two)], &["0 rejected NOT_PERMITTED"]).await;
     apply(
         &bench,
-        vec![with(to(2, 3, "u-1", &three), "fromMissions", shares("mission", ORE, &[("mi-1", 2.0)]))],
+        vec![with(build_move(2, 3, "u-1", &three), "fromMissions", shares("mission", ORE, &[("mi-1", 2.0)]))],
     )
     .await;
     assert_eq!(notices(&bench).await, ["m-2 org-stock.move", "m-3 org-stock.move"]);
-    apply(&bench, vec![to(3, 1, "u-2", &one)]).await;
+    apply(&bench, vec![build_move(3, 1, "u-2", &one)]).await;
     assert_eq!(notices(&bench).await, ["m-2 org-stock.move"], "nobody is told of what they do themselves");
     let expected = [
         "u-1 ore City q0: 9 0/4 [Two 6 v4 'n' mi-1(\"Convoy\"):2 free 6/4, Three 3 v1 mi-1(\"Convoy\"):2 free 3/1]",
         "u-2 ore City q0: 1 0/0 [One 1 v1 free 1/1]",
     ];
     assert_eq!(lots(&bench, &first()).await, expected);
-    apply(&bench, vec![with(to(4, 1, "u-2", &one), "mergeScu", json!(true))]).await;
+    apply(&bench, vec![with(build_move(4, 1, "u-2", &one), "mergeScu", json!(true))]).await;
     assert_eq!(lots(&bench, &first()).await[1], "u-2 ore City q0: 2 0/0 [One 2 v2 free 2/2]");
 }
 
 /// OST-25, OST-26: moves a whole entry with earmarks and offer, or a free part, into another pool.
 #[tokio::test]
-async fn stock_is_moved_to_another_pool() {
+async fn move_to_another_pool_keeps_earmarks_and_offers() {
     let bench = world().await;
-    stock_up(
+    book_in_stock(
         &bench,
         &[("u-1", "Two", ORE, 10), ("u-2", "Two", ORE, 1), ("u-1", "Two", GUN, 2), ("u-2", "Two", GUN, 1)],
     )
@@ -287,25 +302,46 @@ async fn stock_is_moved_to_another_pool() {
     bench.sql("UPDATE member SET withholds_name = 1 WHERE id = 'm-2'").await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
     earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
-    let to = |op: Value, unit: &str| with(op, "toUnit", json!(unit));
-    let at = |version| (id.clone(), version);
-    unchanged(&bench, to(of("move-pool", "u-1", &at(2), ORE, 99), "u-1")).await;
-    unchanged(&bench, to(of("move-pool", "u-1", &at(2), ORE, 0), "u-2")).await;
-    // A withheld holder's entry can be moved by its id (OST-15).
-    apply(&bench, vec![to(of("move-pool", "u-1", &at(2), ORE, 2), "u-2")]).await;
-    apply(&bench, vec![with(to(of("move-pool", "u-1", &at(3), ORE, 1), "u-2"), "mergeScu", json!(true))])
+    let build_move = |op: Value, unit: &str| with(op, "toUnit", json!(unit));
+    let entry_at_version = |version| (id.clone(), version);
+    unchanged(&bench, build_move(build_partial_op("move-pool", "u-1", &entry_at_version(2), ORE, 99), "u-1"))
         .await;
-    let told = lots(&bench, &first()).await;
-    assert_eq!(told[1], "u-1 ore City q0: 7 4/0 [? 7 v4 j-1(11):4 free 3/7]");
-    assert!(told[3].starts_with("u-2 ore City q0: 4 0/0 [? "), "{told:?}");
+    unchanged(&bench, build_move(build_partial_op("move-pool", "u-1", &entry_at_version(2), ORE, 0), "u-2"))
+        .await;
+    // A withheld holder's entry can be moved by its id (OST-15).
+    apply(
+        &bench,
+        vec![build_move(build_partial_op("move-pool", "u-1", &entry_at_version(2), ORE, 2), "u-2")],
+    )
+    .await;
+    apply(
+        &bench,
+        vec![with(
+            build_move(build_partial_op("move-pool", "u-1", &entry_at_version(3), ORE, 1), "u-2"),
+            "mergeScu",
+            json!(true),
+        )],
+    )
+    .await;
+    let shown = lots(&bench, &first()).await;
+    assert_eq!(shown[1], "u-1 ore City q0: 7 4/0 [? 7 v4 j-1(11):4 free 3/7]");
+    assert!(shown[3].starts_with("u-2 ore City q0: 4 0/0 [? "), "{shown:?}");
     assert_eq!(entries(&bench, "u-2", ORE).await.len(), 2, "split off, then joined");
     bench.sql(format!("INSERT INTO stock_offer VALUES ('o-1', '{id}', 6000)")).await;
     // It backs an offer, so it joins nothing: the offer refers to this entry.
-    apply(&bench, vec![with(to(on("move-pool", "u-1", &at(4)), "u-2"), "mergeScu", json!(true))]).await;
-    let told = lots(&bench, &first()).await;
+    apply(
+        &bench,
+        vec![with(
+            build_move(build_op("move-pool", "u-1", &entry_at_version(4)), "u-2"),
+            "mergeScu",
+            json!(true),
+        )],
+    )
+    .await;
+    let shown = lots(&bench, &first()).await;
     assert!(
-        told[2].starts_with("u-2 ore City q0: 11 4/0") && told[2].contains("? 7 v5 j-1(11):4 free 3/7"),
-        "{told:?}"
+        shown[2].starts_with("u-2 ore City q0: 11 4/0") && shown[2].contains("? 7 v5 j-1(11):4 free 3/7"),
+        "{shown:?}"
     );
     assert_eq!(
         bench.rows("SELECT stock_row, amount FROM stock_offer").await,
@@ -313,7 +349,7 @@ async fn stock_is_moved_to_another_pool() {
     );
     // Pieces join existing ones.
     let (gun, _) = entry(&bench, "u-1", GUN).await;
-    apply(&bench, vec![to(on("move-pool", "u-1", &(gun, 1)), "u-2")]).await;
+    apply(&bench, vec![build_move(build_op("move-pool", "u-1", &(gun, 1)), "u-2")]).await;
     assert_eq!(lots(&bench, &first()).await[0], "u-2 gun City q0: 3 0/0 [? 3 v2 free 3/3]");
     assert_eq!(notices(&bench).await, ["m-2 org-stock.move"; 4]);
     // With its earmarks into an existing entry, if it is to be merged.
@@ -323,14 +359,18 @@ async fn stock_is_moved_to_another_pool() {
         let version = entries(&bench, "u-2", ORE).await.into_iter().find(|one| one.0 == entry).expect("it").1;
         apply(
             &bench,
-            vec![with(to(on("move-pool", "u-2", &(entry, version)), "u-3"), "mergeScu", json!(true))],
+            vec![with(
+                build_move(build_op("move-pool", "u-2", &(entry, version)), "u-3"),
+                "mergeScu",
+                json!(true),
+            )],
         )
         .await;
     }
-    let told = lots(&bench, &first()).await;
+    let shown = lots(&bench, &first()).await;
     assert!(
-        told[1].starts_with("u-3 ore City q0: 11 4/0 [? 11 v") && told[1].ends_with("j-1(11):4 free 7/11]"),
-        "{told:?}"
+        shown[1].starts_with("u-3 ore City q0: 11 4/0 [? 11 v") && shown[1].ends_with("j-1(11):4 free 7/11]"),
+        "{shown:?}"
     );
 }
 
@@ -338,15 +378,18 @@ async fn stock_is_moved_to_another_pool() {
 #[tokio::test]
 async fn entries_are_annotated_and_marked() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
-    let at = |version| (id.clone(), version);
-    let note = |version, note: &str| with(on("note", "u-1", &at(version)), "note", json!(note));
-    unchanged(&bench, on("note", "u-1", &at(1))).await;
+    let entry_at_version = |version| (id.clone(), version);
+    let note =
+        |version, note: &str| with(build_op("note", "u-1", &entry_at_version(version)), "note", json!(note));
+    unchanged(&bench, build_op("note", "u-1", &entry_at_version(1))).await;
     unchanged(&bench, note(1, " \u{a0}\n")).await;
     apply(&bench, vec![note(1, " as it was written ")]).await;
     unchanged(&bench, note(2, " as it was written ")).await;
-    let stolen = |version, stolen: bool| with(on("stolen", "u-1", &at(version)), "stolen", json!(stolen));
+    let stolen = |version, stolen: bool| {
+        with(build_op("stolen", "u-1", &entry_at_version(version)), "stolen", json!(stolen))
+    };
     unchanged(&bench, stolen(2, false)).await;
     earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
     unchanged(&bench, with(stolen(3, true), "quantity", quantity(ORE, 0))).await;
@@ -358,10 +401,11 @@ async fn entries_are_annotated_and_marked() {
         ],
     )
     .await;
-    let told = lots(&bench, &first()).await;
-    assert_eq!(told[1], "u-1 ore City q0: 7 4/0 [Two 7 v5 ' as it was written ' j-1(11):4 free 3/7]");
+    let shown = lots(&bench, &first()).await;
+    assert_eq!(shown[1], "u-1 ore City q0: 7 4/0 [Two 7 v5 ' as it was written ' j-1(11):4 free 3/7]");
     assert_eq!(entries(&bench, "u-1", ORE.stolen()).await.len(), 2, "each of its own");
-    apply(&bench, vec![stolen(5, true), on("note", "u-1", &at(6)), stolen(7, false)]).await;
+    apply(&bench, vec![stolen(5, true), build_op("note", "u-1", &entry_at_version(6)), stolen(7, false)])
+        .await;
     assert_eq!(lots(&bench, &first()).await[1], "u-1 ore City q0: 7 4/0 [Two 7 v8 j-1(11):4 free 3/7]");
     assert_eq!(notices(&bench).await, [""; 0]);
 }
@@ -370,9 +414,9 @@ async fn entries_are_annotated_and_marked() {
 /// and client and counts the offers. The journal has every entry under the member. The response has no extra
 /// counts, and a dry run writes nothing.
 #[tokio::test]
-async fn ops_are_booked_by_the_rules_of_the_warehouse() {
+async fn ops_update_offers_audit_and_journal() {
     let bench = world().await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 10), ("u-1", "Two", METAL, 3)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 10), ("u-1", "Two", METAL, 3)]).await;
     let (ore, metal) = (entry(&bench, "u-1", ORE).await, entry(&bench, "u-1", METAL).await);
     let offers = |id: &str, offer: &str| format!("INSERT INTO stock_offer VALUES ('{offer}', '{id}', 3000)");
     bench
@@ -383,16 +427,19 @@ async fn ops_are_booked_by_the_rules_of_the_warehouse() {
         ))
         .await;
     let take = |ore: &(String, i64)| {
-        let sale =
-            with(with(of("sell", "u-1", &metal, METAL, 3), "terminal", json!("Port")), "proceeds", json!(5));
-        vec![of("book-out", "u-1", ore, ORE, 8), sale]
+        let sale = with(
+            with(build_partial_op("sell", "u-1", &metal, METAL, 3), "terminal", json!("Port")),
+            "proceeds",
+            json!(5),
+        );
+        vec![build_partial_op("book-out", "u-1", ore, ORE, 8), sale]
     };
     let before = bench.everything().await;
     let dry = json!({ "ops": take(&ore), "dryRun": true });
-    let answer = bench.post(&first(), CHANGE, dry).await;
-    assert_eq!((answer.counts(), bench.everything().await), ((2, 0, 0), before));
-    let answer = bench.check(&first(), CHANGE, take(&ore), &[]).await.body;
-    let keys: Vec<&String> = answer.as_object().expect("an object").keys().collect();
+    let response = bench.post(&first(), CHANGE, dry).await;
+    assert_eq!((response.counts(), bench.everything().await), ((2, 0, 0), before));
+    let response = bench.check(&first(), CHANGE, take(&ore), &[]).await.body;
+    let keys: Vec<&String> = response.as_object().expect("an object").keys().collect();
     assert_eq!(keys, ["applied", "dryRun", "notApplied", "results", "unchanged", "warnings"]);
     assert_eq!(bench.rows("SELECT id, amount FROM stock_offer").await, ["Text(\"o-1\") Integer(2000)"]);
     let audit =
@@ -408,74 +455,75 @@ async fn ops_are_booked_by_the_rules_of_the_warehouse() {
 
 /// TYP-04, TYP-06: an entry is limited to a quantity's maximum, and a larger lot is shown as the maximum.
 #[tokio::test]
-async fn more_than_can_be_said_is_shown_as_the_most() {
+async fn amount_above_the_maximum_is_returned_as_the_maximum() {
     let bench = world().await;
     let two = reference(&bench, &first(), "u-1", "Two").await;
-    let most = 1_000_000_000_i64;
-    let merged = |at: At| with(book_in("u-1", &two, at, most), "mergeScu", json!(true));
+    let maximum = 1_000_000_000_i64;
+    let merged = |lot_key: LotKey| with(book_in("u-1", &two, lot_key, maximum), "mergeScu", json!(true));
     apply(&bench, vec![merged(ORE), merged(ORE), merged(PARTS), merged(PARTS)]).await;
-    let told = lots(&bench, &first()).await;
-    assert!(told[0].starts_with(&format!("u-1 ore City q0: {most} 0/0 [Two {most} v1 ")), "{told:?}");
+    let shown = lots(&bench, &first()).await;
+    assert!(shown[0].starts_with(&format!("u-1 ore City q0: {maximum} 0/0 [Two {maximum} v1 ")), "{shown:?}");
     assert_eq!(entries(&bench, "u-1", ORE).await.len(), 2, "too much for one entry");
     assert_eq!(entries(&bench, "u-1", PARTS).await.len(), 2);
     // The holder's own lot shows the same, and can be set based on it.
     let set = |expected: i64, to: i64| vec![ORE.set(expected, to)];
-    bench.check(&other_member(), super::stock::SET, set(most, most), &["0 unchanged -"]).await;
+    bench.check(&other_member(), super::stock::SET, set(maximum, maximum), &["0 unchanged -"]).await;
     let mut owner = other_member();
     owner.client = "c-2".into();
-    bench.check(&owner, super::stock::SET, set(most, 7), &[]).await;
+    bench.check(&owner, super::stock::SET, set(maximum, 7), &[]).await;
     assert!(lots(&bench, &first()).await[0].starts_with("u-1 ore City q0: 7 0/0"));
 }
 
 /// WRT-01, RES-10, CON-08: warnings point at undeclared fields and unresolved keys.
 #[tokio::test]
-async fn what_is_not_understood_is_warned_of() {
+async fn undeclared_fields_and_unresolved_keys_cause_warnings() {
     let bench = world().await;
     let two = reference(&bench, &first(), "u-1", "Two").await;
     let mut op = book_in("u-1", &two, ORE, 5);
     op["material"] = json!({ "locKey": "no_such_key", "name": "Quanta Ore" });
     op["surprise"] = json!(1);
-    let answer = bench.check(&first(), CHANGE, vec![op], &[]).await.body;
+    let response = bench.check(&first(), CHANGE, vec![op], &[]).await.body;
     let warnings = json!([
         { "pointer": "/ops/0/surprise", "code": "UNKNOWN_FIELD" },
         { "pointer": "/ops/0/material/locKey", "code": "LOC_KEY_UNRESOLVED" },
     ]);
-    assert_eq!(answer["warnings"], warnings);
+    assert_eq!(response["warnings"], warnings);
 }
 
 /// OST-20: stock joins the oldest entry; at the same age, the one that was written first. A part keeps the
 /// age of its source, also within one change set.
 #[tokio::test]
-async fn stock_joins_the_oldest() {
+async fn booked_stock_joins_the_oldest_entry() {
     let bench = world().await;
     let two = reference(&bench, &first(), "u-1", "Two").await;
     let station = |op| with(op, "location", json!({ "name": "Station" }));
     let city = |op| with(op, "location", json!({ "name": "City" }));
-    let joining = |at: At| with(book_in("u-1", &two, at, 1), "mergeScu", json!(true));
-    let rows = async |at: At, what: &str| {
-        let sql = format!("SELECT {what} FROM stock_row WHERE quality = {} ORDER BY number", at.quality);
+    let joining = |lot_key: LotKey| with(book_in("u-1", &two, lot_key, 1), "mergeScu", json!(true));
+    let rows = async |lot_key: LotKey, columns: &str| {
+        let sql =
+            format!("SELECT {columns} FROM stock_row WHERE quality = {} ORDER BY number", lot_key.quality);
         let text = |row: String| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned();
         bench.rows(sql).await.into_iter().map(text).collect::<Vec<_>>()
     };
     // Same age: the entry, and a part that was moved away and back. Their ids are in random order.
-    for at in (1..=8).map(|quality| ORE.quality(quality)) {
-        apply(&bench, vec![book_in("u-1", &two, at, 4)]).await;
-        let id = rows(at, "id").await.remove(0);
+    for lot_key in (1..=8).map(|quality| ORE.quality(quality)) {
+        apply(&bench, vec![book_in("u-1", &two, lot_key, 4)]).await;
+        let id = rows(lot_key, "id").await.remove(0);
         bench.clock.advance(DAY);
-        apply(&bench, vec![station(of("move-location", "u-1", &(id, 1), at, 1))]).await;
-        let id = rows(at, "id").await.remove(1);
-        apply(&bench, vec![city(of("move-location", "u-1", &(id, 1), at, 1))]).await;
-        apply(&bench, vec![joining(at)]).await;
-        assert_eq!(rows(at, "amount").await, ["Integer(4000)", "Integer(1000)"]);
+        apply(&bench, vec![station(build_partial_op("move-location", "u-1", &(id, 1), lot_key, 1))]).await;
+        let id = rows(lot_key, "id").await.remove(1);
+        apply(&bench, vec![city(build_partial_op("move-location", "u-1", &(id, 1), lot_key, 1))]).await;
+        apply(&bench, vec![joining(lot_key)]).await;
+        assert_eq!(rows(lot_key, "amount").await, ["Integer(4000)", "Integer(1000)"]);
     }
     // A part that joins a younger entry, before stock joins it, in one change set or in two.
-    for (at, at_once) in [(ORE.quality(10), true), (ORE.quality(11), false)] {
-        apply(&bench, vec![book_in("u-1", &two, at, 4)]).await;
-        let id = rows(at, "id").await.remove(0);
+    for (lot_key, at_once) in [(ORE.quality(10), true), (ORE.quality(11), false)] {
+        apply(&bench, vec![book_in("u-1", &two, lot_key, 4)]).await;
+        let id = rows(lot_key, "id").await.remove(0);
         bench.clock.advance(DAY);
-        apply(&bench, vec![book_in("u-1", &two, at.place("Station"), 7)]).await;
-        let split = station(of("move-location", "u-1", &(id, 1), at, 1));
-        let ops = vec![split, joining(at.place("Station"))];
+        apply(&bench, vec![book_in("u-1", &two, lot_key.place("Station"), 7)]).await;
+        let split = station(build_partial_op("move-location", "u-1", &(id, 1), lot_key, 1));
+        let ops = vec![split, joining(lot_key.place("Station"))];
         if at_once {
             apply(&bench, ops).await;
         } else {
@@ -483,11 +531,11 @@ async fn stock_joins_the_oldest() {
                 apply(&bench, vec![op]).await;
             }
         }
-        assert_eq!(rows(at, "amount").await, ["Integer(3000)", "Integer(7000)", "Integer(2000)"]);
+        assert_eq!(rows(lot_key, "amount").await, ["Integer(3000)", "Integer(7000)", "Integer(2000)"]);
     }
     // The order of entries from one change set is that of its ops, and so is that of their ids.
-    let at = ORE.quality(12);
-    apply(&bench, (0..12).map(|more| book_in("u-1", &two, at, 10 + more)).collect()).await;
+    let lot_key = ORE.quality(12);
+    apply(&bench, (0..12).map(|extra| book_in("u-1", &two, lot_key, 10 + extra)).collect()).await;
     let amounts: Vec<String> = (10..22).map(|amount| format!("Integer({amount}000)")).collect();
-    assert_eq!(rows(at, "amount").await, amounts);
+    assert_eq!(rows(lot_key, "amount").await, amounts);
 }

@@ -6,22 +6,22 @@ use super::*;
 
 impl Page {
     /// Returns name and value of the button with a label.
-    fn button(&self, says: &str) -> (String, String) {
-        let end = self.text.find(&format!(">{says}</button>")).unwrap_or_else(|| panic!("{}", self.text));
+    fn button(&self, label: &str) -> (String, String) {
+        let end = self.text.find(&format!(">{label}</button>")).unwrap_or_else(|| panic!("{}", self.text));
         let start = self.text[..end].rfind("<button").expect("its beginning");
-        let of = |attribute: &str| {
+        let read_attribute = |attribute: &str| {
             let value = self.text[start..end].split_once(&format!("{attribute}=\"")).map(|(_, rest)| rest);
             value.and_then(|rest| rest.split('"').next()).unwrap_or_default().to_owned()
         };
-        (of("name"), of("value"))
+        (read_attribute("name"), read_attribute("value"))
     }
 }
 
 impl Browser {
     /// Presses the button with a label, and returns the following page.
-    async fn press(&self, path: &str, says: &str) -> Page {
-        let page = self.open(path).await.expect(200, says);
-        let (name, value) = page.button(says);
+    async fn press(&self, path: &str, label: &str) -> Page {
+        let page = self.open(path).await.expect(200, label);
+        let (name, value) = page.button(label);
         assert_eq!(self.submit(path, &[("csrf", page.csrf()), (&*name, &*value)]).await.to(), path);
         self.open(path).await.expect(200, "")
     }
@@ -30,7 +30,7 @@ impl Browser {
 /// WEB-04, WEB-05, WEB-09, WEB-10: every page links to the member's own pages; an address without a page
 /// looks like a forbidden one.
 #[tokio::test]
-async fn pages_lead_to_each_other() {
+async fn pages_link_to_each_other() {
     let bench = Bench::new().await;
     let browser = Browser::of(&bench, "m-1").await;
     let links = |page: &Page| -> Vec<String> {
@@ -38,10 +38,10 @@ async fn pages_lead_to_each_other() {
         let (nav, _) = nav.split_once("</nav>").expect("their end");
         nav.split("href=\"").skip(1).map(|link| link.split('"').next().expect("its end").to_owned()).collect()
     };
-    let all = ["/notices", "/applications", "/import", "/refinery-orders", "/reservations", "/profile"];
-    assert_eq!(links(&browser.open("/profile").await), all);
-    for path in all {
-        assert_eq!(links(&browser.open(path).await.expect(200, "<h1>")), all, "{path}");
+    let paths = ["/notices", "/applications", "/import", "/refinery-orders", "/reservations", "/profile"];
+    assert_eq!(links(&browser.open("/profile").await), paths);
+    for path in paths {
+        assert_eq!(links(&browser.open(path).await.expect(200, "<h1>")), paths, "{path}");
     }
     let absent = browser.open("/clients").await.expect(404, "No such page");
     for path in ["/nope", "/profile/nope"] {
@@ -55,7 +55,7 @@ async fn pages_lead_to_each_other() {
 /// acknowledged. One installation or the whole client can be disconnected. Other members' installations are
 /// not shown.
 #[tokio::test]
-async fn connected_applications() {
+async fn connected_applications_are_listed_and_disconnected() {
     const PATH: &str = "/applications";
     let bench = Bench::new().await;
     let label = "Bridge <b>";
@@ -74,11 +74,11 @@ async fn connected_applications() {
     };
     let new = " <strong class=\"new\">new</strong>";
     let first = ["First client | “Bridge &lt;b&gt;”", "First client | without a label"];
-    let all = [first[0], first[1], "Second client | without a label"];
-    assert_eq!(shown(&page), all.map(|one| format!("{one}{new}")));
-    let said = |page: &Page, what: &str| page.text.matches(what).count();
+    let applications = [first[0], first[1], "Second client | without a label"];
+    assert_eq!(shown(&page), applications.map(|one| format!("{one}{new}")));
+    let count_text = |page: &Page, text: &str| page.text.matches(text).count();
     let (ended, awaited) = ("Its connection has ended", "has not used it yet");
-    assert_eq!((said(&page, ended), said(&page, awaited)), (3, 0));
+    assert_eq!((count_text(&page, ended), count_text(&page, awaited)), (3, 0));
     bench
         .sql(
             "INSERT INTO connection (id, client, member, jkt, scopes, auth_time, current_hash, created_at, used_at)
@@ -88,15 +88,15 @@ async fn connected_applications() {
         .await;
     let page = browser.open(PATH).await;
     assert_eq!(
-        (said(&page, ended), said(&page, awaited)),
+        (count_text(&page, ended), count_text(&page, awaited)),
         (2, 1),
         "what is connected, and what never called"
     );
     let button = r#"aria-label="Disconnect First client “Bridge &lt;b&gt;”">Disconnect</button>"#;
-    assert_eq!(said(&page, button), 1, "each button says what it disconnects: {}", page.text);
+    assert_eq!(count_text(&page, button), 1, "each button says what it disconnects: {}", page.text);
 
     let page = browser.press(PATH, "Confirm these devices").await;
-    assert_eq!(shown(&page), all);
+    assert_eq!(shown(&page), applications);
     assert_eq!(bench.rows("SELECT count(*) FROM notice WHERE acknowledged_at IS NULL").await, ["Integer(0)"]);
     // An installation that called in the meantime was not seen.
     bench.sql("INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES ('i-5', 'c-2', 'm-1', 'jkt-5', 1001, 3000)").await;
@@ -114,7 +114,7 @@ async fn connected_applications() {
     assert_eq!(bench.get(&super::first(), "/exchange/v1").await.code(), "INSTALLATION_REVOKED");
 
     let page = browser.press(PATH, "Disconnect Second client on all devices").await;
-    assert_eq!((shown(&page), said(&page, awaited)), (vec![first[1].to_owned()], 0));
+    assert_eq!((shown(&page), count_text(&page, awaited)), (vec![first[1].to_owned()], 0));
     browser.submit(PATH, &[("csrf", "x"), ("client", "c-1")]).await.expect(403, "not sent from its own page");
     browser.submit(PATH, &[("csrf", &csrf)]).await.expect(403, "");
     let both = [("csrf", &*csrf), ("client", "c-1"), ("seen", "1")];
@@ -123,14 +123,14 @@ async fn connected_applications() {
     // It is shown again after it connected again.
     bench.sql("UPDATE installation SET last_seen = 9999999999999 WHERE id = 'i-3'").await;
     assert_eq!(shown(&browser.open(PATH).await).len(), 2);
-    let other = Browser::of(&bench, "m-2").await;
-    assert_eq!(shown(&other.open(PATH).await), [format!("{}{new}", first[1])]);
+    let other_browser = Browser::of(&bench, "m-2").await;
+    assert_eq!(shown(&other_browser.open(PATH).await), [format!("{}{new}", first[1])]);
 }
 
 /// WEB-04, GW-05, OST-19: notices are on a page, the latest first, with text and author. Read ones are
 /// removed, new ones stay, and other members' are not shown.
 #[tokio::test]
-async fn notices_are_read() {
+async fn read_notices_are_removed() {
     const PATH: &str = "/notices";
     let bench = Bench::new().await;
     bench
@@ -173,9 +173,10 @@ async fn notices_are_read() {
         assert!(found.starts_with(expected), "{found}");
     }
     // Another member's notice about this member's installation does not name it.
-    let other = Browser::of(&bench, "m-2").await;
+    let other_browser = Browser::of(&bench, "m-2").await;
     assert!(
-        shown(&other.open(PATH).await)[0].starts_with("<strong>An application</strong> used your account")
+        shown(&other_browser.open(PATH).await)[0]
+            .starts_with("<strong>An application</strong> used your account")
     );
 
     let fields = |page: &Page| {
@@ -196,7 +197,7 @@ async fn notices_are_read() {
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">1</span>");
     assert_eq!(shown(&page).len(), 1, "what came meanwhile was not read");
     assert!(shown(&page)[0].starts_with("<strong>Second client</strong> was connected"));
-    assert_eq!(shown(&other.open(PATH).await).len(), 1, "nor what another was told");
+    assert_eq!(shown(&other_browser.open(PATH).await).len(), 1, "nor what another was told");
     submit(&browser, &fields(&page)).await.to();
     let page = browser.open(PATH).await.expect(200, "You have no unread notices.");
     assert!(page.text.contains(">Notices</a>"), "nothing is counted: {}", page.text);
@@ -219,7 +220,7 @@ async fn notices_are_read() {
 
 /// WEB-12, ERR-17: the web offers to accept the shown version of the terms; the client can then continue.
 #[tokio::test]
-async fn terms_are_accepted_on_the_web() {
+async fn terms_can_be_accepted_on_the_web() {
     const PATH: &str = "/profile";
     let bench = Bench::new().await;
     let caller = caller("c-1", "m-terms", "i-9", "jkt-9");
@@ -228,8 +229,8 @@ async fn terms_are_accepted_on_the_web() {
     let page = browser.open(PATH).await.expect(200, "<strong>2</strong> is in force");
     bench.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
     browser.submit(PATH, &[("csrf", page.csrf()), ("terms", "2")]).await.to();
-    let of = "SELECT terms FROM member WHERE id = 'm-terms'";
-    assert_eq!(bench.rows(of).await, ["Text(\"1\")"], "nobody saw the third");
+    let query = "SELECT terms FROM member WHERE id = 'm-terms'";
+    assert_eq!(bench.rows(query).await, ["Text(\"1\")"], "nobody saw the third");
     let page = browser.press(PATH, "Accept version 3").await.expect(200, "which is the current one");
     assert!(!page.text.contains("Accept version"));
     assert_eq!(bench.get(&caller, "/exchange/v1").await.status, 200);
@@ -240,25 +241,27 @@ async fn terms_are_accepted_on_the_web() {
 /// WEB-12, WEB-07, SVC-14: the handle is entered and confirmed there, and is in no audit entry; the name can
 /// be hidden or shown.
 #[tokio::test]
-async fn the_profile() {
+async fn profile_page_updates_handle_and_name_visibility() {
     const PATH: &str = "/profile";
     let bench = Bench::new().await;
     let browser = Browser::of(&bench, "m-2").await;
     let page = browser.open(PATH).await.expect(200, ">Save</button>");
     assert_eq!(page.values("handle"), [""]);
     let csrf = page.csrf().to_owned();
-    for wrong in ["", "no", "a b c", "ä-ä-ä", &"x".repeat(61)] {
-        let page =
-            browser.submit(PATH, &[("csrf", &csrf), ("handle", wrong)]).await.expect(422, "not a handle");
-        assert_eq!(page.values("handle"), [wrong], "what was typed stays");
+    for invalid_handle in ["", "no", "a b c", "ä-ä-ä", &"x".repeat(61)] {
+        let page = browser
+            .submit(PATH, &[("csrf", &csrf), ("handle", invalid_handle)])
+            .await
+            .expect(422, "not a handle");
+        assert_eq!(page.values("handle"), [invalid_handle], "what was typed stays");
     }
     browser.submit(PATH, &[("csrf", &csrf), ("handle", " New_Handle ")]).await.to();
     let page = browser.open(PATH).await.expect(200, ">Confirm</button>");
     assert_eq!(page.values("handle"), ["New_Handle"]);
     let caller = caller("c-1", "m-2", "i-4", "jkt-4");
     let check = "/exchange/v1/me/account-check";
-    let told = bench.post(&caller, check, json!({ "handle": "new_handle" })).await;
-    assert_eq!(told.body, json!({ "result": "match" }));
+    let response = bench.post(&caller, check, json!({ "handle": "new_handle" })).await;
+    assert_eq!(response.body, json!({ "result": "match" }));
     browser.press(PATH, "Hide my name").await.expect(200, "do not see your name");
     assert_eq!(bench.rows("SELECT withholds_name FROM member WHERE id = 'm-2'").await, ["Integer(1)"]);
     browser.press(PATH, "Show my name").await.expect(200, "see your name");
@@ -269,7 +272,7 @@ async fn the_profile() {
 
 /// WEB-12, STK-13: a member releases reserved stock, and the client's fall is then applied.
 #[tokio::test]
-async fn a_reservation_is_released_on_the_web() {
+async fn reservation_can_be_released_on_the_web() {
     const PATH: &str = "/reservations";
     let bench = Bench::unguarded().await;
     let browser = Browser::of(&bench, "m-1").await;
@@ -297,11 +300,11 @@ async fn a_reservation_is_released_on_the_web() {
     let release = |purpose: &'static str, target: &'static str| {
         [("csrf", page.csrf()), ("row", &*row), ("purpose", purpose), ("target", target)]
     };
-    let other = Browser::of(&bench, "m-2").await;
-    let theirs = other.open(PATH).await;
+    let other_browser = Browser::of(&bench, "m-2").await;
+    let theirs = other_browser.open(PATH).await;
     let mut stranger = release("job-order", "j-1");
     stranger[0].1 = theirs.csrf();
-    other.submit(PATH, &stranger).await.to();
+    other_browser.submit(PATH, &stranger).await.to();
     browser.submit(PATH, &release("mission", "j-1")).await.to();
     let left = "SELECT kind FROM stock_earmark WHERE delivered = 0 ORDER BY 1";
     assert_eq!(bench.rows(left).await.len(), 2, "neither a stranger's nor one that there is not");
@@ -327,7 +330,7 @@ async fn a_reservation_is_released_on_the_web() {
 
 /// WEB-12, OST-07: the same for an entry in a pool, with a feed event for its readers.
 #[tokio::test]
-async fn a_reservation_in_a_pool_is_released_on_the_web() {
+async fn pool_reservation_can_be_released_on_the_web() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
     bench
@@ -343,6 +346,6 @@ async fn a_reservation_in_a_pool_is_released_on_the_web() {
     let fields = [("csrf", page.csrf()), ("row", &row), ("purpose", "mission"), ("target", "mi-1")];
     browser.submit("/reservations", &fields).await.to();
     assert_eq!(bench.rows("SELECT count(*) FROM stock_earmark").await, ["Integer(0)"]);
-    let told = "SELECT count(*) FROM feed_entry WHERE stream IN (SELECT id FROM feed_head WHERE stream = 'unit/org-stock/u-1')";
-    assert_eq!(bench.rows(told).await, ["Integer(1)"]);
+    let query = "SELECT count(*) FROM feed_entry WHERE stream IN (SELECT id FROM feed_head WHERE stream = 'unit/org-stock/u-1')";
+    assert_eq!(bench.rows(query).await, ["Integer(1)"]);
 }

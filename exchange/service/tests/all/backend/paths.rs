@@ -14,8 +14,8 @@ async fn claimed(bench: &Bench, key: &'static str, body: &Value, fence: i64) -> 
     let request = request_hash("blueprints_write", body.to_string().as_bytes());
     let claim = bench.store.write(move |connection| {
         let (client, member) = ("c-1".into(), "m-1".into());
-        let asked = ClaimRequest { client: &client, member: &member, key, request, fence };
-        claim_key(connection, &asked, &KeyRetention::from_config(&Config::default().limits), now)
+        let request_to_claim = ClaimRequest { client: &client, member: &member, key, request, fence };
+        claim_key(connection, &request_to_claim, &KeyRetention::from_config(&Config::default().limits), now)
     });
     claim.await.expect("a claim")
 }
@@ -27,12 +27,12 @@ fn with_claim(found: ClaimOutcome) -> Caller {
 
 /// WRT-03, ERR-10: a write that fails at any step has no effect and can be repeated.
 #[tokio::test]
-async fn a_write_that_is_cut_off_leaves_nothing() {
+async fn interrupted_write_leaves_nothing() {
     let cut = Arc::new(AtomicUsize::new(0));
-    let at = Arc::clone(&cut);
+    let failing_step = Arc::clone(&cut);
     let interruption = FaultInjector::new(move |step| {
         let number = WriteStep::ALL.iter().position(|one| *one == step).expect("a step") + 1;
-        if number == at.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
+        if number == failing_step.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
     });
     let bench = Bench::with(Config::default(), |backend| backend.with_fault_injector(interruption)).await;
     bench.change(&first(), vec![add("BP_KNIFE")]).await;
@@ -52,23 +52,23 @@ async fn a_write_that_is_cut_off_leaves_nothing() {
 
 /// WRT-04, A42: a dry run decides every op and writes nothing, even if the guard would hold the batch.
 #[tokio::test]
-async fn a_dry_run_writes_nothing() {
+async fn dry_run_writes_nothing() {
     let bench = Bench::new().await;
     let own: Vec<Value> = (0..10).map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
     bench.change(&first(), own).await;
     let mut ops: Vec<Value> = (0..10).map(|number| remove(&format!("BP_MANY_{number:03}"))).collect();
     ops.extend([add("BP_MANY_000"), add("BP_RIFLE"), add("BP_CORE"), remove("BP_CORE"), add("BP_NONE")]);
     let before = bench.everything().await;
-    let answered = bench.post(&first(), WRITE, json!({ "ops": ops, "dryRun": true })).await;
-    assert_eq!((&answered.body["dryRun"], answered.counts()), (&json!(true), (12, 1, 2)));
-    let outcomes: Vec<String> = answered.outcomes().into_iter().map(|(_, outcome)| outcome).collect();
+    let response = bench.post(&first(), WRITE, json!({ "ops": ops, "dryRun": true })).await;
+    assert_eq!((&response.body["dryRun"], response.counts()), (&json!(true), (12, 1, 2)));
+    let outcomes: Vec<String> = response.outcomes().into_iter().map(|(_, outcome)| outcome).collect();
     assert_eq!(outcomes, ["unchanged -", "rejected DEFAULT_NOT_REMOVABLE", "unmatched UNMATCHED"]);
     assert_eq!(bench.everything().await, before);
 }
 
 /// WRT-03: writes are journalled for the member and audited with the client's name.
 #[tokio::test]
-async fn a_write_is_journalled_and_audited() {
+async fn write_is_journalled_and_audited() {
     let bench = Bench::new().await;
     bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
     bench.change(&second(), vec![remove("BP_RIFLE"), remove("BP_HELMET")]).await;
@@ -96,7 +96,7 @@ async fn a_write_is_journalled_and_audited() {
 /// GW-10, A2: the response's bytes are stored in the write's own transaction, also those of refusals by
 /// content.
 #[tokio::test]
-async fn the_answer_is_kept_byte_for_byte() {
+async fn response_is_stored_byte_for_byte() {
     let bench = Bench::new().await;
     for (key, body, status) in [
         ("key-1", json!({ "ops": [add("BP_RIFLE"), add("BP_CORE")] }), 200),
@@ -108,20 +108,20 @@ async fn the_answer_is_kept_byte_for_byte() {
         ),
     ] {
         let caller = with_claim(claimed(&bench, key, &body, 7).await);
-        let answered = bench.post(&caller, WRITE, body.clone()).await;
-        assert_eq!(answered.status, status);
-        let ClaimOutcome::Answered(kept) = claimed(&bench, key, &body, 8).await else {
+        let response = bench.post(&caller, WRITE, body.clone()).await;
+        assert_eq!(response.status, status);
+        let ClaimOutcome::Answered(stored) = claimed(&bench, key, &body, 8).await else {
             panic!("nothing kept")
         };
-        assert_eq!((kept.status.as_u16(), &kept.body[..]), (status, &answered.bytes[..]));
-        assert_eq!(kept.headers["content-type"], answered.headers["content-type"]);
+        assert_eq!((stored.status.as_u16(), &stored.body[..]), (status, &response.bytes[..]));
+        assert_eq!(stored.headers["content-type"], response.headers["content-type"]);
     }
     assert_eq!(bench.held(&first()).await.len(), 3);
 }
 
 /// WRT-10, GW-11: the response to a held batch is not stored: the same key can be sent again.
 #[tokio::test]
-async fn the_answer_to_a_held_batch_is_not_kept() {
+async fn response_to_a_held_batch_is_not_stored() {
     let bench = Bench::new().await;
     bench.change(&first(), products().into_iter().map(add).collect()).await;
     let body = json!({ "ops": products().iter().map(|key| remove(key)).collect::<Vec<_>>() });
@@ -132,7 +132,7 @@ async fn the_answer_to_a_held_batch_is_not_kept() {
 
 /// ERR-25: a write is rolled back if another attempt took over its claim.
 #[tokio::test]
-async fn a_write_that_lost_its_claim_is_undone() {
+async fn write_without_its_claim_is_rolled_back() {
     let bench = Bench::new().await;
     let body = json!({ "ops": [add("BP_RIFLE")] });
     let slow = with_claim(claimed(&bench, "key-slow", &body, 1).await);
@@ -146,13 +146,13 @@ async fn a_write_that_lost_its_claim_is_undone() {
 
 /// TYP-15: removals record an installation, so nothing is written for a key without one.
 #[tokio::test]
-async fn nothing_is_written_for_an_unknown_installation() {
+async fn unknown_installation_cannot_write() {
     let bench = Bench::new().await;
     let caller = Caller { installation: None, jkt: "jkt-unknown".to_owned(), ..first() };
     let refused = bench.change(&caller, vec![add("BP_RIFLE")]).await;
     assert_eq!((refused.status, refused.code()), (503, "REGISTRY_UNAVAILABLE"));
-    let known = Caller { installation: None, ..second() };
-    assert_eq!(bench.change(&known, vec![add("BP_RIFLE")]).await.counts(), (1, 0, 0));
-    let by = bench.rows("SELECT installation FROM journal").await;
-    assert_eq!(by, ["Text(\"i-2\")"]);
+    let unknown = Caller { installation: None, ..second() };
+    assert_eq!(bench.change(&unknown, vec![add("BP_RIFLE")]).await.counts(), (1, 0, 0));
+    let installations = bench.rows("SELECT installation FROM journal").await;
+    assert_eq!(installations, ["Text(\"i-2\")"]);
 }

@@ -33,18 +33,18 @@ impl<T> Reader<T> {
     /// Reads one page, and returns whether the replica is current. Restarts if the cursor has expired.
     pub(super) async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
         let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-        let answered = bench.get(&self.caller, &format!("{}?limit={limit}{cursor}", self.uri)).await;
-        self.last = String::from_utf8(answered.bytes).expect("text");
-        if answered.status == 410 {
+        let response = bench.get(&self.caller, &format!("{}?limit={limit}{cursor}", self.uri)).await;
+        self.last = String::from_utf8(response.bytes).expect("text");
+        if response.status == 410 {
             (self.entries, self.cursor, self.follows) = (BTreeMap::new(), None, false);
             return false;
         }
-        let page = answered.body;
-        assert_eq!(answered.status, 200, "{page}");
+        let page = response.body;
+        assert_eq!(response.status, 200, "{page}");
         self.entries.retain(|_, entry| (self.keeps)(entry, &page));
         self.entries.extend(page["items"].as_array().expect("a list").iter().map(self.entry));
-        for gone in page["removed"].as_array().expect("a list") {
-            self.entries.remove(gone["key"].as_str().expect("a text"));
+        for tombstone in page["removed"].as_array().expect("a list") {
+            self.entries.remove(tombstone["key"].as_str().expect("a text"));
         }
         self.cursor = page["nextCursor"].as_str().map(str::to_owned);
         let followed = self.follows;

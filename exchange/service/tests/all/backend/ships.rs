@@ -19,7 +19,7 @@ pub(super) fn ship(external: &str) -> Value {
 }
 
 /// Builds an upsert of an existing ship.
-fn known(external: &str, id: &str, version: i64) -> Value {
+fn existing_ship(external: &str, id: &str, version: i64) -> Value {
     with(with(ship(external), "shipId", json!(id)), "version", json!(version))
 }
 
@@ -36,7 +36,7 @@ fn remove(id: &str, version: i64) -> Value {
     json!({ "op": "remove", "shipId": id, "version": version })
 }
 
-pub(super) async fn on_the_web(bench: &Bench, author: ChangeAuthor, ops: Vec<Value>) -> Value {
+pub(super) async fn apply_on_web(bench: &Bench, author: ChangeAuthor, ops: Vec<Value>) -> Value {
     let body =
         ShipChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a change set");
     let changed = bench.backend().change_ships(&MemberId::new("m-1"), author, body).await;
@@ -48,7 +48,7 @@ async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str
 }
 
 /// Returns the ships by the caller's external ids; `-` and the ship id for one without.
-async fn fleet(bench: &Bench, caller: &Caller) -> BTreeMap<String, Value> {
+async fn ships_by_external_id(bench: &Bench, caller: &Caller) -> BTreeMap<String, Value> {
     let (items, _) = bench.page(caller, SHIPS, &mut String::new()).await;
     let named = |item: Value| {
         let name = item["externalId"].as_str().map(str::to_owned);
@@ -62,30 +62,30 @@ fn id(item: &Value) -> String {
 }
 
 /// Adds a ship of the first installation, and returns its id.
-async fn one(bench: &Bench, external: &str, op: Value) -> String {
+async fn add_ship(bench: &Bench, external: &str, op: Value) -> String {
     check(bench, &first(), vec![op], &[]).await;
-    id(&fleet(bench, &first()).await[external])
+    id(&ships_by_external_id(bench, &first()).await[external])
 }
 
 /// SHP-01, SHP-02, SHP-04, SHP-06, SHP-08, SHP-11, SHP-12, TYP-08: a new ship with all fields, and with the
 /// required ones only.
 #[tokio::test]
-async fn a_ship_is_shown_as_it_was_sent() {
+async fn ship_is_returned_as_sent() {
     let bench = Bench::new().await;
-    let mut whole = ship("e-1");
-    whole["shipType"] = json!({ "name": "rock miner" });
-    whole["insurance"] = json!({ "kind": "MONTHS", "months": 120 });
-    whole["name"] = json!("n".repeat(255));
-    whole["location"] = json!({ "uex": { "kind": "SPACE_STATION", "id": 7 } });
-    whole["fitted"] = json!(true);
-    whole["orgUnit"] = json!(null);
-    check(&bench, &first(), vec![whole, ship("e-2")], &[]).await;
-    let mut fleet = fleet(&bench, &first()).await;
+    let mut full_ship = ship("e-1");
+    full_ship["shipType"] = json!({ "name": "rock miner" });
+    full_ship["insurance"] = json!({ "kind": "MONTHS", "months": 120 });
+    full_ship["name"] = json!("n".repeat(255));
+    full_ship["location"] = json!({ "uex": { "kind": "SPACE_STATION", "id": 7 } });
+    full_ship["fitted"] = json!(true);
+    full_ship["orgUnit"] = json!(null);
+    check(&bench, &first(), vec![full_ship, ship("e-2")], &[]).await;
+    let mut fleet = ships_by_external_id(&bench, &first()).await;
     for ship in fleet.values_mut() {
         let id = ship.as_object_mut().expect("a ship").remove("shipId").expect("an id");
         assert!(id.as_str().expect("a text").len() > 20);
     }
-    let whole = json!({
+    let full_ship = json!({
         "externalId": "e-1", "version": 1, "shipType": { "bt": "miner", "name": "Rock Miner" },
         "name": "n".repeat(255), "insurance": { "kind": "MONTHS", "months": 120 },
         "location": { "name": "Station", "uex": { "kind": "SPACE_STATION", "id": 7 } },
@@ -96,7 +96,7 @@ async fn a_ship_is_shown_as_it_was_sent() {
         "insurance": { "kind": "LTI" }, "fitted": false, "orgUnitVersion": 1,
         "orgUnit": { "id": "u-1", "name": "First Unit", "shorthand": "ONE", "kind": "SQUADRON" },
     });
-    assert_eq!((&fleet["e-1"], &fleet["e-2"]), (&whole, &plain));
+    assert_eq!((&fleet["e-1"], &fleet["e-2"]), (&full_ship, &plain));
     assert_eq!(
         bench.page(&other_member(), SHIPS, &mut String::new()).await.0,
         [] as [Value; 0],
@@ -111,42 +111,45 @@ async fn a_ship_is_shown_as_it_was_sent() {
 /// SHP-09, SHP-11, SHP-17: an update writes the sent fields, clears omitted ones except `fitted`, and
 /// increments the version. An update without changes is unchanged; a stale version is refused.
 #[tokio::test]
-async fn an_update_writes_what_is_sent() {
+async fn update_writes_sent_fields_and_clears_omitted_ones() {
     let bench = Bench::new().await;
     let mut op = ship("e-1");
     (op["name"], op["fitted"], op["location"]) = (json!("Bertha"), json!(true), json!({ "name": "City" }));
-    let id = one(&bench, "e-1", op.clone()).await;
+    let id = add_ship(&bench, "e-1", op.clone()).await;
     let again = with(with(op, "shipId", json!(id)), "version", json!(1));
     check(&bench, &first(), vec![again.clone()], &["0 unchanged -"]).await;
     check(&bench, &first(), vec![with(again, "version", json!(2))], &["0 rejected VERSION_CONFLICT"]).await;
-    check(&bench, &first(), vec![known("e-1", &id, 1)], &[]).await;
-    let ship = &fleet(&bench, &first()).await["e-1"];
+    check(&bench, &first(), vec![existing_ship("e-1", &id, 1)], &[]).await;
+    let ship = &ships_by_external_id(&bench, &first()).await["e-1"];
     assert_eq!((ship.get("name"), ship.get("location"), &ship["fitted"]), (None, None, &json!(true)));
     assert_eq!((&ship["version"], &ship["orgUnit"]["id"]), (&json!(2), &json!("u-1")));
-    check(&bench, &first(), vec![known("e-1", &id, 1)], &["0 rejected VERSION_CONFLICT"]).await;
-    let unfitted = with(known("e-1", &id, 2), "fitted", json!(false));
+    check(&bench, &first(), vec![existing_ship("e-1", &id, 1)], &["0 rejected VERSION_CONFLICT"]).await;
+    let unfitted = with(existing_ship("e-1", &id, 2), "fitted", json!(false));
     // Once per batch, regardless of the second version; a link is not an update.
-    let ops = vec![link("e-1", &id), unfitted, known("e-1", &id, 3), remove(&id, 3)];
+    let ops = vec![link("e-1", &id), unfitted, existing_ship("e-1", &id, 3), remove(&id, 3)];
     let expected = ["0 unchanged -", "2 rejected VERSION_CONFLICT", "3 rejected VERSION_CONFLICT"];
     check(&bench, &first(), ops, &expected).await;
-    assert_eq!(fleet(&bench, &first()).await["e-1"]["fitted"], false);
+    assert_eq!(ships_by_external_id(&bench, &first()).await["e-1"]["fitted"], false);
 }
 
 /// SHP-03, SHP-07, SHP-16, SHP-17: ids and ships are linked one to one, per installation; linking an id again
 /// removes it from its old ship.
 #[tokio::test]
-async fn links_are_the_installations_own() {
+async fn links_are_per_installation() {
     let bench = Bench::new().await;
-    let (a, b) = (one(&bench, "e-a", ship("e-a")).await, one(&bench, "e-b", ship("e-b")).await);
-    assert_eq!(fleet(&bench, &second()).await.len(), 2);
-    assert!(fleet(&bench, &second()).await.keys().all(|name| name.starts_with('-')), "nobody else's ids");
+    let (a, b) = (add_ship(&bench, "e-a", ship("e-a")).await, add_ship(&bench, "e-b", ship("e-b")).await);
+    assert_eq!(ships_by_external_id(&bench, &second()).await.len(), 2);
+    assert!(
+        ships_by_external_id(&bench, &second()).await.keys().all(|name| name.starts_with('-')),
+        "nobody else's ids"
+    );
     check(&bench, &second(), vec![link("e-b", &a), link("e-b", &a)], &["1 unchanged -"]).await;
-    assert_eq!(id(&fleet(&bench, &second()).await["e-b"]), a);
-    assert_eq!(id(&fleet(&bench, &first()).await["e-b"]), b);
+    assert_eq!(id(&ships_by_external_id(&bench, &second()).await["e-b"]), a);
+    assert_eq!(id(&ships_by_external_id(&bench, &first()).await["e-b"]), b);
     let ops = vec![
         link("e-x", &a),
         link("e-a", "none"),
-        known("e-x", &a, 1),
+        existing_ship("e-x", &a, 1),
         ship("e-a"),
         // Removed from its old ship, which then takes another.
         remove(&b, 1),
@@ -160,33 +163,39 @@ async fn links_are_the_installations_own() {
         "5 rejected LINK_TARGET_TAKEN",
     ];
     check(&bench, &first(), ops, &expected).await;
-    let c = one(&bench, "e-c", ship("e-c")).await;
+    let c = add_ship(&bench, "e-c", ship("e-c")).await;
     check(&bench, &second(), vec![link("e-b", &c), link("e-a", &a)], &[]).await;
-    let seconds = fleet(&bench, &second()).await;
+    let seconds = ships_by_external_id(&bench, &second()).await;
     assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"])), (a.clone(), c.clone()));
     assert_eq!(seconds["e-b"]["version"], 1, "a link is no change of the ship");
     // Ids that rotate within one batch.
     check(&bench, &second(), vec![link("e-t", &a)], &["0 rejected LINK_TARGET_TAKEN"]).await;
-    let d = one(&bench, "e-d", ship("e-d")).await;
+    let d = add_ship(&bench, "e-d", ship("e-d")).await;
     check(&bench, &second(), vec![link("e-a", &d), link("e-b", &a), link("e-z", &c)], &[]).await;
-    let seconds = fleet(&bench, &second()).await;
+    let seconds = ships_by_external_id(&bench, &second()).await;
     assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"]), id(&seconds["e-z"])), (d, a.clone(), c));
     // An update links a ship without an id, which is a change by itself.
-    let e = one(&bench, "e-e", ship("e-e")).await;
-    check(&bench, &second(), vec![known("e-5", &e, 1), known("e-5", &e, 1)], &["1 unchanged -"]).await;
-    assert_eq!(fleet(&bench, &second()).await["e-5"]["version"], 1);
+    let e = add_ship(&bench, "e-e", ship("e-e")).await;
+    check(
+        &bench,
+        &second(),
+        vec![existing_ship("e-5", &e, 1), existing_ship("e-5", &e, 1)],
+        &["1 unchanged -"],
+    )
+    .await;
+    assert_eq!(ships_by_external_id(&bench, &second()).await["e-5"]["version"], 1);
     assert_eq!(bench.rows("SELECT count(*) FROM ship_link WHERE installation = 'i-2'").await, ["Integer(4)"]);
 }
 
 /// SHP-15, SHP-17, A19, RES-10: of several reasons the first counts: owner, type, location, version, link,
 /// unit.
 #[tokio::test]
-async fn reasons_have_an_order() {
+async fn reasons_are_checked_in_order() {
     let bench = Bench::new().await;
-    let mine = one(&bench, "e-1", ship("e-1")).await;
+    let mine = add_ship(&bench, "e-1", ship("e-1")).await;
     check(&bench, &other_member(), vec![ship("e-1")], &[]).await;
     let theirs = id(&bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0]);
-    let wrong = |mut op: Value, from: usize| {
+    let break_from = |mut op: Value, from: usize| {
         let faults = [
             ("shipType", json!({ "name": "Same Ship" })),
             ("location", json!({ "name": "Cellar" })),
@@ -199,21 +208,21 @@ async fn reasons_have_an_order() {
         }
         op
     };
-    let unit = |value: Value| with(known("e-1", &mine, 1), "orgUnit", value);
+    let unit = |value: Value| with(existing_ship("e-1", &mine, 1), "orgUnit", value);
     let ops = vec![
-        wrong(known("e-1", &theirs, 1), 0),
-        wrong(known("e-1", "none", 1), 0),
-        wrong(known("e-1", &mine, 1), 0),
-        with(wrong(known("e-1", &mine, 1), 1), "shipType", json!({ "bt": "none" })),
-        wrong(known("e-1", &mine, 1), 1),
-        wrong(known("e-1", &mine, 1), 2),
-        wrong(known("e-1", &mine, 1), 3),
-        wrong(known("e-1", &mine, 1), 4),
+        break_from(existing_ship("e-1", &theirs, 1), 0),
+        break_from(existing_ship("e-1", "none", 1), 0),
+        break_from(existing_ship("e-1", &mine, 1), 0),
+        with(break_from(existing_ship("e-1", &mine, 1), 1), "shipType", json!({ "bt": "none" })),
+        break_from(existing_ship("e-1", &mine, 1), 1),
+        break_from(existing_ship("e-1", &mine, 1), 2),
+        break_from(existing_ship("e-1", &mine, 1), 3),
+        break_from(existing_ship("e-1", &mine, 1), 4),
         unit(json!(null)),
         with(unit(json!(null)), "orgUnitVersion", json!(2)),
-        with(wrong(ship("e-1"), 4), "location", json!({ "name": "Cellar" })),
-        wrong(ship("e-1"), 4),
-        wrong(ship("e-3"), 4),
+        with(break_from(ship("e-1"), 4), "location", json!({ "name": "Cellar" })),
+        break_from(ship("e-1"), 4),
+        break_from(ship("e-3"), 4),
         remove(&theirs, 1),
         remove(&mine, 9),
         with(
@@ -239,25 +248,25 @@ async fn reasons_have_an_order() {
         "13 unmatched UNMATCHED",
         "14 rejected VERSION_CONFLICT",
     ];
-    let answered = bench.check(&first(), FLY, ops, &expected).await;
+    let response = bench.check(&first(), FLY, ops, &expected).await;
     let warned = json!([{ "pointer": "/ops/15/shipType/locKey", "code": "LOC_KEY_UNRESOLVED" }]);
-    assert_eq!(answered.body["warnings"], warned);
-    assert_eq!(answered.body["detachedFromMissions"], 0);
-    assert_eq!(fleet(&bench, &first()).await.len(), 2);
+    assert_eq!(response.body["warnings"], warned);
+    assert_eq!(response.body["detachedFromMissions"], 0);
+    assert_eq!(ships_by_external_id(&bench, &first()).await.len(), 2);
 }
 
 /// SHP-04, SHP-12, SHP-13, SHP-14: the unit is unchanged, cleared or set; only such a change increments its
 /// counter. A unit that the member left is shown, and may be sent unchanged.
 #[tokio::test]
-async fn a_ships_unit_has_a_counter_of_its_own() {
+async fn unit_change_increments_its_own_counter() {
     let bench = Bench::new().await;
-    let id = one(&bench, "e-1", ship("e-1")).await;
+    let id = add_ship(&bench, "e-1", ship("e-1")).await;
     let unit = |value: Value, counter: i64| {
-        with(with(known("e-1", &id, 1), "orgUnit", value), "orgUnitVersion", json!(counter))
+        with(with(existing_ship("e-1", &id, 1), "orgUnit", value), "orgUnitVersion", json!(counter))
     };
     check(&bench, &first(), vec![unit(json!("u-1"), 9)], &["0 unchanged -"]).await;
     check(&bench, &first(), vec![unit(json!(null), 1)], &[]).await;
-    let shown = &fleet(&bench, &first()).await["e-1"];
+    let shown = &ships_by_external_id(&bench, &first()).await["e-1"];
     assert_eq!(
         (shown.get("orgUnit"), &shown["version"], &shown["orgUnitVersion"]),
         (None, &json!(1), &json!(2))
@@ -266,11 +275,11 @@ async fn a_ships_unit_has_a_counter_of_its_own() {
     check(&bench, &first(), vec![unit(json!("u-1"), 1)], &["0 rejected ORG_UNIT_VERSION_CONFLICT"]).await;
     check(&bench, &first(), vec![unit(json!("u-1"), 2)], &[]).await;
     bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
-    let shown = &fleet(&bench, &first()).await["e-1"];
+    let shown = &ships_by_external_id(&bench, &first()).await["e-1"];
     assert_eq!((&shown["orgUnit"]["id"], &shown["orgUnitVersion"]), (&json!("u-1"), &json!(3)));
-    let renamed = with(with(known("e-1", &id, 1), "orgUnit", json!("u-1")), "name", json!("Bertha"));
+    let renamed = with(with(existing_ship("e-1", &id, 1), "orgUnit", json!("u-1")), "name", json!("Bertha"));
     check(&bench, &first(), vec![renamed], &[]).await;
-    let shown = &fleet(&bench, &first()).await["e-1"];
+    let shown = &ships_by_external_id(&bench, &first()).await["e-1"];
     assert_eq!((&shown["version"], &shown["orgUnitVersion"]), (&json!(2), &json!(3)));
     check(
         &bench,
@@ -280,15 +289,15 @@ async fn a_ships_unit_has_a_counter_of_its_own() {
     )
     .await;
     check(&bench, &first(), vec![ship("e-2")], &[]).await;
-    assert_eq!(fleet(&bench, &first()).await["e-2"].get("orgUnit"), None, "of no unit");
+    assert_eq!(ships_by_external_id(&bench, &first()).await["e-2"].get("orgUnit"), None, "of no unit");
 }
 
 /// SHP-10, SHP-17, SHP-22, WRT-03, WRT-07: a removed ship leaves its missions and all links, and is audited.
 /// A second removal is unchanged, with any version.
 #[tokio::test]
-async fn a_removed_ship_leaves_its_missions() {
+async fn removed_ship_leaves_its_missions() {
     let bench = Bench::new().await;
-    let id = one(&bench, "e-1", ship("e-1")).await;
+    let id = add_ship(&bench, "e-1", ship("e-1")).await;
     check(&bench, &second(), vec![link("mine", &id)], &[]).await;
     bench
         .sql(format!(
@@ -297,10 +306,10 @@ async fn a_removed_ship_leaves_its_missions() {
         .await;
     let dry = bench.post(&first(), FLY, json!({ "ops": [remove(&id, 1)], "dryRun": true })).await;
     assert_eq!((dry.counts(), &dry.body["detachedFromMissions"]), ((1, 0, 0), &json!(2)));
-    let answered = bench
+    let response = bench
         .check(&first(), FLY, vec![remove(&id, 1), remove(&id, 1)], &["1 rejected VERSION_CONFLICT"])
         .await;
-    assert_eq!(answered.body["detachedFromMissions"], 2);
+    assert_eq!(response.body["detachedFromMissions"], 2);
     assert_eq!(bench.rows("SELECT count(ship), count(*) FROM mission_unit").await, ["Integer(0) Integer(3)"]);
     assert_eq!(bench.rows("SELECT * FROM ship_link").await, [""; 0]);
     let audit = bench.rows("SELECT action, detail FROM audit ORDER BY id DESC LIMIT 1").await;
@@ -317,24 +326,24 @@ async fn a_removed_ship_leaves_its_missions() {
 /// SHP-18, SHP-19, A11, A12, A13, WRT-14: the author of a removal can create the ship again, with any
 /// version. Others need the member's permission for 90 days; then the ship is unknown.
 #[tokio::test]
-async fn a_ship_comes_back_as_another() {
+async fn removed_ship_is_recreated_with_a_new_id() {
     let bench = Bench::unguarded().await;
     let refused: &[&str] = &["0 rejected REMOVED_ELSEWHERE"];
-    let old = one(&bench, "e-1", ship("e-1")).await;
+    let old = add_ship(&bench, "e-1", ship("e-1")).await;
     check(&bench, &first(), vec![remove(&old, 1)], &[]).await;
     for elsewhere in [second(), other_client()] {
-        check(&bench, &elsewhere, vec![known("e-1", &old, 1)], refused).await;
+        check(&bench, &elsewhere, vec![existing_ship("e-1", &old, 1)], refused).await;
     }
-    let new = one(&bench, "e-1", known("e-1", &old, 500)).await;
+    let new = add_ship(&bench, "e-1", existing_ship("e-1", &old, 500)).await;
     assert_ne!(new, old);
-    check(&bench, &first(), vec![known("e-1", &old, 1)], &["0 rejected VERSION_CONFLICT"]).await;
-    check(&bench, &first(), vec![known("e-2", &old, 1)], &[]).await;
+    check(&bench, &first(), vec![existing_ship("e-1", &old, 1)], &["0 rejected VERSION_CONFLICT"]).await;
+    check(&bench, &first(), vec![existing_ship("e-2", &old, 1)], &[]).await;
     for author in [ChangeAuthor::Web, ChangeAuthor::App, ChangeAuthor::System] {
         let name = format!("e-{}", author.channel());
-        let gone = one(&bench, &name, ship(&name)).await;
-        assert_eq!(on_the_web(&bench, author, vec![remove(&gone, 1)]).await["applied"], 1);
-        check(&bench, &first(), vec![known(&name, &gone, 1)], refused).await;
-        let anyway = with(known(&name, &gone, 1), "override", json!(true));
+        let removed_id = add_ship(&bench, &name, ship(&name)).await;
+        assert_eq!(apply_on_web(&bench, author, vec![remove(&removed_id, 1)]).await["applied"], 1);
+        check(&bench, &first(), vec![existing_ship(&name, &removed_id, 1)], refused).await;
+        let anyway = with(existing_ship(&name, &removed_id, 1), "override", json!(true));
         check(&bench, &first(), vec![anyway], &[]).await;
         let recorded =
             bench.rows("SELECT override, before IS NULL FROM journal ORDER BY id DESC LIMIT 1").await;
@@ -349,17 +358,17 @@ async fn a_ship_comes_back_as_another() {
     check(
         &bench,
         &first(),
-        vec![known("e-1", &new, 1), remove(&new, 1)],
+        vec![existing_ship("e-1", &new, 1), remove(&new, 1)],
         &["0 rejected REMOVED_ELSEWHERE", "1 unchanged -"],
     )
     .await;
     bench.clock.advance(90 * DAY);
-    check(&bench, &first(), vec![known("e-1", &new, 1)], refused).await;
+    check(&bench, &first(), vec![existing_ship("e-1", &new, 1)], refused).await;
     bench.clock.advance(Duration::from_millis(1));
     check(
         &bench,
         &first(),
-        vec![known("e-1", &new, 1), remove(&new, 1)],
+        vec![existing_ship("e-1", &new, 1), remove(&new, 1)],
         &["0 unmatched UNMATCHED", "1 unmatched UNMATCHED"],
     )
     .await;
@@ -369,13 +378,13 @@ async fn a_ship_comes_back_as_another() {
 /// SHP-05, FED-04, TYP-14, TYP-15, A20: every change is in the feed once: a ship, its unit, its unit's name,
 /// its link; a removed or transferred ship as a tombstone with its id.
 #[tokio::test]
-async fn the_feed_tells_of_ships() {
+async fn feed_contains_each_ship_change_once() {
     let bench = Bench::new().await;
-    let (a, b) = (one(&bench, "e-a", ship("e-a")).await, one(&bench, "e-b", ship("e-b")).await);
-    let c = one(&bench, "e-c", with(ship("e-c"), "orgUnit", json!(null))).await;
+    let (a, b) = (add_ship(&bench, "e-a", ship("e-a")).await, add_ship(&bench, "e-b", ship("e-b")).await);
+    let c = add_ship(&bench, "e-c", with(ship("e-c"), "orgUnit", json!(null))).await;
     let mut cursor = String::new();
     bench.page(&first(), SHIPS, &mut cursor).await;
-    let told = async |cursor: &mut String| {
+    let read_changes = async |cursor: &mut String| {
         let (items, removed) = bench.page(&first(), SHIPS, cursor).await;
         let mut ids: Vec<String> = items.iter().map(id).collect();
         ids.sort();
@@ -385,45 +394,46 @@ async fn the_feed_tells_of_ships() {
         ids.sort();
         ids.into_iter().cloned().collect::<Vec<String>>()
     };
-    check(&bench, &first(), vec![known("e-a", &a, 1)], &["0 unchanged -"]).await;
-    assert_eq!(told(&mut cursor).await, (vec![], vec![]));
-    let unit = with(with(known("e-a", &a, 1), "orgUnit", json!(null)), "orgUnitVersion", json!(1));
-    check(&bench, &first(), vec![unit, with(known("e-c", &c, 1), "name", json!("Bertha"))], &[]).await;
-    assert_eq!(told(&mut cursor).await, (sorted(vec![&a, &c]), vec![]));
+    check(&bench, &first(), vec![existing_ship("e-a", &a, 1)], &["0 unchanged -"]).await;
+    assert_eq!(read_changes(&mut cursor).await, (vec![], vec![]));
+    let unit = with(with(existing_ship("e-a", &a, 1), "orgUnit", json!(null)), "orgUnitVersion", json!(1));
+    check(&bench, &first(), vec![unit, with(existing_ship("e-c", &c, 1), "name", json!("Bertha"))], &[])
+        .await;
+    assert_eq!(read_changes(&mut cursor).await, (sorted(vec![&a, &c]), vec![]));
     let renamed = bench.backend().rename_unit(&UnitId::new("u-1"), named("New Name"), named("NEW")).await;
     assert!(renamed.expect("a unit"));
-    assert_eq!(told(&mut cursor).await, (vec![b.clone()], vec![]), "only of ships of that unit");
-    let unit = &fleet(&bench, &first()).await["e-b"]["orgUnit"];
+    assert_eq!(read_changes(&mut cursor).await, (vec![b.clone()], vec![]), "only of ships of that unit");
+    let unit = &ships_by_external_id(&bench, &first()).await["e-b"]["orgUnit"];
     assert_eq!((&unit["name"], &unit["shorthand"]), (&json!("New Name"), &json!("NEW")));
     check(&bench, &first(), vec![link("e-b", &b), link("e-c", &c)], &["0 unchanged -", "1 unchanged -"])
         .await;
     check(&bench, &second(), vec![link("x", &a)], &[]).await;
-    assert_eq!(told(&mut cursor).await, (vec![a.clone()], vec![]));
+    assert_eq!(read_changes(&mut cursor).await, (vec![a.clone()], vec![]));
     bench.clock.advance(Duration::from_secs(1));
     check(&bench, &other_client(), vec![remove(&b, 1)], &[]).await;
     let (one_, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
     assert!(bench.backend().give_ship(&one_, ChangeAuthor::Web, &c, &two).await.expect("a gift"));
-    let at = "2026-09-21T14:13:21Z";
+    let time = "2026-09-21T14:13:21Z";
     let client = json!({ "channel": "client", "clientId": "c-2", "installationId": "i-3" });
     let expected = vec![
-        json!({ "key": b, "removedAt": at, "removedBy": client }),
-        json!({ "key": c, "removedAt": at, "removedBy": { "channel": "web" } }),
+        json!({ "key": b, "removedAt": time, "removedBy": client }),
+        json!({ "key": c, "removedAt": time, "removedBy": { "channel": "web" } }),
     ];
-    assert_eq!(told(&mut cursor).await, (vec![], expected));
-    assert_eq!(told(&mut cursor).await, (vec![], vec![]));
+    assert_eq!(read_changes(&mut cursor).await, (vec![], expected));
+    assert_eq!(read_changes(&mut cursor).await, (vec![], vec![]));
     assert_eq!(bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0].get("externalId"), None);
 }
 
 /// SHP-22, WRT-10, WRT-13: removals count, and so do ships with a changed name and type; the page lists them.
 #[tokio::test]
-async fn what_is_another_ship_counts_as_removed() {
+async fn changed_name_and_type_counts_as_removal() {
     let bench = Bench::new().await;
     let named = |number: usize| with(ship(&format!("e-{number}")), "name", json!(format!("Ship {number}")));
     check(&bench, &first(), (0..10).map(named).collect(), &[]).await;
-    let ships = fleet(&bench, &first()).await;
+    let ships = ships_by_external_id(&bench, &first()).await;
     let update = |number: usize| {
         let name = format!("e-{number}");
-        with(known(&name, &id(&ships[&name]), 1), "name", json!(format!("Ship {number}")))
+        with(existing_ship(&name, &id(&ships[&name]), 1), "name", json!(format!("Ship {number}")))
     };
     let other_name = |number| with(update(number), "name", json!("Another"));
     let other_type = |number| with(update(number), "shipType", json!({ "bt": "miner" }));
@@ -444,13 +454,13 @@ async fn what_is_another_ship_counts_as_removed() {
     assert_eq!((shown.area, shown.written), ("ships", 0));
     assert_eq!(shown.removed, ["Ship 4 (Big Hauler)", "Ship 5 (Big Hauler)", "Ship 6 (Big Hauler)"]);
     bench.backend().confirm_batch(&member, &handoff).await.expect("a confirmation");
-    assert_eq!(fleet(&bench, &first()).await.len(), 8);
+    assert_eq!(ships_by_external_id(&bench, &first()).await.len(), 8);
 }
 
 /// SHP-06, SHP-09, ERR-22, SHP-23: a body that violates the schema is refused; undeclared fields, such as
 /// purchases, cause a warning and are not stored.
 #[tokio::test]
-async fn what_breaks_the_schema_is_refused() {
+async fn schema_violations_are_rejected() {
     let bench = Bench::new().await;
     for (op, pointer) in [
         (with(ship("e"), "shipId", json!("s")), "/ops/0/version"),
@@ -466,16 +476,16 @@ async fn what_breaks_the_schema_is_refused() {
         assert_eq!(body["errors"][0]["pointer"], pointer, "{body}");
     }
     let bought = with(ship("e"), "purchase", json!({ "price": 424_242 }));
-    let answered = bench.check(&first(), FLY, vec![bought], &[]).await;
+    let response = bench.check(&first(), FLY, vec![bought], &[]).await;
     let warned = json!([{ "pointer": "/ops/0/purchase", "code": "UNKNOWN_FIELD" }]);
-    assert_eq!(answered.body["warnings"], warned);
+    assert_eq!(response.body["warnings"], warned);
     assert!(!bench.everything().await.iter().any(|row| row.contains("424242")));
     assert!(!bench.get(&first(), SHIPS).await.body.to_string().contains("424242"));
 }
 
 /// SHP-01, FED-01, FED-02: pages of any size contain every ship once, with the caller's own ids.
 #[tokio::test]
-async fn pages_have_every_ship_once() {
+async fn pages_contain_every_ship_once() {
     let bench = Bench::new().await;
     check(&bench, &first(), (0..120).map(|number| ship(&format!("e-{number}"))).collect(), &[]).await;
     for limit in [1, 7, 119, 120, 1000] {
@@ -497,21 +507,21 @@ async fn pages_have_every_ship_once() {
 /// ERR-26, SHP-17, WRT-03: of many concurrent changes of one ship, one is applied and the ops of all others
 /// are refused. Sets are decided in the transaction that writes them, so no request conflicts as a whole.
 #[tokio::test]
-async fn concurrent_changes_conflict_op_by_op() {
+async fn concurrent_changes_conflict_per_op() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = StoreLocation::Folder(folder.path().to_owned());
     let bench = Bench::at(place, Config::default(), |backend| backend).await;
-    let id = one(&bench, "a", ship("a")).await;
+    let id = add_ship(&bench, "a", ship("a")).await;
     let (me, twin, third) = (first(), second(), other_client());
-    let sent = |caller, at: usize| {
-        let op = with(known("a", &id, 1), "name", json!(format!("Name {at}")));
+    let sent = |caller, index: usize| {
+        let op = with(existing_ship("a", &id, 1), "name", json!(format!("Name {index}")));
         bench.post(caller, FLY, json!({ "ops": [op] }))
     };
-    let answered = tokio::join!(sent(&me, 0), sent(&twin, 1), sent(&third, 2), sent(&me, 3), sent(&twin, 4));
-    let answered = <[Answered; 5]>::from(answered);
-    assert!(answered.iter().all(|answered| answered.status == 200), "none as a whole");
-    let applied = answered.iter().filter(|answered| answered.counts() == (1, 0, 0)).count();
+    let response = tokio::join!(sent(&me, 0), sent(&twin, 1), sent(&third, 2), sent(&me, 3), sent(&twin, 4));
+    let response = <[BackendResponse; 5]>::from(response);
+    assert!(response.iter().all(|response| response.status == 200), "none as a whole");
+    let applied = response.iter().filter(|response| response.counts() == (1, 0, 0)).count();
     let refused =
-        answered.iter().filter(|answered| answered.outcomes() == [(0, "rejected VERSION_CONFLICT".into())]);
+        response.iter().filter(|response| response.outcomes() == [(0, "rejected VERSION_CONFLICT".into())]);
     assert_eq!((applied, refused.count()), (1, 4));
 }

@@ -12,19 +12,19 @@ pub(super) const SET: &str = "/exchange/v1/me/stock/changes";
 
 /// A lot as ops refer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct At {
+pub(super) struct LotKey {
     pub(super) material: &'static str,
     pub(super) place: &'static str,
     pub(super) quality: i64,
     pub(super) stolen: bool,
 }
 
-pub(super) const ORE: At = At { material: "ore", place: "City", quality: 0, stolen: false };
-pub(super) const METAL: At = At { material: "metal", ..ORE };
-pub(super) const PARTS: At = At { material: "parts", ..ORE };
-pub(super) const GUN: At = At { material: "gun", ..ORE };
+pub(super) const ORE: LotKey = LotKey { material: "ore", place: "City", quality: 0, stolen: false };
+pub(super) const METAL: LotKey = LotKey { material: "metal", ..ORE };
+pub(super) const PARTS: LotKey = LotKey { material: "parts", ..ORE };
+pub(super) const GUN: LotKey = LotKey { material: "gun", ..ORE };
 
-impl At {
+impl LotKey {
     pub(super) fn stolen(self) -> Self {
         Self { stolen: true, ..self }
     }
@@ -62,7 +62,7 @@ pub(super) fn with(mut op: Value, name: &str, value: Value) -> Value {
 }
 
 /// Sends ops on the web.
-pub(super) async fn on_the_web(bench: &Bench, member: &str, author: ChangeAuthor, ops: Vec<Value>) -> i64 {
+pub(super) async fn apply_on_web(bench: &Bench, member: &str, author: ChangeAuthor, ops: Vec<Value>) -> i64 {
     let body =
         StockChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a change set");
     let changed = bench.backend().change_stock(&MemberId::new(member), author, body).await;
@@ -72,32 +72,32 @@ pub(super) async fn on_the_web(bench: &Bench, member: &str, author: ChangeAuthor
 /// Formats the member's lots: material, place, amount.
 async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
     let (items, _) = bench.page(caller, STOCK, &mut String::new()).await;
-    let mut lots: Vec<String> = items.iter().map(told).collect();
+    let mut lots: Vec<String> = items.iter().map(format_lot).collect();
     lots.sort();
     lots
 }
 
-fn told(item: &Value) -> String {
-    let text = |at: &str| item.pointer(at).and_then(Value::as_str).expect("a text");
+fn format_lot(item: &Value) -> String {
+    let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).expect("a text");
     let stolen = if item["stolen"] == true { " stolen" } else { "" };
     let (material, place, unit) = (text("/material/bt"), text("/location/name"), text("/quantity/unit"));
     format!("{material} {place} q{}{stolen}: {} {unit}", item["quality"], item["quantity"]["amount"])
 }
 
 /// Returns the key of the only lot of a material.
-pub(super) async fn key(bench: &Bench, caller: &Caller, at: At) -> String {
+pub(super) async fn key(bench: &Bench, caller: &Caller, lot_key: LotKey) -> String {
     let (items, _) = bench.page(caller, STOCK, &mut String::new()).await;
-    let is = |item: &&Value| {
-        item["material"]["bt"] == at.material
-            && item["location"]["name"] == at.place
-            && item["quality"] == at.quality
-            && item["stolen"] == at.stolen
+    let matches_lot = |item: &&Value| {
+        item["material"]["bt"] == lot_key.material
+            && item["location"]["name"] == lot_key.place
+            && item["quality"] == lot_key.quality
+            && item["stolen"] == lot_key.stolen
     };
-    items.iter().find(is).expect("the lot")["key"].as_str().expect("a key").to_owned()
+    items.iter().find(matches_lot).expect("the lot")["key"].as_str().expect("a key").to_owned()
 }
 
-pub(super) async fn rebook(bench: &Bench, at: At, keeping: StockOwnership) {
-    let lot = key(bench, &first(), at).await;
+pub(super) async fn rebook(bench: &Bench, lot_key: LotKey, keeping: StockOwnership) {
+    let lot = key(bench, &first(), lot_key).await;
     let rebooked =
         bench.backend().rebook_stock(&MemberId::new("m-1"), ChangeAuthor::Web, &lot, keeping).await;
     assert!(rebooked.expect("a rebooking"));
@@ -106,7 +106,7 @@ pub(super) async fn rebook(bench: &Bench, at: At, keeping: StockOwnership) {
 /// STK-01, STK-03, STK-14, TYP-07, TYP-08, TYP-11: a lot in a response; an item has quality 0 regardless of
 /// the op, and only a material has a kind.
 #[tokio::test]
-async fn a_lot_is_shown_as_it_was_booked() {
+async fn lot_is_returned_as_booked() {
     let bench = Bench::new().await;
     let ops = vec![
         with(
@@ -158,7 +158,7 @@ async fn a_lot_is_shown_as_it_was_booked() {
 /// STK-02, STK-14: one lot per material, location, quality and stolen flag, with the sum of all personal and
 /// shared rows of the member.
 #[tokio::test]
-async fn a_lot_is_all_that_the_member_holds_there() {
+async fn lot_sums_all_rows_of_the_member() {
     let bench = Bench::new().await;
     let ops = vec![
         ORE.set(0, 5),
@@ -187,7 +187,7 @@ async fn a_lot_is_all_that_the_member_holds_there() {
 /// STK-05, STK-06, STK-07, STK-08, STK-09, STK-10, STK-11, STK-12, STK-13, TYP-04, TYP-06, TYP-09, RES-14,
 /// WRT-02, WRT-06, WRT-09, A18: every check by itself, and before all later ones.
 #[tokio::test]
-async fn the_first_step_that_fails_ends_an_op() {
+async fn first_failed_check_determines_the_reason() {
     let bench = Bench::new().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 4)], &[]).await;
     bench
@@ -247,9 +247,9 @@ async fn the_first_step_that_fails_ends_an_op() {
 /// material's similar one, and an item's own key precedes any name. Unresolved localization keys cause
 /// warnings.
 #[tokio::test]
-async fn a_reference_is_a_material_or_else_an_item() {
+async fn reference_resolves_to_material_before_item() {
     let bench = Bench::new().await;
-    let named = |name: &str, at: At| with(at.set(0, 1), "material", json!({ "name": name }));
+    let named = |name: &str, lot_key: LotKey| with(lot_key.set(0, 1), "material", json!({ "name": name }));
     let ops = vec![
         named("quanta ore", ORE),
         named("Quanta Ores", GUN),
@@ -262,13 +262,13 @@ async fn a_reference_is_a_material_or_else_an_item() {
     ];
     let expected =
         ["2 ambiguous AMBIGUOUS", "3 unmatched UNMATCHED", "5 rejected VERSION_CONFLICT", "7 unchanged -"];
-    let answered = bench.check(&first(), SET, ops, &expected).await;
+    let response = bench.check(&first(), SET, ops, &expected).await;
     assert_eq!(
-        answered.body["warnings"],
+        response.body["warnings"],
         json!([{ "pointer": "/ops/4/material/locKey", "code": "LOC_KEY_UNRESOLVED" }])
     );
-    assert_eq!(answered.body["results"][2]["opId"], "o-5");
-    assert_eq!(answered.body["offersReduced"], 0);
+    assert_eq!(response.body["results"][2]["opId"], "o-5");
+    assert_eq!(response.body["offersReduced"], 0);
     let expected =
         ["gun City q0: 1 PIECE", "metal City q0: 1 SCU", "ore City q0: 1 SCU", "ores City q0: 1 PIECE"];
     assert_eq!(lots(&bench, &first()).await, expected);
@@ -276,7 +276,7 @@ async fn a_reference_is_a_material_or_else_an_item() {
 
 /// STK-09, A43: if marking is switched off, ops that would leave stolen stock are refused, and no others.
 #[tokio::test]
-async fn marking_may_be_switched_off() {
+async fn disabled_stolen_marking_rejects_marked_stock() {
     let bench = Bench::new().await;
     bench.check(&first(), SET, vec![ORE.stolen().set(0, 5), METAL.stolen().set(0, 5)], &[]).await;
     bench.sql("INSERT INTO setting (name, value) VALUES ('stolen-marking', 'off')").await;
@@ -297,7 +297,7 @@ async fn marking_may_be_switched_off() {
 /// STK-12, WRT-14, A11: filling a lot that another author emptied needs an override for 90 days; the override
 /// is recorded.
 #[tokio::test]
-async fn an_empty_lot_is_filled_by_whom_it_asks() {
+async fn refilling_a_foreign_emptied_lot_needs_override() {
     let bench = Bench::unguarded().await;
     let refused: &[&str] = &["0 rejected REMOVED_ELSEWHERE"];
     bench.check(&first(), SET, vec![ORE.set(0, 5), ORE.set(5, 0), ORE.set(0, 4)], &[]).await;
@@ -312,11 +312,11 @@ async fn an_empty_lot_is_filled_by_whom_it_asks() {
     // A removal through another channel needs an override, but other channels never do.
     for author in [ChangeAuthor::Web, ChangeAuthor::App, ChangeAuthor::System] {
         let author = || author.clone();
-        assert_eq!(on_the_web(&bench, "m-1", author(), vec![ORE.set(1, 0)]).await, 1);
+        assert_eq!(apply_on_web(&bench, "m-1", author(), vec![ORE.set(1, 0)]).await, 1);
         bench.check(&second(), SET, vec![ORE.set(0, 1)], refused).await;
-        assert_eq!(on_the_web(&bench, "m-1", author(), vec![ORE.set(0, 1)]).await, 1);
+        assert_eq!(apply_on_web(&bench, "m-1", author(), vec![ORE.set(0, 1)]).await, 1);
     }
-    assert_eq!(on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.set(1, 0)]).await, 1);
+    assert_eq!(apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.set(1, 0)]).await, 1);
     bench.clock.advance(90 * DAY);
     bench.check(&first(), SET, vec![ORE.set(0, 1)], refused).await;
     bench.clock.advance(Duration::from_millis(1));
@@ -328,7 +328,7 @@ async fn an_empty_lot_is_filled_by_whom_it_asks() {
 /// STK-04, FED-04, TYP-14, TYP-15: every change of an amount is in the feed once; emptied and transferred
 /// lots are tombstones; rebooking between personal and shared is no event.
 #[tokio::test]
-async fn the_feed_tells_of_amounts() {
+async fn feed_contains_each_amount_change_once() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 4), PARTS.set(0, 3)], &[]).await;
     let (ore, metal) = (key(&bench, &first(), ORE).await, key(&bench, &first(), METAL).await);
@@ -342,7 +342,7 @@ async fn the_feed_tells_of_amounts() {
     bench.check(&first(), SET, vec![ORE.set(5, 6), ORE.set(6, 5), PARTS.set(3, 9)], &[]).await;
     let (items, removed) = bench.page(&first(), STOCK, &mut mine).await;
     assert_eq!(
-        (items.iter().map(told).collect::<Vec<_>>(), removed),
+        (items.iter().map(format_lot).collect::<Vec<_>>(), removed),
         (vec!["parts City q0: 9 PIECE".to_owned()], vec![])
     );
     bench.clock.advance(Duration::from_secs(1));
@@ -353,22 +353,22 @@ async fn the_feed_tells_of_amounts() {
     let (items, mut removed) = bench.page(&first(), STOCK, &mut mine).await;
     assert_eq!(items, [] as [Value; 0]);
     removed.sort_by_key(|one| one["removedBy"]["channel"].as_str().expect("a text").to_owned());
-    let at = "2026-09-21T14:13:21Z";
+    let time = "2026-09-21T14:13:21Z";
     let client = json!({ "channel": "client", "clientId": "c-2", "installationId": "i-3" });
     let expected = [
-        json!({ "key": ore, "removedAt": at, "removedBy": client }),
-        json!({ "key": metal, "removedAt": at, "removedBy": { "channel": "web" } }),
+        json!({ "key": ore, "removedAt": time, "removedBy": client }),
+        json!({ "key": metal, "removedAt": time, "removedBy": { "channel": "web" } }),
     ];
     assert_eq!(removed, expected);
     let (items, _) = bench.page(&other_member(), STOCK, &mut theirs).await;
-    assert_eq!(items.iter().map(told).collect::<Vec<_>>(), ["metal City q0: 4 SCU"]);
+    assert_eq!(items.iter().map(format_lot).collect::<Vec<_>>(), ["metal City q0: 4 SCU"]);
     bench.check(&first(), SET, vec![METAL.set(0, 1)], &["0 rejected REMOVED_ELSEWHERE"]).await;
 }
 
 /// TYP-05, ERR-22, STK-05: half a piece, a negative amount, a missing field or an excessive value violates
 /// the schema.
 #[tokio::test]
-async fn what_breaks_the_schema_is_refused() {
+async fn schema_violations_are_rejected() {
     let bench = Bench::new().await;
     let without = |name: &str| {
         let mut op = ORE.set(0, 1);
@@ -399,7 +399,7 @@ async fn what_breaks_the_schema_is_refused() {
 
 /// STK-01, FED-01, FED-02, LIM-14: pages of any size contain every lot once.
 #[tokio::test]
-async fn pages_have_every_lot_once() {
+async fn pages_contain_every_lot_once() {
     let bench = Bench::new().await;
     let ops = (0..250).map(|quality| ORE.quality(quality).set(0, quality + 1)).collect();
     bench.check(&first(), SET, ops, &[]).await;

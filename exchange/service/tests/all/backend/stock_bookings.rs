@@ -18,7 +18,7 @@ async fn rows(bench: &Bench) -> Vec<String> {
 }
 
 /// A lot of four rows, each a second younger: 1 in the pool of `u-1`, 2 shared, 3 and 4 personal.
-async fn four_rows(bench: &Bench, at: At) {
+async fn four_rows(bench: &Bench, lot_key: LotKey) {
     let mut held = 0;
     for (amount, keeping) in [
         (1, Some(StockOwnership::Pool("u-1".into()))),
@@ -26,7 +26,7 @@ async fn four_rows(bench: &Bench, at: At) {
         (3, None),
         (4, None),
     ] {
-        bench.check(&first(), SET, vec![at.set(held, held + amount)], &[]).await;
+        bench.check(&first(), SET, vec![lot_key.set(held, held + amount)], &[]).await;
         held += amount;
         if let Some(keeping) = keeping {
             let (shared, unit) = match &keeping {
@@ -48,7 +48,7 @@ async fn four_rows(bench: &Bench, at: At) {
 
 /// STK-15, TYP-07: a rise becomes personal stock; pieces join existing ones.
 #[tokio::test]
-async fn a_rise_is_new_personal_stock() {
+async fn increase_becomes_personal_stock() {
     let bench = Bench::new().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5), PARTS.set(0, 5), GUN.set(0, 1)], &[]).await;
     bench.check(&first(), SET, vec![ORE.set(5, 6), PARTS.set(5, 6), GUN.set(1, 3)], &[]).await;
@@ -63,12 +63,12 @@ async fn a_rise_is_new_personal_stock() {
 
 /// STK-16: personal stock first, then shared stock in no pool, then pools, each from the oldest.
 #[tokio::test]
-async fn a_fall_takes_personal_stock_first() {
+async fn decrease_takes_personal_stock_first() {
     let bench = Bench::unguarded().await;
     four_rows(&bench, ORE).await;
     let four = ["ore 1000 u-1 v1", "ore 2000 shared v1", "ore 3000 personal v1", "ore 4000 personal v1"];
     assert_eq!(rows(&bench).await, four);
-    for (held, to, left) in [
+    for (held, target, left) in [
         (
             json!(10),
             json!(9.5),
@@ -79,7 +79,7 @@ async fn a_fall_takes_personal_stock_first() {
         (json!(2.5), json!(0.25), vec!["ore 250 u-1 v2"]),
         (json!(0.25), json!(0), vec![]),
     ] {
-        bench.check(&first(), SET, vec![ORE.set(held, to)], &[]).await;
+        bench.check(&first(), SET, vec![ORE.set(held, target)], &[]).await;
         assert_eq!(rows(&bench).await, left);
     }
     // Of two equal rows, the older one.
@@ -92,7 +92,7 @@ async fn a_fall_takes_personal_stock_first() {
 
 /// STK-13, STK-16: the part of a row that job orders or missions have reserved stays; the kinds overlap.
 #[tokio::test]
-async fn what_is_reserved_is_never_booked_out() {
+async fn reserved_stock_is_never_booked_out() {
     let bench = Bench::unguarded().await;
     four_rows(&bench, ORE).await;
     bench
@@ -124,7 +124,7 @@ async fn offer(bench: &Bench, id: &str, material: &str, amount: i64) {
 /// STK-17, WRT-07, A42: offers are lowered to the rest and end with it, counted once each, in a dry run, too,
 /// and audited.
 #[tokio::test]
-async fn offers_never_promise_more_than_is_left() {
+async fn offers_are_lowered_to_the_remaining_stock() {
     let bench = Bench::unguarded().await;
     let ops = vec![ORE.set(0, 10), METAL.set(0, 10), PARTS.set(0, 10), GUN.set(0, 10)];
     bench.check(&first(), SET, ops, &[]).await;
@@ -148,8 +148,8 @@ async fn offers_never_promise_more_than_is_left() {
         ((6, 0, 0), &json!(1), &json!(2))
     );
     assert_eq!(bench.everything().await, before);
-    let answered = bench.check(&first(), SET, ops, &[]).await;
-    assert_eq!((&answered.body["offersReduced"], &answered.body["offersRemoved"]), (&json!(1), &json!(2)));
+    let response = bench.check(&first(), SET, ops, &[]).await;
+    assert_eq!((&response.body["offersReduced"], &response.body["offersRemoved"]), (&json!(1), &json!(2)));
     let left = bench.rows("SELECT id, amount FROM stock_offer").await;
     assert_eq!(left, ["Text(\"o-1\") Integer(5000)", "Text(\"o-3\") Integer(6)"]);
     let audit = bench.rows("SELECT action, detail FROM audit ORDER BY id DESC LIMIT 1").await;
@@ -163,7 +163,7 @@ async fn offers_never_promise_more_than_is_left() {
 /// STK-19: a fall and a rise of twins re-mark rows with all their properties and split the last one; reserved
 /// and offered stock stays, and the rest is booked out and in.
 #[tokio::test]
-async fn twins_are_marked_anew() {
+async fn twin_changes_re_mark_rows() {
     for turned in [false, true] {
         let bench = Bench::unguarded().await;
         four_rows(&bench, ORE).await;
@@ -214,7 +214,7 @@ async fn twins_are_marked_anew() {
 
 /// STK-19: without a rise or a fall, or at another place, nothing is re-marked.
 #[tokio::test]
-async fn only_twins_are_marked_anew() {
+async fn only_twin_changes_re_mark_rows() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
     rebook(&bench, ORE, StockOwnership::Shared).await;
@@ -227,7 +227,7 @@ async fn only_twins_are_marked_anew() {
 /// STK-21, WRT-10, WRT-14: a fall that rises of the same material fully cover is a move, in the order of the
 /// batch; in a batch of its own it is a removal.
 #[tokio::test]
-async fn a_move_is_no_removal() {
+async fn move_does_not_count_as_removal() {
     let counted = async |ops: Vec<Value>| {
         let bench = Bench::unguarded().await;
         let ten = (0..10).map(|quality| ORE.quality(quality).set(0, 10)).collect();
@@ -235,18 +235,18 @@ async fn a_move_is_no_removal() {
         bench.check(&first(), SET, ops, &[]).await;
         bench.rows("SELECT id FROM journal WHERE removal = 1").await.len()
     };
-    let to = |amount: i64| ORE.place("Station").set(0, amount);
+    let add_elsewhere = |amount: i64| ORE.place("Station").set(0, amount);
     let fall = |quality: i64| ORE.quality(quality).set(10, 0);
-    assert_eq!(counted(vec![fall(0), to(10)]).await, 0);
-    assert_eq!(counted(vec![to(10), fall(0)]).await, 0);
+    assert_eq!(counted(vec![fall(0), add_elsewhere(10)]).await, 0);
+    assert_eq!(counted(vec![add_elsewhere(10), fall(0)]).await, 0);
     assert_eq!(counted(vec![fall(0), METAL.set(0, 10)]).await, 1, "another material");
-    assert_eq!(counted(vec![fall(0), to(9)]).await, 1, "covered in part");
-    assert_eq!(counted(vec![fall(0), fall(1), to(15)]).await, 1, "one is covered");
-    assert_eq!(counted(vec![fall(9), fall(1), fall(0), to(20)]).await, 1);
+    assert_eq!(counted(vec![fall(0), add_elsewhere(9)]).await, 1, "covered in part");
+    assert_eq!(counted(vec![fall(0), fall(1), add_elsewhere(15)]).await, 1, "one is covered");
+    assert_eq!(counted(vec![fall(9), fall(1), fall(0), add_elsewhere(20)]).await, 1);
     // The first op is covered, not the first lot.
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 10), ORE.quality(1).set(0, 8)], &[]).await;
-    bench.check(&first(), SET, vec![ORE.quality(1).set(8, 0), ORE.set(10, 0), to(10)], &[]).await;
+    bench.check(&first(), SET, vec![ORE.quality(1).set(8, 0), ORE.set(10, 0), add_elsewhere(10)], &[]).await;
     let removed =
         bench.rows("SELECT json_extract(before, '$.lot.quality') FROM journal WHERE removal = 1").await;
     assert_eq!(removed, ["Integer(0)"]);
@@ -255,21 +255,21 @@ async fn a_move_is_no_removal() {
 /// STK-22, LIM-21: a removal sets a lot to 0, or to a tenth of the amount before the client's first change
 /// within 24 hours; each lot counts once.
 #[tokio::test]
-async fn a_lot_that_is_cut_to_a_tenth_counts_as_removed() {
+async fn lot_reduced_to_a_tenth_counts_as_removed() {
     let bench = Bench::unguarded().await;
     let removals = async || bench.rows("SELECT id FROM journal WHERE removal = 1").await.len();
     assert_eq!(
-        on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.set(0, 100), METAL.set(0, 100)]).await,
+        apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.set(0, 100), METAL.set(0, 100)]).await,
         2
     );
-    for (held, to, count) in [
+    for (held, target, count) in [
         (100, 11, 0), // A tenth and one.
         (11, 10, 1),  // A tenth of what it was at first, not of what it was just now.
         (10, 1, 1),   // It counts already.
         (1, 0, 1),
     ] {
-        bench.check(&first(), SET, vec![ORE.set(held, to)], &[]).await;
-        assert_eq!(removals().await, count, "{held} to {to}");
+        bench.check(&first(), SET, vec![ORE.set(held, target)], &[]).await;
+        assert_eq!(removals().await, count, "{held} to {target}");
     }
     // Another client has its own window, and after a day so does this one.
     bench.check(&first(), SET, vec![METAL.set(100, 60)], &[]).await;
@@ -280,7 +280,7 @@ async fn a_lot_that_is_cut_to_a_tenth_counts_as_removed() {
     bench.clock.advance(DAY);
     bench.check(&first(), SET, vec![METAL.set(6, 1)], &[]).await;
     assert_eq!(removals().await, 2, "more than a tenth of six");
-    assert_eq!(on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![METAL.set(1, 0)]).await, 1);
+    assert_eq!(apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![METAL.set(1, 0)]).await, 1);
     let of_clients = "SELECT id FROM journal WHERE removal = 1 AND client IS NOT NULL";
     assert_eq!(bench.rows(of_clients).await.len(), 2, "what the member does is not the client's");
 }
@@ -288,7 +288,7 @@ async fn a_lot_that_is_cut_to_a_tenth_counts_as_removed() {
 /// WRT-04, STK-22: the guard reads from the journal only the first change of each falling lot, and nothing
 /// for a dry run.
 #[tokio::test]
-async fn the_guard_reads_only_what_it_goes_by() {
+async fn guard_reads_only_relevant_journal_entries() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 5)], &[]).await;
     bench.check(&first(), SET, vec![ORE.set(5, 6), METAL.set(5, 6)], &[]).await;
@@ -307,7 +307,7 @@ async fn the_guard_reads_only_what_it_goes_by() {
 }
 
 /// Sends ops that the guard holds, and returns their preview.
-async fn hold(bench: &Bench, ops: Vec<Value>) -> (HandoffToken, BatchPreview) {
+async fn hold_batch(bench: &Bench, ops: Vec<Value>) -> (HandoffToken, BatchPreview) {
     let refused = bench.post(&first(), SET, json!({ "ops": ops })).await;
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     let url = refused.body["confirmationUrl"].as_str().expect("a link");
@@ -319,12 +319,13 @@ async fn hold(bench: &Bench, ops: Vec<Value>) -> (HandoffToken, BatchPreview) {
 /// WRT-10, WRT-13, WEB-08, STK-22: the guard holds a batch that empties lots, and its page lists them. After
 /// confirmation, it is applied with its effects on offers.
 #[tokio::test]
-async fn a_batch_that_empties_lots_is_held() {
+async fn batch_that_empties_lots_is_held() {
     let bench = Bench::new().await;
-    let six =
-        |held: i64, to: i64| (0..6).map(|quality| ORE.quality(quality).set(held, to)).collect::<Vec<_>>();
+    let six = |held: i64, target: i64| {
+        (0..6).map(|quality| ORE.quality(quality).set(held, target)).collect::<Vec<_>>()
+    };
     bench.check(&first(), SET, six(0, 5), &[]).await;
-    let (handoff, shown) = hold(&bench, six(5, 0)).await;
+    let (handoff, shown) = hold_batch(&bench, six(5, 0)).await;
     assert_eq!(rows(&bench).await.len(), 6, "nothing is written");
     assert_eq!((shown.area, shown.removed.len(), shown.written), ("stock", 6, 0));
     assert!(shown.removed.contains(&"Quanta Ore, City, quality 3".to_owned()), "{:?}", shown.removed);
@@ -333,13 +334,13 @@ async fn a_batch_that_empties_lots_is_held() {
     // A lot that was counted before is listed as emptied if something else holds the batch. A lot that is
     // filled and emptied is not.
     bench.check(&first(), SET, six(0, 5), &[]).await;
-    let more = [METAL.set(0, 5), PARTS.set(0, 5)];
-    bench.check(&first(), SET, more.to_vec(), &[]).await;
+    let additions = [METAL.set(0, 5), PARTS.set(0, 5)];
+    bench.check(&first(), SET, additions.to_vec(), &[]).await;
     let ops: Vec<Value> = six(5, 0)
         .into_iter()
         .chain([METAL.set(5, 0), PARTS.set(5, 6), GUN.set(0, 1), GUN.set(1, 0)])
         .collect();
-    let (_, shown) = hold(&bench, ops).await;
+    let (_, shown) = hold_batch(&bench, ops).await;
     assert_eq!((shown.removed.len(), shown.written), (7, 1), "{:?}", shown.removed);
     // The same ops as moves are applied.
     let moves = six(5, 0).into_iter().chain((0..6).map(|q| ORE.quality(q).place("Station").set(0, 5)));
@@ -349,7 +350,7 @@ async fn a_batch_that_empties_lots_is_held() {
 /// STK-16, WRT-03, OST-07: bookings in pools are in the pool's feed, rows get another version, and the
 /// journal holds both states.
 #[tokio::test]
-async fn pools_and_journal_hear_of_it() {
+async fn bookings_reach_pool_feed_and_journal() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
     let of_pool = "f.stream = (SELECT id FROM feed_head WHERE stream = 'unit/org-stock/u-1')";
@@ -365,8 +366,12 @@ async fn pools_and_journal_hear_of_it() {
     assert_eq!(bench.rows(pool).await, ["Integer(2) Integer(0) Text(\"client\")"]);
     let twins = vec![ORE.set(4, 0), ORE.stolen().set(0, 4)];
     bench.check(&first(), SET, twins, &[]).await;
-    let told = format!("SELECT count(*), sum(gone), max(seq) FROM feed_entry f WHERE {of_pool}");
-    assert_eq!(bench.rows(told).await, ["Integer(2) Integer(1) Integer(4)"], "the twin's lot for this one's");
+    let query = format!("SELECT count(*), sum(gone), max(seq) FROM feed_entry f WHERE {of_pool}");
+    assert_eq!(
+        bench.rows(query).await,
+        ["Integer(2) Integer(1) Integer(4)"],
+        "the twin's lot for this one's"
+    );
     let journal = "SELECT json_extract(before, '$.held'), json_extract(before, '$.rows[0].keeping.pool'), \
                    json_extract(after, '$.held'), json_extract(after, '$.rows[0].version') FROM journal \
                    ORDER BY id DESC LIMIT 2";
@@ -378,7 +383,7 @@ async fn pools_and_journal_hear_of_it() {
 
 /// WRT-03: for a lot of many rows, the journal holds the changed rows and the total.
 #[tokio::test]
-async fn the_journal_holds_the_rows_that_differ() {
+async fn journal_contains_only_changed_rows() {
     let bench = Bench::unguarded().await;
     four_rows(&bench, ORE).await;
     bench.check(&first(), SET, vec![ORE.set(10, 9)], &[]).await;
@@ -394,24 +399,24 @@ async fn the_journal_holds_the_rows_that_differ() {
 
 /// WRT-01, WRT-03, LIM-01: 500 ops run in one transaction, with one journal row and one feed number per lot.
 #[tokio::test]
-async fn five_hundred_lots_are_booked_at_once() {
+async fn books_500_lots_in_one_transaction() {
     let bench = Bench::unguarded().await;
-    for (held, to) in [(0, 5), (5, 3), (3, 0)] {
-        let ops = (0..500).map(|quality| ORE.quality(quality).set(held, to)).collect();
-        let answered = bench.check(&first(), SET, ops, &[]).await;
-        assert_eq!(answered.counts(), (500, 0, 0));
+    for (held, target) in [(0, 5), (5, 3), (3, 0)] {
+        let ops = (0..500).map(|quality| ORE.quality(quality).set(held, target)).collect();
+        let response = bench.check(&first(), SET, ops, &[]).await;
+        assert_eq!(response.counts(), (500, 0, 0));
     }
     assert_eq!(bench.rows("SELECT count(*) FROM journal").await, ["Integer(1500)"]);
     let head = "SELECT seq FROM feed_head WHERE stream = 'member/stock/m-1'";
     assert_eq!(bench.rows(head).await, ["Integer(1500)"]);
-    let more: Vec<Value> = (0..501).map(|quality| ORE.quality(quality).set(0, 1)).collect();
-    let (status, refused) = bench.send_raw(&first(), SET, json!({ "ops": more }).to_string()).await;
+    let too_many: Vec<Value> = (0..501).map(|quality| ORE.quality(quality).set(0, 1)).collect();
+    let (status, refused) = bench.send_raw(&first(), SET, json!({ "ops": too_many }).to_string()).await;
     assert_eq!((status, &refused["code"]), (413, &json!("BATCH_TOO_LARGE")));
 }
 
 /// STK-13, STK-17: a transfer leaves the reserved part, also of one row, and the offer of that part.
 #[tokio::test]
-async fn a_gift_leaves_what_is_reserved() {
+async fn transfer_leaves_reserved_stock() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![METAL.set(0, 10)], &[]).await;
     offer(&bench, "o-1", "metal", 6000).await;
@@ -433,14 +438,14 @@ async fn a_gift_leaves_what_is_reserved() {
 /// TYP-04, STK-10: a transfer can exceed a quantity's maximum; the maximum is shown, and an op with it as the
 /// expected amount is accepted.
 #[tokio::test]
-async fn more_than_can_be_said_is_shown_as_the_most() {
+async fn amount_above_the_maximum_is_returned_as_the_maximum() {
     let bench = Bench::unguarded().await;
-    let (most, two) = (1_000_000_000_i64, MemberId::new("m-2"));
-    for at in [ORE, GUN] {
+    let (maximum, two) = (1_000_000_000_i64, MemberId::new("m-2"));
+    for lot_key in [ORE, GUN] {
         for caller in [first(), other_member()] {
-            bench.check(&caller, SET, vec![at.set(0, most)], &[]).await;
+            bench.check(&caller, SET, vec![lot_key.set(0, maximum)], &[]).await;
         }
-        let lot = key(&bench, &first(), at).await;
+        let lot = key(&bench, &first(), lot_key).await;
         assert!(
             bench
                 .backend()
@@ -449,14 +454,14 @@ async fn more_than_can_be_said_is_shown_as_the_most() {
                 .expect("a gift")
         );
         let (items, _) = bench.page(&other_member(), STOCK, &mut String::new()).await;
-        let shown = items.iter().find(|item| item["material"]["bt"] == at.material).expect("the lot");
-        assert_eq!(shown["quantity"]["amount"], most);
+        let shown = items.iter().find(|item| item["material"]["bt"] == lot_key.material).expect("the lot");
+        assert_eq!(shown["quantity"]["amount"], maximum);
         let expected = ["0 unchanged -", "1 rejected VERSION_CONFLICT"];
         bench
             .check(
                 &other_member(),
                 SET,
-                vec![at.set(most, most), at.set(most - 1, 0), at.set(most, 5)],
+                vec![lot_key.set(maximum, maximum), lot_key.set(maximum - 1, 0), lot_key.set(maximum, 5)],
                 &expected,
             )
             .await;

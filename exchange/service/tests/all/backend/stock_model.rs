@@ -18,17 +18,17 @@ use super::reader::Reader;
 use super::stock::*;
 use super::*;
 use crate::kit::{cases, ops};
-use rows::{Age, Kept, Row, Rows};
+use rows::{Age, Row, RowOwnership, Rows};
 
 /// The lots of the model, including twins.
-fn all() -> Vec<At> {
+fn all() -> Vec<LotKey> {
     let plain = [ORE, ORE.place("Station"), METAL.quality(7), PARTS, GUN];
-    plain.into_iter().flat_map(|at| [at, at.stolen()]).collect()
+    plain.into_iter().flat_map(|lot_key| [lot_key, lot_key.stolen()]).collect()
 }
 
 /// An op before the lot's amount is known.
 #[derive(Clone, Debug)]
-struct Wish {
+struct OpTemplate {
     lot: usize,
     /// The target amount: thousandths of SCU, or pieces.
     to: i64,
@@ -38,11 +38,11 @@ struct Wish {
 }
 
 #[derive(Clone, Debug)]
-enum Act {
+enum Action {
     /// One of the [`writers`].
     Write {
         who: usize,
-        wishes: Vec<Wish>,
+        wishes: Vec<OpTemplate>,
         dry: bool,
     },
     /// A fall and its rise in one batch.
@@ -79,14 +79,10 @@ enum Act {
     Sweep,
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
-    let to = select(vec![0, 0, 1, 2, 3, 5, 8, 2500, 40_000]);
-    (0_usize..10, to, prop::bool::weighted(0.1), any::<bool>()).prop_map(|(lot, to, stale, overrule)| Wish {
-        lot,
-        to,
-        stale,
-        overrule,
-    })
+fn wish() -> impl Strategy<Value = OpTemplate> {
+    let target = select(vec![0, 0, 1, 2, 3, 5, 8, 2500, 40_000]);
+    (0_usize..10, target, prop::bool::weighted(0.1), any::<bool>())
+        .prop_map(|(lot, target, stale, overrule)| OpTemplate { lot, to: target, stale, overrule })
 }
 
 /// The first member more often, to accumulate stock.
@@ -94,58 +90,58 @@ fn member() -> impl Strategy<Value = usize> {
     select(vec![0, 0, 1])
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn act() -> impl Strategy<Value = Action> {
     prop_oneof![
         10 => (0_usize..6, ops(wish), prop::bool::weighted(0.1))
-            .prop_map(|(who, wishes, dry)| Act::Write { who, wishes, dry }),
-        3 => (0_usize..6, 0_usize..10, 0_usize..10).prop_map(|(who, from, to)| Act::Move { who, from, to }),
+            .prop_map(|(who, wishes, dry)| Action::Write { who, wishes, dry }),
+        3 => (0_usize..6, 0_usize..10, 0_usize..10).prop_map(|(who, from, to)| Action::Move { who, from, to }),
         3 => (member(), 0_usize..10, 0_usize..4)
-            .prop_map(|(member, lot, keeping)| Act::Rebook { member, lot, keeping }),
-        2 => (member(), 0_usize..10).prop_map(|(member, lot)| Act::Reserve { member, lot }),
-        1 => Just(Act::Release),
-        2 => (member(), 0_usize..10).prop_map(|(member, lot)| Act::Offer { member, lot }),
-        1 => (member(), 0_usize..10).prop_map(|(member, lot)| Act::Give { member, lot }),
-        1 => any::<bool>().prop_map(Act::Marking),
-        6 => (0_usize..3, 1_u8..5).prop_map(|(reader, limit)| Act::Page { reader, limit }),
-        1 => select(vec![1, 45, 91]).prop_map(Act::Advance),
-        1 => Just(Act::Sweep),
+            .prop_map(|(member, lot, keeping)| Action::Rebook { member, lot, keeping }),
+        2 => (member(), 0_usize..10).prop_map(|(member, lot)| Action::Reserve { member, lot }),
+        1 => Just(Action::Release),
+        2 => (member(), 0_usize..10).prop_map(|(member, lot)| Action::Offer { member, lot }),
+        1 => (member(), 0_usize..10).prop_map(|(member, lot)| Action::Give { member, lot }),
+        1 => any::<bool>().prop_map(Action::Marking),
+        6 => (0_usize..3, 1_u8..5).prop_map(|(reader, limit)| Action::Page { reader, limit }),
+        1 => select(vec![1, 45, 91]).prop_map(Action::Advance),
+        1 => Just(Action::Sweep),
     ]
 }
 
 /// The specification's state.
 #[derive(Default)]
 struct Oracle {
-    members: [Shelves; 2],
+    members: [MemberLots; 2],
     no_marking: bool,
 }
 
 /// One member's lots.
 #[derive(Clone, Default)]
-struct Shelves {
+struct MemberLots {
     rows: Rows,
     /// The amounts of lots after the ops so far, before they are booked.
-    wanted: BTreeMap<At, i64>,
+    wanted: BTreeMap<LotKey, i64>,
     /// When a lot was emptied last, and by which writer.
-    emptied: BTreeMap<At, (Moment, usize)>,
+    emptied: BTreeMap<LotKey, (Moment, usize)>,
 }
 
-impl Shelves {
-    fn held(&self, at: At) -> i64 {
-        self.wanted.get(&at).copied().unwrap_or_else(|| self.rows.held(at))
+impl MemberLots {
+    fn held(&self, lot_key: LotKey) -> i64 {
+        self.wanted.get(&lot_key).copied().unwrap_or_else(|| self.rows.held(lot_key))
     }
 
-    fn reserved(&self, at: At) -> i64 {
-        self.rows.reserved(at)
+    fn reserved(&self, lot_key: LotKey) -> i64 {
+        self.rows.reserved(lot_key)
     }
 
-    fn lots(&self) -> BTreeMap<At, i64> {
+    fn lots(&self) -> BTreeMap<LotKey, i64> {
         self.rows.lots()
     }
 
     /// Books the net changes of a batch.
     fn book(&mut self, now: Moment) {
-        let wanted = std::mem::take(&mut self.wanted);
-        let changes = wanted.into_iter().map(|(at, to)| (at, to - self.rows.held(at)));
+        let targets = std::mem::take(&mut self.wanted);
+        let changes = targets.into_iter().map(|(lot_key, to)| (lot_key, to - self.rows.held(lot_key)));
         let changes = changes.filter(|(_, by)| *by != 0).collect();
         self.rows.book(&changes, now);
     }
@@ -156,18 +152,18 @@ impl Oracle {
     fn set(
         &mut self,
         who: usize,
-        at: At,
+        lot_key: LotKey,
         expected: i64,
         to: i64,
         overrule: bool,
         now: Moment,
     ) -> &'static str {
-        if at.stolen && to > 0 && self.no_marking {
+        if lot_key.stolen && to > 0 && self.no_marking {
             return "rejected STOLEN_MARKING_DISABLED";
         }
         let (caller, member) = &writers()[who];
         let shelves = &mut self.members[*member];
-        let held = shelves.held(at);
+        let held = shelves.held(lot_key);
         if held != expected {
             return "rejected VERSION_CONFLICT";
         }
@@ -177,44 +173,44 @@ impl Oracle {
         if held == 0
             && caller.is_some()
             && !overrule
-            && let Some((then, by)) = shelves.emptied.get(&at)
+            && let Some((then, by)) = shelves.emptied.get(&lot_key)
             && *by != who
             && now.since(*then) <= 90 * DAY
         {
             return "rejected REMOVED_ELSEWHERE";
         }
-        if to < held && held - to > held - shelves.reserved(at) {
+        if to < held && held - to > held - shelves.reserved(lot_key) {
             return "rejected STOCK_EARMARKED";
         }
-        shelves.wanted.insert(at, to);
+        shelves.wanted.insert(lot_key, to);
         if to == 0 {
-            shelves.emptied.insert(at, (now, who));
+            shelves.emptied.insert(lot_key, (now, who));
         }
         ""
     }
 }
 
-fn lot(item: &Value) -> (At, i64) {
-    let is = |at: &&At| {
-        item["material"]["bt"] == at.material
-            && item["location"]["name"] == at.place
-            && item["quality"] == at.quality
-            && item["stolen"] == at.stolen
+fn lot(item: &Value) -> (LotKey, i64) {
+    let matches_lot = |lot_key: &&LotKey| {
+        item["material"]["bt"] == lot_key.material
+            && item["location"]["name"] == lot_key.place
+            && item["quality"] == lot_key.quality
+            && item["stolen"] == lot_key.stolen
     };
-    let at = *all().iter().find(is).unwrap_or_else(|| panic!("no such lot: {item}"));
-    let thousandths = if at.is_counted() { 1.0 } else { 1000.0 };
+    let lot_key = *all().iter().find(matches_lot).unwrap_or_else(|| panic!("no such lot: {item}"));
+    let thousandths = if lot_key.is_counted() { 1.0 } else { 1000.0 };
     let amount = item["quantity"]["amount"].as_f64().expect("a number");
-    (at, (amount * thousandths).round() as i64)
+    (lot_key, (amount * thousandths).round() as i64)
 }
 
-fn reader(caller: Caller) -> Reader<(At, i64)> {
+fn reader(caller: Caller) -> Reader<(LotKey, i64)> {
     let entry = |item: &Value| (item["key"].as_str().expect("a text").to_owned(), lot(item));
     Reader::new(caller, STOCK, entry)
 }
 
 /// Returns the lots of a replica; asserts that each occurs once.
-fn has(reader: &Reader<(At, i64)>) -> BTreeMap<At, i64> {
-    let lots: BTreeMap<At, i64> = reader.entries.values().copied().collect();
+fn has(reader: &Reader<(LotKey, i64)>) -> BTreeMap<LotKey, i64> {
+    let lots: BTreeMap<LotKey, i64> = reader.entries.values().copied().collect();
     assert_eq!(lots.len(), reader.entries.len(), "each lot once");
     lots
 }
@@ -225,30 +221,30 @@ struct World {
     oracle: Oracle,
 }
 
-fn number(amount: i64, at: At) -> Value {
-    if at.is_counted() { json!(amount) } else { json!(amount as f64 / 1000.0) }
+fn number(amount: i64, lot_key: LotKey) -> Value {
+    if lot_key.is_counted() { json!(amount) } else { json!(amount as f64 / 1000.0) }
 }
 
-fn amount(to: i64, at: At) -> i64 {
+fn amount(to: i64, lot_key: LotKey) -> i64 {
     // Fewer pieces.
-    if at.is_counted() { to % 100 } else { to }
+    if lot_key.is_counted() { to % 100 } else { to }
 }
 
 impl World {
     /// Sends a batch, and compares each op with the interpreter.
-    async fn write(&mut self, who: usize, wishes: &[Wish], dry: bool) {
+    async fn write(&mut self, who: usize, wishes: &[OpTemplate], dry: bool) {
         let (all, now) = (all(), self.bench.clock.now());
         let before = self.offers().await;
         let (caller, member) = writers()[who].clone();
-        let kept = self.oracle.members.clone();
+        let backup = self.oracle.members.clone();
         let (mut ops, mut expected, mut applied) = (Vec::new(), Vec::new(), 0_u64);
         for (index, wish) in wishes.iter().enumerate() {
-            let at = all[wish.lot];
-            let to = amount(wish.to, at);
-            let seen = self.oracle.members[member].held(at) + i64::from(wish.stale);
-            let op = at.set(number(seen, at), number(to, at));
+            let lot_key = all[wish.lot];
+            let to = amount(wish.to, lot_key);
+            let seen = self.oracle.members[member].held(lot_key) + i64::from(wish.stale);
+            let op = lot_key.set(number(seen, lot_key), number(to, lot_key));
             ops.push(with(op, "override", json!(wish.overrule)));
-            match self.oracle.set(who, at, seen, to, wish.overrule, now) {
+            match self.oracle.set(who, lot_key, seen, to, wish.overrule, now) {
                 "" => applied += 1,
                 end => expected.push((index as u64, end.to_owned())),
             }
@@ -260,23 +256,26 @@ impl World {
                 let body = StockChangeSet::parse_valid(body.to_string().as_bytes()).expect("a change set");
                 let member = MemberId::new(MEMBERS[member]);
                 let changed = self.bench.backend().change_stock(&member, ChangeAuthor::Web, body);
-                Answered::of(&changed.await.expect("a change"))
+                BackendResponse::of(&changed.await.expect("a change"))
             }
         };
         assert_eq!(result.outcomes(), expected, "{body}");
         assert_eq!(result.counts().0, applied);
         let after = self.offers().await;
         if dry {
-            self.oracle.members = kept;
+            self.oracle.members = backup;
             assert_eq!(before, after);
             return;
         }
         self.oracle.members[member].book(now);
-        let lost = before.keys().filter(|id| !after.contains_key(*id)).count();
-        let lowered = before.iter().filter(|(id, was)| after.get(*id).is_some_and(|is| is < *was)).count();
+        let ended = before.keys().filter(|id| !after.contains_key(*id)).count();
+        let lowered = before
+            .iter()
+            .filter(|(id, old_amount)| after.get(*id).is_some_and(|new_amount| new_amount < *old_amount))
+            .count();
         assert_eq!(
             (&result.body["offersRemoved"], &result.body["offersReduced"]),
-            (&json!(lost), &json!(lowered))
+            (&json!(ended), &json!(lowered))
         );
     }
 
@@ -291,7 +290,7 @@ impl World {
     }
 
     /// Returns the stored rows by member and lot, the oldest first, with their ages.
-    async fn rows(&self) -> BTreeMap<(usize, At), Vec<(Age, Row)>> {
+    async fn rows(&self) -> BTreeMap<(usize, LotKey), Vec<(Age, Row)>> {
         let reserved = "coalesce((SELECT max(amount) FROM stock_earmark WHERE stock_row = r.id), 0)";
         let offered = "coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0)";
         let sql = format!(
@@ -299,29 +298,29 @@ impl World {
              ELSE 1 + substr(unit, 3) END, booked_at, number, amount, {reserved}, {offered} \
              FROM stock_row r ORDER BY booked_at, number"
         );
-        let mut rows: BTreeMap<(usize, At), Vec<(Age, Row)>> = BTreeMap::new();
+        let mut rows: BTreeMap<(usize, LotKey), Vec<(Age, Row)>> = BTreeMap::new();
         let lots = self.lots_by_key().await;
         for row in self.bench.rows(sql).await {
             let columns: Vec<&str> = row.split(' ').collect();
-            let number = |at: usize| -> i64 {
-                let digits = columns[at].trim_start_matches("Integer(").trim_end_matches(')');
+            let number = |column: usize| -> i64 {
+                let digits = columns[column].trim_start_matches("Integer(").trim_end_matches(')');
                 digits.parse().expect("a number")
             };
-            let kept = match number(2) {
-                0 => Kept::Personal,
-                1 => Kept::Shared,
-                unit => Kept::Pool(unit as usize - 1),
+            let ownership = match number(2) {
+                0 => RowOwnership::Personal,
+                1 => RowOwnership::Shared,
+                unit => RowOwnership::Pool(unit as usize - 1),
             };
             let age = (Moment::from_millis(number(3)), Some(number(4)));
-            let row = Row { amount: number(5), kept, reserved: number(6), offered: number(7) };
-            let at = lots[columns[1].trim_start_matches("Text(\"").trim_end_matches("\")")];
-            rows.entry((number(0) as usize, at)).or_default().push((age, row));
+            let row = Row { amount: number(5), ownership, reserved: number(6), offered: number(7) };
+            let lot_key = lots[columns[1].trim_start_matches("Text(\"").trim_end_matches("\")")];
+            rows.entry((number(0) as usize, lot_key)).or_default().push((age, row));
         }
         rows
     }
 
     /// Maps the feed's keys to the model's lots.
-    async fn lots_by_key(&self) -> BTreeMap<String, At> {
+    async fn lots_by_key(&self) -> BTreeMap<String, LotKey> {
         let mut lots = BTreeMap::new();
         for caller in [first(), other_member()] {
             let (items, _) = self.bench.page(&caller, STOCK, &mut String::new()).await;
@@ -333,11 +332,11 @@ impl World {
     }
 
     async fn key(&self, member: usize, lot: usize) -> Option<String> {
-        let (at, caller) = (all()[lot], [first(), other_member()][member].clone());
-        if self.oracle.members[member].held(at) == 0 {
+        let (lot_key, caller) = (all()[lot], [first(), other_member()][member].clone());
+        if self.oracle.members[member].held(lot_key) == 0 {
             None
         } else {
-            Some(key(&self.bench, &caller, at).await)
+            Some(key(&self.bench, &caller, lot_key).await)
         }
     }
 
@@ -345,16 +344,17 @@ impl World {
     async fn check(&mut self) {
         let mut rows = self.rows().await;
         for (member, shelves) in self.oracle.members.iter_mut().enumerate() {
-            for at in all() {
-                let (is, should) = (rows.remove(&(member, at)).unwrap_or_default(), shelves.rows.of_mut(at));
+            for lot_key in all() {
+                let (actual, should) =
+                    (rows.remove(&(member, lot_key)).unwrap_or_default(), shelves.rows.of_mut(lot_key));
                 let shown = |rows: &[(Age, Row)]| {
-                    rows.iter().map(|((at, _), row)| (*at, row.clone())).collect::<Vec<_>>()
+                    rows.iter().map(|((lot_key, _), row)| (*lot_key, row.clone())).collect::<Vec<_>>()
                 };
-                assert_eq!(shown(&is), shown(should), "{at:?} of {}", MEMBERS[member]);
-                let mut ages = should.iter().zip(&is).map(|((was, _), (is, _))| (was, is));
-                let is_kept = |(was, is): (&Age, &Age)| was.1.is_none() || was == is;
-                assert!(ages.all(is_kept), "{should:?} {is:?}");
-                *should = is;
+                assert_eq!(shown(&actual), shown(should), "{lot_key:?} of {}", MEMBERS[member]);
+                let mut ages = should.iter().zip(&actual).map(|((was, _), (actual, _))| (was, actual));
+                let is_kept = |(was, actual): (&Age, &Age)| was.1.is_none() || was == actual;
+                assert!(ages.all(is_kept), "{should:?} {actual:?}");
+                *should = actual;
             }
         }
         assert_eq!(rows, BTreeMap::new(), "no other lots");
@@ -367,56 +367,58 @@ impl World {
         assert_eq!(self.bench.rows(broken).await, [""; 0]);
         for (caller, member) in readers() {
             let (items, _) = self.bench.page(&caller, STOCK, &mut String::new()).await;
-            let lots: BTreeMap<At, i64> = items.iter().map(lot).collect();
+            let lots: BTreeMap<LotKey, i64> = items.iter().map(lot).collect();
             assert_eq!(lots.len(), items.len(), "each lot once");
             assert_eq!(lots, self.oracle.members[member].lots());
         }
     }
 }
 
-async fn run(acts: Vec<Act>) {
+async fn run(acts: Vec<Action>) {
     let mut world = World { bench: Bench::unguarded().await, oracle: Oracle::default() };
     let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
         match act {
-            Act::Write { who, wishes, dry } => world.write(who, &wishes, dry).await,
-            Act::Move { who, from, to } => {
+            Action::Write { who, wishes, dry } => world.write(who, &wishes, dry).await,
+            Action::Move { who, from, to } => {
                 let (from_at, to_at) = (all()[from], all()[to]);
                 let (_, member) = writers()[who];
                 let shelves = &world.oracle.members[member];
-                let (held, there) = (shelves.held(from_at), shelves.held(to_at));
+                let (held, target_amount) = (shelves.held(from_at), shelves.held(to_at));
                 if held == 0 || from == to || from_at.material != to_at.material {
                     continue;
                 }
                 let total: i64 = shelves.lots().values().sum();
-                let wish = |lot, to| Wish { lot, to, stale: false, overrule: true };
+                let wish = |lot, to| OpTemplate { lot, to, stale: false, overrule: true };
                 // Fewer pieces, so that no sum exceeds the maximum.
-                if to_at.is_counted() && held + there >= 100 {
+                if to_at.is_counted() && held + target_amount >= 100 {
                     continue;
                 }
                 let clash = shelves.reserved(from_at) > 0 || (world.oracle.no_marking && to_at.stolen);
                 if clash {
                     continue;
                 }
-                world.write(who, &[wish(from, 0), wish(to, held + there)], false).await;
+                world.write(who, &[wish(from, 0), wish(to, held + target_amount)], false).await;
                 let after: i64 = world.oracle.members[member].lots().values().sum();
                 assert_eq!(after, total, "nothing is lost on the way");
             }
-            Act::Rebook { member, lot, keeping } => {
+            Action::Rebook { member, lot, keeping } => {
                 let Some(key) = world.key(member, lot).await else { continue };
-                let (keeping, kept) = match keeping {
-                    0 => (StockOwnership::Personal, Kept::Personal),
-                    1 => (StockOwnership::Shared, Kept::Shared),
-                    unit => (StockOwnership::Pool(format!("u-{}", unit - 1).into()), Kept::Pool(unit - 1)),
+                let (keeping, ownership) = match keeping {
+                    0 => (StockOwnership::Personal, RowOwnership::Personal),
+                    1 => (StockOwnership::Shared, RowOwnership::Shared),
+                    unit => {
+                        (StockOwnership::Pool(format!("u-{}", unit - 1).into()), RowOwnership::Pool(unit - 1))
+                    }
                 };
                 let rows = world.oracle.members[member].rows.of_mut(all()[lot]);
-                rows.iter_mut().for_each(|(_, row)| row.kept = kept);
+                rows.iter_mut().for_each(|(_, row)| row.ownership = ownership);
                 let member = MemberId::new(MEMBERS[member]);
                 let rebooked =
                     world.bench.backend().rebook_stock(&member, ChangeAuthor::Web, &key, keeping).await;
                 assert!(rebooked.expect("a rebooking"));
             }
-            Act::Reserve { member, lot } => {
+            Action::Reserve { member, lot } => {
                 let Some(key) = world.key(member, lot).await else { continue };
                 let of_lot = format!("member = '{}' AND lot = '{key}'", MEMBERS[member]);
                 world
@@ -432,15 +434,15 @@ async fn run(acts: Vec<Act>) {
                     row.reserved = row.amount.min(2);
                 }
             }
-            Act::Release => {
+            Action::Release => {
                 world.bench.sql("DELETE FROM stock_earmark").await;
                 for shelves in &mut world.oracle.members {
-                    for at in all() {
-                        shelves.rows.of_mut(at).iter_mut().for_each(|(_, row)| row.reserved = 0);
+                    for lot_key in all() {
+                        shelves.rows.of_mut(lot_key).iter_mut().for_each(|(_, row)| row.reserved = 0);
                     }
                 }
             }
-            Act::Offer { member, lot } => {
+            Action::Offer { member, lot } => {
                 let Some(key) = world.key(member, lot).await else { continue };
                 world
                     .bench
@@ -456,23 +458,23 @@ async fn run(acts: Vec<Act>) {
                     row.offered = (row.amount + 1) / 2;
                 }
             }
-            Act::Give { member, lot } => {
-                let (at, other) = (all()[lot], 1 - member);
+            Action::Give { member, lot } => {
+                let (lot_key, other) = (all()[lot], 1 - member);
                 let Some(key) = world.key(member, lot).await else { continue };
-                if world.oracle.members[member].reserved(at) > 0 {
+                if world.oracle.members[member].reserved(lot_key) > 0 {
                     continue;
                 }
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
-                let given = world.bench.backend().give_stock(&from, ChangeAuthor::Web, &key, &to).await;
-                assert!(given.expect("a gift"));
-                let given = std::mem::take(world.oracle.members[member].rows.of_mut(at));
-                world.oracle.members[other].rows.get(at, given);
-                let emptied = (world.bench.clock.now(), web_of(member));
-                world.oracle.members[member].emptied.insert(at, emptied);
+                let outcome = world.bench.backend().give_stock(&from, ChangeAuthor::Web, &key, &to).await;
+                assert!(outcome.expect("a gift"));
+                let rows = std::mem::take(world.oracle.members[member].rows.of_mut(lot_key));
+                world.oracle.members[other].rows.get(lot_key, rows);
+                let emptied = (world.bench.clock.now(), web_writer_of(member));
+                world.oracle.members[member].emptied.insert(lot_key, emptied);
             }
-            Act::Marking(on) => {
-                world.oracle.no_marking = !on;
-                let value = if on { "on" } else { "off" };
+            Action::Marking(is_enabled) => {
+                world.oracle.no_marking = !is_enabled;
+                let value = if is_enabled { "on" } else { "off" };
                 world
                     .bench
                     .sql(format!(
@@ -481,15 +483,15 @@ async fn run(acts: Vec<Act>) {
                     ))
                     .await;
             }
-            Act::Page { reader, limit } => {
+            Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
                 if reader.page(&world.bench, limit).await {
                     assert_eq!(has(reader), world.oracle.members[*member].lots(), "at the end of the feed");
                 }
                 continue;
             }
-            Act::Advance(days) => world.bench.clock.advance(u32::from(days) * DAY),
-            Act::Sweep => drop(world.bench.retain(3).await),
+            Action::Advance(days) => world.bench.clock.advance(u32::from(days) * DAY),
+            Action::Sweep => drop(world.bench.retain(3).await),
         }
         world.check().await;
     }
@@ -505,7 +507,7 @@ proptest! {
     /// STK-02, STK-04, STK-09, STK-10, STK-11, STK-12, STK-13, STK-15, STK-16, STK-17, STK-19, FED-04,
     /// FED-06, WRT-02, WRT-04: see the module documentation.
     #[test]
-    fn stock_is_what_the_plainest_interpreter_says(acts in prop::collection::vec(act(), 1..40)) {
+    fn stock_matches_the_reference_interpreter(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(run(acts));
     }

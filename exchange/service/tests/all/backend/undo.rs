@@ -14,7 +14,7 @@ use exchange_service::feed::ChangeAuthor;
 
 use super::drafts_pages::Browser;
 use super::ships::{FLY, SHIPS, ship, with};
-use super::stock::{GUN, METAL, ORE, SET, STOCK, key, on_the_web, rebook};
+use super::stock::{GUN, METAL, ORE, SET, STOCK, apply_on_web, key, rebook};
 use super::*;
 
 /// Selects a client's writes for the first member since the start.
@@ -39,7 +39,7 @@ fn shown(outcomes: &[UndoOutcome]) -> Vec<String> {
 /// All changes of a client in three areas are reverted, newest first; changes by others stay, and so do
 /// entries that were changed since.
 #[tokio::test]
-async fn what_a_client_wrote_is_set_back() {
+async fn client_changes_are_reverted() {
     let bench = Bench::unguarded().await;
     bench.change(&other_client(), vec![add("BP_KNIFE"), add("BP_ARMS")]).await;
     bench.check(&other_client(), SET, vec![ORE.set(0, 5)], &[]).await;
@@ -61,7 +61,7 @@ async fn what_a_client_wrote_is_set_back() {
         .change_blueprints(&MemberId::new("m-1"), ChangeAuthor::Web, body)
         .await
         .expect("a change");
-    on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![METAL.set(3, 4)]).await;
+    apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![METAL.set(3, 4)]).await;
 
     let mut cursors = [String::new(), String::new(), String::new()];
     for (uri, cursor) in [READ, STOCK, SHIPS].into_iter().zip(&mut cursors) {
@@ -95,9 +95,13 @@ async fn what_a_client_wrote_is_set_back() {
     let (items, removed) = bench.page(&first(), STOCK, &mut cursors[1]).await;
     assert_eq!((items.len(), removed.len(), &items[0]["quantity"]["amount"]), (1, 0, &json!(5)));
     let (items, removed) = bench.page(&other_client(), SHIPS, &mut cursors[2]).await;
-    let told =
+    let expected_notices =
         (items.len(), removed.len(), &items[0]["shipId"], &items[0]["version"], &items[0]["externalId"]);
-    assert_eq!(told, (1, 1, &json!(id), &json!(2), &json!("e-1")), "with the id of the client that had it");
+    assert_eq!(
+        expected_notices,
+        (1, 1, &json!(id), &json!(2), &json!("e-1")),
+        "with the id of the client that had it"
+    );
 
     // A second run reverts nothing and reports the same conflicts.
     let again = undo(&bench, UndoMode::Apply).await;
@@ -109,14 +113,14 @@ async fn what_a_client_wrote_is_set_back() {
 /// Journal and audit record the author of an undo: the member on the web, or an administrator through the
 /// system, with a notice to the member.
 #[tokio::test]
-async fn who_undid_it_is_written_down() {
-    for word in [UndoAuthority::Member, UndoAuthority::Administrator("root".to_owned())] {
+async fn undo_author_is_journalled_and_audited() {
+    for authority in [UndoAuthority::Member, UndoAuthority::Administrator("root".to_owned())] {
         let bench = Bench::unguarded().await;
         bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
         bench.clock.advance(Duration::from_secs(1));
         let writes = writes(&bench, "c-1");
         let span = format!("of m-1, written from {} to {}", writes.from, writes.to);
-        let undo = UndoProcess::new(writes, word.clone(), &UndoArea::ALL, UndoMode::Apply);
+        let undo = UndoProcess::new(writes, authority.clone(), &UndoArea::ALL, UndoMode::Apply);
         bench.backend().run_undo(undo).await.expect("an undo");
         let audit = bench
             .rows("SELECT actor || '|' || client || '|' || action || '|' || detail FROM audit WHERE action LIKE '%undo'")
@@ -124,37 +128,38 @@ async fn who_undid_it_is_written_down() {
         let journal = bench
             .rows("SELECT channel, undoes IS NOT NULL FROM journal WHERE id > 2 GROUP BY change_set")
             .await;
-        let told = bench.rows("SELECT kind, subject FROM notice WHERE kind = 'writes-undone'").await;
-        let (actor, channel, count) = match word {
+        let sent_notices = bench.rows("SELECT kind, subject FROM notice WHERE kind = 'writes-undone'").await;
+        let (actor, channel, count) = match authority {
             UndoAuthority::Member => ("member:m-1", "web", 0),
             UndoAuthority::Administrator(_) => ("administrator:root", "system", 1),
         };
         let detail = format!("{actor}|c-1|blueprints.undo|{span}: 0 set back, 2 removed");
         assert_eq!(audit, [format!("Text(\"{detail}\")")]);
         assert_eq!(journal, [format!("Text(\"{channel}\") Integer(1)")]);
-        assert_eq!(told.len(), count, "{told:?}");
+        assert_eq!(sent_notices.len(), count, "{sent_notices:?}");
     }
 }
 
 /// A piece that fails at any step has no effect, and the next run reverts it.
 #[tokio::test]
-async fn an_undo_that_is_cut_off_goes_on() {
-    let (cut, asked) = (Arc::new(AtomicUsize::new(usize::MAX)), Arc::new(AtomicUsize::new(0)));
-    let at = (Arc::clone(&cut), Arc::clone(&asked));
+async fn interrupted_undo_resumes() {
+    let (cut, steps) = (Arc::new(AtomicUsize::new(usize::MAX)), Arc::new(AtomicUsize::new(0)));
+    let shared = (Arc::clone(&cut), Arc::clone(&steps));
     let interruption = FaultInjector::new(move |_| {
-        let number = at.1.fetch_add(1, Ordering::SeqCst);
-        if number == at.0.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
+        let number = shared.1.fetch_add(1, Ordering::SeqCst);
+        if number == shared.0.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
     });
     let bench = Bench::with(unguarded(), |backend| backend.with_fault_injector(interruption)).await;
-    let many = |from: usize| (from..from + 500).map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
-    bench.change(&first(), many(0)).await;
+    let add_500 =
+        |from: usize| (from..from + 500).map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
+    bench.change(&first(), add_500(0)).await;
     bench.change(&first(), (500..600).map(|number| add(&format!("BP_MANY_{number:03}"))).collect()).await;
     let before = bench.held(&first()).await.len();
     assert_eq!(before, 602);
     // Three pieces of 200, each with three fault points.
     let mut left = Vec::new();
     for place in 0..9 {
-        asked.store(0, Ordering::SeqCst);
+        steps.store(0, Ordering::SeqCst);
         cut.store(place, Ordering::SeqCst);
         let done = bench.backend().undo_writes(writes(&bench, "c-1"), &UndoArea::ALL, UndoMode::Apply).await;
         assert_eq!(done.is_err(), place < 5, "{place}");
@@ -168,7 +173,7 @@ async fn an_undo_that_is_cut_off_goes_on() {
 
 /// A change between the plan and its last piece is not overwritten.
 #[tokio::test]
-async fn what_changes_meanwhile_is_a_conflict() {
+async fn concurrent_change_is_a_conflict() {
     let bench = Bench::unguarded().await;
     bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
     let mut undo = UndoProcess::new(
@@ -230,7 +235,7 @@ async fn reservations_stay_and_offers_are_not_restored() {
 
 /// WRT-03: a page previews the undo of an application's writes, then runs it as a change on the web.
 #[tokio::test]
-async fn a_member_takes_it_back_on_the_web() {
+async fn member_undoes_changes_on_the_web() {
     const PATH: &str = "/take-back";
     let bench = Bench::unguarded().await;
     let browser = Browser::of(&bench, "m-1").await;
@@ -282,14 +287,14 @@ async fn a_member_takes_it_back_on_the_web() {
     let none = [("csrf", &*csrf), ("decision", "undo"), ("client", "c-9"), ("from", &from), ("to", &to)];
     browser.submit(PATH, &none).await.expect(200, "This application has made no changes for you");
     browser.open(&format!("{PATH}?client=c-9")).await.expect(200, "This application has made no changes");
-    let other = Browser::of(&bench, "m-2").await;
-    other.open(&link).await.expect(200, "No application has made changes for you");
+    let other_browser = Browser::of(&bench, "m-2").await;
+    other_browser.open(&link).await.expect(200, "No application has made changes for you");
 }
 
 /// WRT-03: an undo that fails reports whether it changed anything: nothing before it started, a part if it
 /// was interrupted.
 #[tokio::test]
-async fn the_page_says_whether_anything_was_taken_back() {
+async fn page_reports_whether_the_undo_changed_anything() {
     let bench = Bench::unguarded().await;
     let began = bench.clock.now().to_string();
     bench.change(&first(), vec![add("BP_RIFLE")]).await;
@@ -306,7 +311,7 @@ async fn the_page_says_whether_anything_was_taken_back() {
     };
     submit("look", &began).await.expect(200, "Would be undone (3)");
     // Between the preview and the confirmation.
-    assert_eq!(bench.kept_up("journal").await, 1);
+    assert_eq!(bench.run_upkeep_task("journal").await, 1);
     let before = bench.everything().await;
     let page = submit("undo", &began).await.expect(422, "Nothing was undone. Changes before ");
     assert!(!page.text.contains("already"), "{}", page.text);
@@ -325,7 +330,7 @@ async fn the_page_says_whether_anything_was_taken_back() {
 /// A preview is expensive: a member runs one at a time, even if the request was dropped; other members are
 /// not delayed.
 #[tokio::test]
-async fn a_member_takes_one_thing_back_at_a_time() {
+async fn member_runs_one_preview_at_a_time() {
     let bench = Bench::unguarded().await;
     for caller in [first(), caller("c-1", "m-2", "i-4", "jkt-4")] {
         bench.change(&caller, vec![add("BP_RIFLE")]).await;
@@ -354,21 +359,21 @@ async fn a_member_takes_one_thing_back_at_a_time() {
     let refused = backend.undo_writes(writes(&bench, "c-1"), &UndoArea::ALL, UndoMode::Apply).await;
     assert!(matches!(refused, Err(UndoError::InProgress)), "{refused:?}");
     look().await.expect(429, "perhaps in another window").expect(429, "/take-back?client=c-1");
-    let others = UndoSelection { member: MemberId::new("m-2"), ..writes(&bench, "c-1") };
-    backend.undo_writes(others, &UndoArea::ALL, UndoMode::Preview).await.expect("another member's");
+    let other_selection = UndoSelection { member: MemberId::new("m-2"), ..writes(&bench, "c-1") };
+    backend.undo_writes(other_selection, &UndoArea::ALL, UndoMode::Preview).await.expect("another member's");
     first_one.await.expect("an undo");
     look().await.expect(200, "Would be undone (1)");
 }
 
 /// A span before the journal's floor is refused with an error.
 #[tokio::test]
-async fn what_the_journal_forgot_is_not_guessed() {
+async fn span_before_the_journal_floor_is_rejected() {
     let bench = Bench::unguarded().await;
     let began = bench.clock.now();
     bench.change(&first(), vec![add("BP_RIFLE")]).await;
     bench.clock.advance(91 * DAY);
     bench.change(&first(), vec![remove("BP_RIFLE")]).await;
-    assert_eq!(bench.kept_up("journal").await, 1);
+    assert_eq!(bench.run_upkeep_task("journal").await, 1);
     let to = bench.clock.now();
     let writes = |from| UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
     let forgotten = bench.backend().undo_writes(writes(began), &UndoArea::ALL, UndoMode::Apply).await;
@@ -382,14 +387,14 @@ async fn what_the_journal_forgot_is_not_guessed() {
 
 /// STK-19: re-marked stock is reverted on both sides or on none, so that no stock is lost or duplicated.
 #[tokio::test]
-async fn what_was_moved_is_set_back_together() {
+async fn re_marked_stock_is_reverted_on_both_sides() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), SET, vec![ORE.set(0, 5), GUN.set(0, 3)], &[]).await;
     bench.clock.advance(DAY);
     // The whole row, and a part of it.
     bench.check(&first(), SET, vec![ORE.set(5, 0), ORE.stolen().set(0, 5)], &[]).await;
     bench.check(&first(), SET, vec![GUN.set(3, 1), GUN.stolen().set(0, 2)], &[]).await;
-    on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.stolen().set(5, 4)]).await;
+    apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.stolen().set(5, 4)]).await;
     bench.sql("INSERT INTO stock_earmark SELECT id, 'mission', 'x', 1, 0 FROM stock_row WHERE material = 'gun' AND stolen = 1").await;
     let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
@@ -412,17 +417,17 @@ async fn what_was_moved_is_set_back_together() {
 /// STK-20, STK-21: stock that moved between places is reverted at both or at none, whichever place has the
 /// conflict.
 #[tokio::test]
-async fn what_was_moved_elsewhere_is_set_back_together() {
+async fn moved_stock_is_reverted_at_both_locations() {
     let bench = Bench::unguarded().await;
-    let there = [ORE.place("Station"), METAL.place("Station")];
+    let targets = [ORE.place("Station"), METAL.place("Station")];
     bench.check(&other_client(), SET, vec![ORE.set(0, 12), METAL.set(0, 24)], &[]).await;
     rebook(&bench, METAL, StockOwnership::Pool("u-1".into())).await;
     bench.clock.advance(DAY);
-    bench.check(&first(), SET, vec![ORE.set(12, 0), there[0].set(0, 12)], &[]).await;
-    bench.check(&first(), SET, vec![METAL.set(24, 12), there[1].set(0, 12)], &[]).await;
+    bench.check(&first(), SET, vec![ORE.set(12, 0), targets[0].set(0, 12)], &[]).await;
+    bench.check(&first(), SET, vec![METAL.set(24, 12), targets[1].set(0, 12)], &[]).await;
     let rows = "SELECT material, location, amount FROM stock_row ORDER BY material, location";
     let moved = bench.rows(rows).await;
-    on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![there[0].set(12, 11)]).await;
+    apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![targets[0].set(12, 11)]).await;
     bench.sql("UPDATE stock_row SET unit = 'u-2' WHERE material = 'metal' AND location = 'l-1'").await;
     let left = bench.rows(rows).await;
     let mut done = undo(&bench, UndoMode::Apply).await;
@@ -446,7 +451,7 @@ async fn what_was_moved_elsewhere_is_set_back_together() {
 
 /// STK-20: this also holds for a pool with a unit that the member has left since.
 #[tokio::test]
-async fn what_was_moved_out_of_a_pool_that_was_left_stays_moved() {
+async fn move_out_of_a_left_units_pool_is_not_reverted() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), SET, vec![ORE.set(0, 12)], &[]).await;
     rebook(&bench, ORE, StockOwnership::Pool("u-1".into())).await;
@@ -473,26 +478,26 @@ async fn only_ship(bench: &Bench) -> (String, i64) {
 
 /// Lets the first installation remove the only ship, and create a replacement a moment later.
 async fn remove_and_revive(bench: &Bench, revived: &[(&str, Value)]) -> [String; 2] {
-    let (gone, version) = only_ship(bench).await;
+    let (removed, version) = only_ship(bench).await;
     bench
-        .check(&first(), FLY, vec![json!({ "op": "remove", "shipId": gone, "version": version })], &[])
+        .check(&first(), FLY, vec![json!({ "op": "remove", "shipId": removed, "version": version })], &[])
         .await;
     bench.clock.advance(DAY);
-    let mut op = with(with(ship("e-2"), "shipId", json!(gone)), "version", json!(1));
+    let mut op = with(with(ship("e-2"), "shipId", json!(removed)), "version", json!(1));
     revived.iter().for_each(|(name, value)| op[*name] = value.clone());
     bench.check(&first(), FLY, vec![op], &[]).await;
-    [gone, only_ship(bench).await.0]
+    [removed, only_ship(bench).await.0]
 }
 
 /// SHP-19: a removed ship and its replacement are one ship; undo does not restore the one beside the other.
 #[tokio::test]
-async fn a_revived_ship_is_not_put_back_beside_itself() {
+async fn recreated_ship_is_not_restored_beside_itself() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), FLY, vec![ship("e-1")], &[]).await;
-    let [gone, revived] = remove_and_revive(&bench, &[]).await;
+    let [removed, revived] = remove_and_revive(&bench, &[]).await;
     let op =
         with(with(with(ship("w"), "shipId", json!(revived)), "version", json!(1)), "name", json!("Mine"));
-    assert_eq!(super::ships::on_the_web(&bench, ChangeAuthor::Web, vec![op]).await["applied"], 1);
+    assert_eq!(super::ships::apply_on_web(&bench, ChangeAuthor::Web, vec![op]).await["applied"], 1);
     let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     let expect =
@@ -505,15 +510,15 @@ async fn a_revived_ship_is_not_put_back_beside_itself() {
     let done =
         bench.backend().undo_writes(UndoSelection { to, ..writes }, &UndoArea::ALL, UndoMode::Apply).await;
     assert_eq!(shown(&done.expect("an undo")), ["ships Big Hauler: changed since by client c-1"]);
-    assert_ne!(only_ship(&bench).await.0, gone);
+    assert_ne!(only_ship(&bench).await.0, removed);
 }
 
 /// SHP-19: the replacement is only removed if the former ship can be restored.
 #[tokio::test]
-async fn a_revived_ship_goes_only_for_the_one_that_it_was() {
+async fn recreated_ship_is_removed_only_if_original_returns() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), FLY, vec![with(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
-    let [gone, revived] = remove_and_revive(&bench, &[("orgUnit", Value::Null)]).await;
+    let [removed, revived] = remove_and_revive(&bench, &[("orgUnit", Value::Null)]).await;
     bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
     let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
@@ -527,31 +532,31 @@ async fn a_revived_ship_goes_only_for_the_one_that_it_was() {
     let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     assert_eq!(done, ["ships Big Hauler: put-back", "ships Big Hauler: removed"]);
-    assert_eq!(only_ship(&bench).await, (gone, 2));
+    assert_eq!(only_ship(&bench).await, (removed, 2));
     assert_eq!(undo(&bench, UndoMode::Apply).await, [""; 0]);
 }
 
 /// SHP-19: another author's replacement of a removed ship is a change of it, until that is undone.
 #[tokio::test]
-async fn a_ship_that_somebody_else_revived_stays_theirs() {
+async fn ship_recreated_by_another_author_is_a_conflict() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), FLY, vec![ship("e-1")], &[]).await;
-    let (gone, _) = only_ship(&bench).await;
-    bench.check(&first(), FLY, vec![json!({ "op": "remove", "shipId": gone, "version": 1 })], &[]).await;
+    let (removed, _) = only_ship(&bench).await;
+    bench.check(&first(), FLY, vec![json!({ "op": "remove", "shipId": removed, "version": 1 })], &[]).await;
     bench.clock.advance(DAY);
-    let op = with(with(ship("e-2"), "shipId", json!(gone)), "version", json!(1));
+    let op = with(with(ship("e-2"), "shipId", json!(removed)), "version", json!(1));
     bench.check(&other_client(), FLY, vec![with(op, "override", json!(true))], &[]).await;
     assert_eq!(undo(&bench, UndoMode::Apply).await, ["ships Big Hauler: changed since by client c-2"]);
     let theirs = UndoSelection { from: bench.clock.now(), ..writes(&bench, "c-2") };
     let done = bench.backend().undo_writes(theirs, &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
     assert_eq!(shown(&done), ["ships Big Hauler: removed"]);
     assert_eq!(undo(&bench, UndoMode::Apply).await, ["ships Big Hauler: put-back"]);
-    assert_eq!(only_ship(&bench).await.0, gone);
+    assert_eq!(only_ship(&bench).await.0, removed);
 }
 
 /// Hundreds of moves, of which a piece has 200: linked entries are never separated.
 #[tokio::test]
-async fn no_piece_parts_what_moved() {
+async fn linked_entries_stay_in_one_piece() {
     let bench = Bench::unguarded().await;
     let falls = (1..=250).map(|quality| ORE.quality(quality).set(0, 2));
     bench.check(&other_client(), SET, falls.collect(), &[]).await;
@@ -574,7 +579,7 @@ async fn no_piece_parts_what_moved() {
 /// Entries with their former state are recorded as undone, too, so a later run over a part of the span finds
 /// none of them.
 #[tokio::test]
-async fn what_is_as_it_was_is_not_found_again() {
+async fn unchanged_entries_are_recorded_as_undone() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), SET, vec![ORE.set(0, 3)], &[]).await;
     bench.clock.advance(DAY);

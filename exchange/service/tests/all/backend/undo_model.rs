@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use super::reader::Reader;
 use super::ships::{FLY, SHIPS, ship, with};
-use super::stock::{At, GUN, METAL, ORE, PARTS, SET, STOCK};
+use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET, STOCK};
 use super::*;
 use crate::kit::cases;
 
@@ -22,14 +22,14 @@ const PRODUCTS: [&str; 4] = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS"];
 const WEB: usize = 3;
 
 /// Lots including twins, at other places and of other qualities.
-fn places() -> [At; 9] {
+fn places() -> [LotKey; 9] {
     let ores = [ORE, ORE.stolen(), ORE.place("Station"), ORE.quality(7)];
     let [ore, stolen, elsewhere, better] = ores;
     [ore, stolen, elsewhere, better, METAL, METAL.place("Station"), PARTS, GUN, GUN.stolen()]
 }
 
 #[derive(Clone, Debug)]
-enum Act {
+enum Action {
     Blueprint {
         member: usize,
         who: usize,
@@ -62,37 +62,37 @@ enum Act {
     },
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn act() -> impl Strategy<Value = Action> {
     let (member, who) = (|| 0_usize..2, || 0_usize..4);
     let wishes = || prop::collection::btree_map(0_usize..9, prop::sample::select(vec![0, 1, 3, 8, 20]), 1..6);
     prop_oneof![
         6 => (member(), who(), 0_usize..4, any::<bool>())
-            .prop_map(|(member, who, product, add)| Act::Blueprint { member, who, product, add }),
-        8 => (member(), who(), wishes()).prop_map(|(member, who, wishes)| Act::Stock { member, who, wishes }),
+            .prop_map(|(member, who, product, add)| Action::Blueprint { member, who, product, add }),
+        8 => (member(), who(), wishes()).prop_map(|(member, who, wishes)| Action::Stock { member, who, wishes }),
         6 => (member(), who(), 0_usize..4, 0_usize..7)
-            .prop_map(|(member, who, ship, act)| Act::Ship { member, who, ship, act }),
-        1 => (0_usize..9).prop_map(Act::Rebook),
-        1 => (0_usize..9).prop_map(Act::Give),
-        2 => (0_usize..6, 1_u8..4).prop_map(|(reader, limit)| Act::Page(reader, limit)),
+            .prop_map(|(member, who, ship, act)| Action::Ship { member, who, ship, act }),
+        1 => (0_usize..9).prop_map(Action::Rebook),
+        1 => (0_usize..9).prop_map(Action::Give),
+        2 => (0_usize..6, 1_u8..4).prop_map(|(reader, limit)| Action::Page(reader, limit)),
         4 => (member(), 0_usize..2, 0_u8..30, 0_u8..8, 1_usize..8)
-            .prop_map(|(member, client, from, to, areas)| Act::Undo { member, client, from, to, areas }),
+            .prop_map(|(member, client, from, to, areas)| Action::Undo { member, client, from, to, areas }),
     ]
 }
 
 /// The model's name of an entry: its member, its area, and a name.
-type Name = (usize, UndoArea, String);
+type EntryName = (usize, UndoArea, String);
 
 /// A write: the entry's new state, with time and client.
 #[derive(Clone, Debug)]
 struct Write {
-    name: Name,
+    name: EntryName,
     value: Option<String>,
     client: Option<&'static str>,
     at: Moment,
     /// The change set of the write.
     act: usize,
     /// The removed entry that this write replaced.
-    instead: Option<Name>,
+    instead: Option<EntryName>,
 }
 
 struct World {
@@ -100,7 +100,7 @@ struct World {
     /// Every write that was not undone, in order.
     log: Vec<Write>,
     /// The service's names of entries, as far as it returned them.
-    keys: BTreeMap<String, Name>,
+    keys: BTreeMap<String, EntryName>,
     made: usize,
     act: usize,
 }
@@ -151,18 +151,18 @@ fn reader(number: usize) -> Reader<String> {
 const AREAS: [UndoArea; 3] = [UndoArea::Blueprints, UndoArea::Stock, UndoArea::Ships];
 
 impl World {
-    fn value(&self, name: &Name) -> Option<String> {
+    fn value(&self, name: &EntryName) -> Option<String> {
         self.log.iter().rev().find(|write| write.name == *name).and_then(|write| write.value.clone())
     }
 
-    fn note(&mut self, name: Name, value: Option<String>, client: Option<&'static str>) {
-        let at = self.bench.clock.now();
-        self.log.push(Write { name, value, client, at, act: self.act, instead: None });
+    fn note(&mut self, name: EntryName, value: Option<String>, client: Option<&'static str>) {
+        let time = self.bench.clock.now();
+        self.log.push(Write { name, value, client, at: time, act: self.act, instead: None });
     }
 
     /// All existing entries, by the model's names.
-    fn all(&self) -> BTreeMap<Name, String> {
-        let names: BTreeSet<Name> = self.log.iter().map(|write| write.name.clone()).collect();
+    fn all(&self) -> BTreeMap<EntryName, String> {
+        let names: BTreeSet<EntryName> = self.log.iter().map(|write| write.name.clone()).collect();
         names.into_iter().filter_map(|name| Some((name.clone(), self.value(&name)?))).collect()
     }
 
@@ -193,9 +193,9 @@ impl World {
         };
         let refused = match writer(number, who) {
             Some(caller) => {
-                let answered = self.bench.post(&caller, uri, body).await;
-                assert_eq!(answered.status, 200, "{}", answered.body);
-                answered.counts().2
+                let response = self.bench.post(&caller, uri, body).await;
+                assert_eq!(response.status, 200, "{}", response.body);
+                response.counts().2
             }
             None => web(body.to_string()).await.expect("a change").not_applied as u64,
         };
@@ -204,10 +204,10 @@ impl World {
 
     async fn blueprint(&mut self, number: usize, who: usize, product: usize, add: bool) {
         let name = (number, UndoArea::Blueprints, PRODUCTS[product].to_owned());
-        let at = self.bench.clock.now().to_string();
+        let time = self.bench.clock.now().to_string();
         let (op, value) = if add {
-            let op = json!({ "op": "add", "ref": { "bt": PRODUCTS[product] }, "acquiredAt": at, "override": true });
-            (op, Some(at))
+            let op = json!({ "op": "add", "ref": { "bt": PRODUCTS[product] }, "acquiredAt": time, "override": true });
+            (op, Some(time))
         } else {
             (remove(PRODUCTS[product]), None)
         };
@@ -217,11 +217,11 @@ impl World {
         }
     }
 
-    fn lot(number: usize, lot: usize) -> Name {
+    fn lot(number: usize, lot: usize) -> EntryName {
         (number, UndoArea::Stock, format!("{:?}", places()[lot]))
     }
 
-    fn amount(&self, name: &Name) -> i64 {
+    fn amount(&self, name: &EntryName) -> i64 {
         number(self.value(name).as_ref())
     }
 
@@ -241,34 +241,34 @@ impl World {
     }
 
     /// Returns the member's existing or removed ships, by id.
-    fn ships(&self, number: usize, are_there: bool) -> Vec<(Name, String)> {
-        let all = self.all();
-        let mine = |(key, name): (&String, &Name)| {
-            (name.0 == number && name.1 == UndoArea::Ships && all.contains_key(name) == are_there)
+    fn ships(&self, number: usize, are_there: bool) -> Vec<(EntryName, String)> {
+        let existing = self.all();
+        let mine = |(key, name): (&String, &EntryName)| {
+            (name.0 == number && name.1 == UndoArea::Ships && existing.contains_key(name) == are_there)
                 .then(|| (name.clone(), key.clone()))
         };
         self.keys.iter().filter_map(mine).collect()
     }
 
-    async fn ship(&mut self, number: usize, who: usize, which: usize, act: usize) {
+    async fn ship(&mut self, number: usize, who: usize, choice: usize, act: usize) {
         self.made += 1;
-        let (ships, gone) = (self.ships(number, true), self.ships(number, false));
-        let there = ships.get(which).filter(|_| (1..5).contains(&act));
-        let instead = gone.get(which).filter(|_| act >= 5);
-        let (name, key) = match there {
+        let (ships, removed) = (self.ships(number, true), self.ships(number, false));
+        let existing = ships.get(choice).filter(|_| (1..5).contains(&act));
+        let instead = removed.get(choice).filter(|_| act >= 5);
+        let (name, key) = match existing {
             Some((name, key)) => (name.clone(), Some(key.clone())),
             None => ((number, UndoArea::Ships, format!("e-{}", self.made)), None),
         };
-        let called = format!("n-{}", self.made);
-        let op = with(ship(&name.2), "name", json!(called));
+        let new_name = format!("n-{}", self.made);
+        let op = with(ship(&name.2), "name", json!(new_name));
         let (op, value) = match &key {
             None => {
                 let op = match instead {
                     // For a removed ship, any version is accepted (A13).
-                    Some((_, gone)) => with(with(op, "shipId", json!(gone)), "version", json!(1)),
+                    Some((_, removed)) => with(with(op, "shipId", json!(removed)), "version", json!(1)),
                     None => op,
                 };
-                (with(op, "override", json!(true)), Some(called))
+                (with(op, "override", json!(true)), Some(new_name))
             }
             Some(key) => {
                 let caller =
@@ -279,14 +279,14 @@ impl World {
                 if act == 1 {
                     (json!({ "op": "remove", "shipId": key, "version": version }), None)
                 } else {
-                    (with(with(op, "shipId", json!(key)), "version", version), Some(called))
+                    (with(with(op, "shipId", json!(key)), "version", version), Some(new_name))
                 }
             }
         };
         self.post(number, who, UndoArea::Ships, json!({ "ops": [op] })).await;
         self.note(name, value, client(number, who));
-        if let (Some((gone, _)), Some(write)) = (instead, self.log.last_mut()) {
-            write.instead = Some(gone.clone());
+        if let (Some((removed, _)), Some(write)) = (instead, self.log.last_mut()) {
+            write.instead = Some(removed.clone());
         }
     }
 
@@ -316,14 +316,14 @@ impl World {
         let (name, theirs) = (Self::lot(0, lot), Self::lot(1, lot));
         let Some(value) = self.value(&name) else { return };
         let key = self.key(&name);
-        let given = self.bench.backend().give_stock(&member(0), ChangeAuthor::Web, &key, &member(1)).await;
-        assert!(given.expect("a gift"));
+        let outcome = self.bench.backend().give_stock(&member(0), ChangeAuthor::Web, &key, &member(1)).await;
+        assert!(outcome.expect("a gift"));
         let sum = self.amount(&theirs) + value.parse::<i64>().expect("a number");
         self.note(name, None, None);
         self.note(theirs, Some(sum.to_string()), None);
     }
 
-    fn key(&self, name: &Name) -> String {
+    fn key(&self, name: &EntryName) -> String {
         let key = self.keys.iter().find(|(_, one)| *one == name).expect("it was shown").0;
         key.split('@').next().expect("a key").to_owned()
     }
@@ -355,7 +355,7 @@ impl World {
         let again = run(UndoMode::Apply).await;
         assert!(again.iter().all(|outcome| outcome.result.is_err()), "{again:?}");
 
-        let names: BTreeSet<Name> = self.log.iter().map(|write| write.name.clone()).collect();
+        let names: BTreeSet<EntryName> = self.log.iter().map(|write| write.name.clone()).collect();
         // Entries with their former state count as undone, too: the rows of a lot may differ.
         let (mut clean, mut same, mut conflicts) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut halves = Vec::new();
@@ -370,8 +370,8 @@ impl World {
             if mine[begin..].iter().all(is_meant)
                 && self.log.iter().filter(replaces).all(|write| is_meant(&write))
             {
-                let was = begin.checked_sub(1).and_then(|at| mine[at].value.clone());
-                if was != self.value(&name) {
+                let previous = begin.checked_sub(1).and_then(|index| mine[index].value.clone());
+                if previous != self.value(&name) {
                     clean.insert(name);
                 } else {
                     same.insert(name);
@@ -380,13 +380,13 @@ impl World {
                 conflicts.insert(name);
             }
         }
-        let told = |outcome: &UndoOutcome| {
+        let describe_outcome = |outcome: &UndoOutcome| {
             let key = format!("{}@{number}", outcome.key);
             self.keys.get(&key).or_else(|| self.keys.get(&outcome.key)).expect("it was shown").clone()
         };
         let (mut set_back, mut stayed, mut hindered) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for outcome in &done {
-            let name = told(outcome);
+            let name = describe_outcome(outcome);
             let is_new = match &outcome.result {
                 Ok(_) => set_back.insert(name),
                 Err(UndoConflict::ChangedSince(Some(_))) => stayed.insert(name),
@@ -395,7 +395,9 @@ impl World {
                 Err(UndoConflict::LinkedEntryKept) => {
                     let mut others = halves.iter().filter(|(one, _)| *one == name).map(|(_, other)| other);
                     let other = others.next().expect("the other half");
-                    let is_told = |outcome: &&UndoOutcome| told(outcome) == *other && outcome.result.is_err();
+                    let is_told = |outcome: &&UndoOutcome| {
+                        describe_outcome(outcome) == *other && outcome.result.is_err()
+                    };
                     assert!(done.iter().any(|outcome| is_told(&outcome)), "{name:?} hangs on {other:?}");
                     hindered.insert(name)
                 }
@@ -404,7 +406,7 @@ impl World {
             assert!(is_new, "each entry once");
         }
         assert_eq!(stayed, conflicts, "{client} {from} {to}");
-        let stays = |name: &Name| stayed.contains(name) || hindered.contains(name);
+        let stays = |name: &EntryName| stayed.contains(name) || hindered.contains(name);
         for (one, other) in &halves {
             assert_eq!(stays(one), stays(other), "{one:?} {other:?}");
         }
@@ -423,23 +425,24 @@ impl World {
     /// directions.
     fn halves(
         &self,
-        name: &Name,
+        name: &EntryName,
         writes: &[&Write],
         is_meant: impl Fn(&&Write) -> bool,
-    ) -> Vec<(Name, Name)> {
-        let mut others: Vec<Name> = Vec::new();
+    ) -> Vec<(EntryName, EntryName)> {
+        let mut others: Vec<EntryName> = Vec::new();
         for write in writes.iter().filter(|write| is_meant(write)) {
             if name.1 == UndoArea::Stock {
                 others.extend(self.moved_with(write, &is_meant));
             }
-            if let Some(gone) = &write.instead {
+            if let Some(replaced) = &write.instead {
                 // Unless another author replaced it before.
                 let counts = |one: &&Write| {
                     one.act < write.act
-                        && (one.name == *gone || (one.instead.as_ref() == Some(gone) && !is_meant(one)))
+                        && (one.name == *replaced
+                            || (one.instead.as_ref() == Some(replaced) && !is_meant(one)))
                 };
                 let before = self.log.iter().rfind(counts);
-                others.extend(before.filter(&is_meant).map(|_| gone.clone()));
+                others.extend(before.filter(&is_meant).map(|_| replaced.clone()));
             }
         }
         others.into_iter().flat_map(|other| [(name.clone(), other.clone()), (other, name.clone())]).collect()
@@ -447,34 +450,35 @@ impl World {
 
     /// Returns the other lots of the smallest move that contains a write. Near lots form a move first if
     /// their falls and rises are equal, then farther ones.
-    fn moved_with(&self, write: &Write, is_meant: impl Fn(&&Write) -> bool) -> Vec<Name> {
-        let at = |name: &Name| {
-            let is = |at: &At| format!("{at:?}") == name.2;
-            places().into_iter().find(is).expect("a lot")
+    fn moved_with(&self, write: &Write, is_meant: impl Fn(&&Write) -> bool) -> Vec<EntryName> {
+        let lot_of = |name: &EntryName| {
+            let matches_name = |lot_key: &LotKey| format!("{lot_key:?}") == name.2;
+            places().into_iter().find(matches_name).expect("a lot")
         };
-        let by = |write: &Write| {
+        let net_change = |write: &Write| {
             let mut before = self.log.iter().rev().skip_while(|one| one.act >= write.act);
-            let was = before.find(|one| one.name == write.name).and_then(|one| one.value.clone());
-            number(write.value.as_ref()) - number(was.as_ref())
+            let previous = before.find(|one| one.name == write.name).and_then(|one| one.value.clone());
+            number(write.value.as_ref()) - number(previous.as_ref())
         };
         let of_act = self.log.iter().filter(|one| {
             one.act == write.act && one.name.0 == write.name.0 && one.name.1 == UndoArea::Stock
         });
         // Each is a set of lots with their net change.
-        let mut sets: Vec<(Vec<Name>, i64)> =
-            of_act.filter(&is_meant).map(|one| (vec![one.name.clone()], by(one))).collect();
-        let nears: [fn(At) -> At; 3] = [
-            |at| At { stolen: false, ..at },
-            |at| At { stolen: false, place: "", ..at },
-            |at| At { stolen: false, place: "", quality: 0, ..at },
+        let mut sets: Vec<(Vec<EntryName>, i64)> =
+            of_act.filter(&is_meant).map(|one| (vec![one.name.clone()], net_change(one))).collect();
+        let nears: [fn(LotKey) -> LotKey; 3] = [
+            |lot_key| LotKey { stolen: false, ..lot_key },
+            |lot_key| LotKey { stolen: false, place: "", ..lot_key },
+            |lot_key| LotKey { stolen: false, place: "", quality: 0, ..lot_key },
         ];
-        for near in nears {
+        for is_near_key in nears {
             let mut left = std::mem::take(&mut sets);
             // Changes with the same sign are not a move.
             while let Some((names, sum)) = left.pop() {
-                let is_near = |other: &Vec<Name>| near(at(&other[0])) == near(at(&names[0]));
+                let is_near =
+                    |other: &Vec<EntryName>| is_near_key(lot_of(&other[0])) == is_near_key(lot_of(&names[0]));
                 let (mut near_by, rest): (Vec<_>, Vec<_>) =
-                    left.into_iter().partition(|(other, of)| sum != 0 && *of != 0 && is_near(other));
+                    left.into_iter().partition(|(other, net)| sum != 0 && *net != 0 && is_near(other));
                 left = rest;
                 near_by.push((names, sum));
                 if near_by.iter().any(|(_, sum)| *sum > 0) && near_by.iter().any(|(_, sum)| *sum < 0) {
@@ -491,33 +495,33 @@ impl World {
 
     /// Compares everything with the interpreter, and learns the service's names.
     async fn check(&mut self) {
-        let mut found: BTreeMap<Name, String> = BTreeMap::new();
+        let mut found: BTreeMap<EntryName, String> = BTreeMap::new();
         for number in 0..6 {
             let (caller, uri) =
                 (if number < 3 { first() } else { other_member() }, [READ, STOCK, SHIPS][number % 3]);
-            let (area, of) = (AREAS[number % 3], number / 3);
+            let (area, index) = (AREAS[number % 3], number / 3);
             let (items, _) = self.bench.page(&caller, uri, &mut String::new()).await;
             for item in items.iter().filter(|item| item["isDefault"] != true) {
                 let (key, value) = seen(item);
                 let name = match area {
-                    UndoArea::Blueprints => (of, area, key.clone()),
+                    UndoArea::Blueprints => (index, area, key.clone()),
                     UndoArea::Stock => {
-                        let is = |at: &&At| {
-                            item["material"]["bt"] == at.material
-                                && item["location"]["name"] == at.place
-                                && item["quality"] == at.quality
-                                && item["stolen"] == at.stolen
+                        let matches_lot = |lot_key: &&LotKey| {
+                            item["material"]["bt"] == lot_key.material
+                                && item["location"]["name"] == lot_key.place
+                                && item["quality"] == lot_key.quality
+                                && item["stolen"] == lot_key.stolen
                         };
-                        (of, area, format!("{:?}", places().iter().find(is).expect("a lot")))
+                        (index, area, format!("{:?}", places().iter().find(matches_lot).expect("a lot")))
                     }
                     UndoArea::Ships => match self.keys.get(&key) {
                         Some(name) => name.clone(),
-                        None => (of, area, self.log.last().expect("its beginning").name.2.clone()),
+                        None => (index, area, self.log.last().expect("its beginning").name.2.clone()),
                     },
                     UndoArea::OrgStock => unreachable!("it has a model of its own"),
                 };
                 // Lots and blueprints of two members have the same keys.
-                let key = if area == UndoArea::Ships { key } else { format!("{key}@{of}") };
+                let key = if area == UndoArea::Ships { key } else { format!("{key}@{index}") };
                 assert_eq!(self.keys.entry(key).or_insert_with(|| name.clone()), &name);
                 assert_eq!(found.insert(name, value), None, "each entry once");
             }
@@ -526,7 +530,7 @@ impl World {
     }
 }
 
-async fn run(acts: Vec<Act>) {
+async fn run(acts: Vec<Action>) {
     let bench = Bench::unguarded().await;
     let (log, keys) = (Vec::new(), BTreeMap::new());
     let mut world = World { bench, log, keys, made: 0, act: 0 };
@@ -535,21 +539,23 @@ async fn run(acts: Vec<Act>) {
         world.bench.clock.advance(Duration::from_secs(1));
         world.act += 1;
         match act {
-            Act::Blueprint { member, who, product, add } => world.blueprint(member, who, product, add).await,
-            Act::Stock { member, who, wishes } => world.stock(member, who, &wishes).await,
-            Act::Ship { member, who, ship, act } => world.ship(member, who, ship, act).await,
-            Act::Rebook(lot) => world.rebook(lot).await,
-            Act::Give(lot) => world.give(lot).await,
-            Act::Page(reader, limit) => {
+            Action::Blueprint { member, who, product, add } => {
+                world.blueprint(member, who, product, add).await
+            }
+            Action::Stock { member, who, wishes } => world.stock(member, who, &wishes).await,
+            Action::Ship { member, who, ship, act } => world.ship(member, who, ship, act).await,
+            Action::Rebook(lot) => world.rebook(lot).await,
+            Action::Give(lot) => world.give(lot).await,
+            Action::Page(reader, limit) => {
                 readers[reader].page(&world.bench, limit).await;
                 continue;
             }
-            Act::Undo { member, client, from, to, areas } => {
+            Action::Undo { member, client, from, to, areas } => {
                 let now = world.bench.clock.now();
-                let ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
-                let span = (ago(from.max(to)), ago(from.min(to)));
+                let seconds_ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
+                let span = (seconds_ago(from.max(to)), seconds_ago(from.min(to)));
                 let areas: Vec<UndoArea> =
-                    (0..3).filter(|at| areas & (1 << at) != 0).map(|at| AREAS[at]).collect();
+                    (0..3).filter(|index| areas & (1 << index) != 0).map(|index| AREAS[index]).collect();
                 world.undo(member, ["c-1", "c-2"][client], span, &areas).await;
             }
         }
@@ -568,7 +574,7 @@ proptest! {
 
     /// FED-04, FED-06, STK-13, SHP-07: see the module documentation.
     #[test]
-    fn what_is_undone_never_was(acts in prop::collection::vec(act(), 1..40)) {
+    fn undone_writes_leave_no_trace(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(run(acts));
     }

@@ -7,13 +7,13 @@ use exchange_service::backend::undo::{UndoArea, UndoAuthority, UndoMode, UndoPro
 use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 
-use super::stock::{At, GUN, ORE, SET, on_the_web, rebook, with};
+use super::stock::{GUN, LotKey, ORE, SET, apply_on_web, rebook, with};
 use super::*;
 use crate::kit::cases;
 
 /// The lots of the member; moves connect lots of the same material.
-fn lots() -> [At; 8] {
-    let [ore, gun] = [ORE, GUN].map(|at| at.place("Station"));
+fn lots() -> [LotKey; 8] {
+    let [ore, gun] = [ORE, GUN].map(|lot_key| lot_key.place("Station"));
     [ORE, ORE.stolen(), ORE.quality(7), ore, ore.quality(7), GUN, GUN.stolen(), gun]
 }
 
@@ -21,7 +21,7 @@ fn lots() -> [At; 8] {
 const WHO: usize = 4;
 
 #[derive(Clone, Debug)]
-enum Act {
+enum Action {
     /// Moves in one batch: source, destination, maximum amount.
     Move {
         who: usize,
@@ -51,18 +51,18 @@ enum Act {
     },
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn act() -> impl Strategy<Value = Action> {
     let lot = || 0..lots().len();
     let moves = || prop::collection::vec((lot(), lot(), 1_i64..9), 1..6);
     prop_oneof![
-        9 => (0..WHO, moves()).prop_map(|(who, moves)| Act::Move { who, moves }),
-        4 => (any::<bool>(), lot(), 0_i64..9).prop_map(|(web, lot, to)| Act::Book { web, lot, to }),
-        1 => lot().prop_map(Act::Reserve),
-        1 => lot().prop_map(Act::Offer),
-        1 => (lot(), 1_usize..4).prop_map(|(lot, unit)| Act::Rebook { lot, unit }),
-        1 => any::<bool>().prop_map(Act::Leave),
+        9 => (0..WHO, moves()).prop_map(|(who, moves)| Action::Move { who, moves }),
+        4 => (any::<bool>(), lot(), 0_i64..9).prop_map(|(web, lot, to)| Action::Book { web, lot, to }),
+        1 => lot().prop_map(Action::Reserve),
+        1 => lot().prop_map(Action::Offer),
+        1 => (lot(), 1_usize..4).prop_map(|(lot, unit)| Action::Rebook { lot, unit }),
+        1 => any::<bool>().prop_map(Action::Leave),
         4 => (0_u8..20, 0_u8..6, any::<bool>())
-            .prop_map(|(from, to, administrator)| Act::Undo { from, to, administrator }),
+            .prop_map(|(from, to, administrator)| Action::Undo { from, to, administrator }),
     ]
 }
 
@@ -75,8 +75,8 @@ struct World {
 }
 
 /// A lot's rows in a query.
-fn rows_of(at: At) -> String {
-    let At { material, place, quality, stolen } = at;
+fn rows_of(lot_key: LotKey) -> String {
+    let LotKey { material, place, quality, stolen } = lot_key;
     let (place, stolen) = (if place == "City" { "l-1" } else { "l-2" }, i32::from(stolen));
     format!(
         "FROM stock_row r WHERE r.member = 'm-1' AND r.material = '{material}' AND r.location = '{place}' \
@@ -85,8 +85,8 @@ fn rows_of(at: At) -> String {
 }
 
 /// Formats an amount in the lot's measure.
-fn one(at: At) -> i64 {
-    if at.is_counted() { 1 } else { 1000 }
+fn one(lot_key: LotKey) -> i64 {
+    if lot_key.is_counted() { 1 } else { 1000 }
 }
 
 impl World {
@@ -97,81 +97,81 @@ impl World {
         number.expect("a number").parse().expect("a number")
     }
 
-    async fn amount(&self, at: At) -> i64 {
-        self.number(format!("SELECT coalesce(sum(amount), 0) {}", rows_of(at))).await / one(at)
+    async fn amount(&self, lot_key: LotKey) -> i64 {
+        self.number(format!("SELECT coalesce(sum(amount), 0) {}", rows_of(lot_key))).await / one(lot_key)
     }
 
     /// Returns the free amount without offers.
-    async fn movable(&self, at: At) -> i64 {
-        let stands = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
+    async fn movable(&self, lot_key: LotKey) -> i64 {
+        let reserved = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
                       coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0))";
-        let sql = format!("SELECT coalesce(sum(amount - {stands}), 0) {}", rows_of(at));
-        self.number(sql).await / one(at)
+        let sql = format!("SELECT coalesce(sum(amount - {reserved}), 0) {}", rows_of(lot_key));
+        self.number(sql).await / one(lot_key)
     }
 
     async fn write(&self, who: usize, ops: Vec<Value>) {
         let ops: Vec<Value> = ops.into_iter().map(|op| with(op, "override", json!(true))).collect();
         let count = ops.len();
         match who {
-            3 => assert_eq!(on_the_web(&self.bench, "m-1", ChangeAuthor::Web, ops).await, count as i64),
+            3 => assert_eq!(apply_on_web(&self.bench, "m-1", ChangeAuthor::Web, ops).await, count as i64),
             who => drop(self.bench.check(&[first(), second(), other_client()][who], SET, ops, &[]).await),
         }
     }
 
-    async fn act(&mut self, act: Act) {
+    async fn act(&mut self, act: Action) {
         match act {
-            Act::Move { who, moves } => {
-                let (mut given, mut change) = (BTreeMap::new(), BTreeMap::<At, i64>::new());
-                for (from, to, most) in moves {
+            Action::Move { who, moves } => {
+                let (mut taken_amounts, mut change) = (BTreeMap::new(), BTreeMap::<LotKey, i64>::new());
+                for (from, to, limit) in moves {
                     let (from, to) = (lots()[from], lots()[to]);
                     if from != to && from.material == to.material {
-                        let given: &mut i64 = given.entry(from).or_default();
-                        let part = (self.movable(from).await - *given).min(most);
-                        *given += part;
+                        let taken_amounts: &mut i64 = taken_amounts.entry(from).or_default();
+                        let part = (self.movable(from).await - *taken_amounts).min(limit);
+                        *taken_amounts += part;
                         *change.entry(from).or_default() -= part;
                         *change.entry(to).or_default() += part;
                     }
                 }
                 let mut ops = Vec::new();
-                for (at, by) in change.into_iter().filter(|(_, by)| *by != 0) {
-                    let held = self.amount(at).await;
-                    ops.push(at.set(held, held + by));
+                for (lot_key, by) in change.into_iter().filter(|(_, by)| *by != 0) {
+                    let held = self.amount(lot_key).await;
+                    ops.push(lot_key.set(held, held + by));
                 }
                 if !ops.is_empty() {
                     self.write(who, ops).await;
                 }
             }
-            Act::Book { web, lot, to } => {
-                let at = lots()[lot];
-                let held = self.amount(at).await;
+            Action::Book { web, lot, to } => {
+                let lot_key = lots()[lot];
+                let held = self.amount(lot_key).await;
                 let reserved = "(SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id)";
-                let sql = format!("SELECT coalesce(sum({reserved}), 0) {}", rows_of(at));
-                let to = to.max(self.number(sql).await / one(at));
+                let sql = format!("SELECT coalesce(sum({reserved}), 0) {}", rows_of(lot_key));
+                let to = to.max(self.number(sql).await / one(lot_key));
                 if to != held {
-                    self.write(if web { 3 } else { 2 }, vec![at.set(held, to)]).await;
-                    *self.sums.entry(at.material).or_default() += to - held;
+                    self.write(if web { 3 } else { 2 }, vec![lot_key.set(held, to)]).await;
+                    *self.sums.entry(lot_key.material).or_default() += to - held;
                 }
             }
-            Act::Reserve(lot) => {
+            Action::Reserve(lot) => {
                 let (rows, one) = (rows_of(lots()[lot]), one(lots()[lot]));
                 let sql = format!(
                     "INSERT OR IGNORE INTO stock_earmark SELECT id, 'mission', 'x', {one}, 0 {rows} LIMIT 1"
                 );
                 self.bench.sql(sql).await;
             }
-            Act::Offer(lot) => {
+            Action::Offer(lot) => {
                 let (rows, one) = (rows_of(lots()[lot]), one(lots()[lot]));
                 let sql =
                     format!("INSERT OR IGNORE INTO stock_offer SELECT 'o-' || id, id, {one} {rows} LIMIT 1");
                 self.bench.sql(sql).await;
             }
-            Act::Rebook { lot, unit } => {
+            Action::Rebook { lot, unit } => {
                 if self.amount(lots()[lot]).await > 0 {
                     let keeping = StockOwnership::Pool(format!("u-{unit}").into());
                     rebook(&self.bench, lots()[lot], keeping).await;
                 }
             }
-            Act::Leave(leaves) => {
+            Action::Leave(leaves) => {
                 let sql = if leaves {
                     "DELETE FROM membership WHERE member = 'm-1'"
                 } else {
@@ -179,26 +179,26 @@ impl World {
                 };
                 self.bench.sql(sql).await;
             }
-            Act::Undo { from, to, administrator } => self.undo(from, to, administrator).await,
+            Action::Undo { from, to, administrator } => self.undo(from, to, administrator).await,
         }
     }
 
     async fn undo(&mut self, from: u8, to: u8, administrator: bool) {
         let now = self.bench.clock.now();
-        let ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
+        let seconds_ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
         let writes = UndoSelection {
             client: "c-1".into(),
             member: MemberId::new("m-1"),
-            from: ago(from.max(to)),
-            to: ago(from.min(to)),
+            from: seconds_ago(from.max(to)),
+            to: seconds_ago(from.min(to)),
         };
-        let word = if administrator {
+        let authority = if administrator {
             UndoAuthority::Administrator("root".to_owned())
         } else {
             UndoAuthority::Member
         };
         let run = async |mode| {
-            let undo = UndoProcess::new(writes.clone(), word.clone(), &[UndoArea::Stock], mode);
+            let undo = UndoProcess::new(writes.clone(), authority.clone(), &[UndoArea::Stock], mode);
             self.bench.backend().run_undo(undo).await.expect("an undo")
         };
         let promised = run(UndoMode::Preview).await;
@@ -209,18 +209,20 @@ impl World {
     }
 
     async fn check(&mut self) {
-        for at in [ORE, GUN] {
-            let sql =
-                format!("SELECT coalesce(sum(amount), 0) FROM stock_row WHERE material = '{}'", at.material);
-            let sum = self.number(sql).await / one(at);
-            assert_eq!(sum, self.sums.get(at.material).copied().unwrap_or(0), "{}", at.material);
+        for lot_key in [ORE, GUN] {
+            let sql = format!(
+                "SELECT coalesce(sum(amount), 0) FROM stock_row WHERE material = '{}'",
+                lot_key.material
+            );
+            let sum = self.number(sql).await / one(lot_key);
+            assert_eq!(sum, self.sums.get(lot_key.material).copied().unwrap_or(0), "{}", lot_key.material);
         }
         let sql =
             "SELECT id || '@' || version, lot || ' ' || amount || ' ' || coalesce(unit, '') FROM stock_row";
         for row in self.bench.rows(sql).await {
-            let (version, is) = row.split_once(' ').expect("two columns");
-            let was = self.versions.entry(version.to_owned()).or_insert_with(|| is.to_owned());
-            assert_eq!(was, is, "{version}");
+            let (version, content) = row.split_once(' ').expect("two columns");
+            let known_content = self.versions.entry(version.to_owned()).or_insert_with(|| content.to_owned());
+            assert_eq!(known_content, content, "{version}");
         }
     }
 }
@@ -230,7 +232,7 @@ proptest! {
 
     /// STK-13, STK-16, STK-19, STK-20, STK-21: see the module documentation.
     #[test]
-    fn what_was_moved_is_neither_lost_nor_doubled(acts in prop::collection::vec(act(), 1..40)) {
+    fn undoing_moves_preserves_totals(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
             let bench = Bench::unguarded().await;

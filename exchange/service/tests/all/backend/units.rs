@@ -2,7 +2,7 @@
 
 use exchange_service::admin::{AdminContext, read_units, set_units};
 
-use super::org_stock::{POOLS, stock_up, world};
+use super::org_stock::{POOLS, book_in_stock, world};
 use super::ships::{FLY, SHIPS, ship, with};
 use super::stock::ORE;
 use super::*;
@@ -12,7 +12,7 @@ const UNITS: &str = "/exchange/v1/me/org-units";
 /// ORG-01, ORG-02, ORG-03, CON-15: the member's direct units, by name, each with its kind; leading a unit or
 /// administering the service adds none.
 #[tokio::test]
-async fn a_member_is_told_of_their_own_units() {
+async fn member_sees_only_direct_units() {
     let bench = Bench::new().await;
     let unit = |id: &str, name: &str, shorthand: &str, kind: &str| json!({ "id": id, "name": name, "shorthand": shorthand, "kind": kind });
     let first_unit = unit("u-1", "First Unit", "ONE", "SQUADRON");
@@ -56,10 +56,10 @@ async fn a_member_is_told_of_their_own_units() {
 /// SHP-05, OST-07: an administrator's document renames a unit, and the feeds of ships and pools contain it
 /// once; unchanged units cause no event.
 #[tokio::test]
-async fn a_document_renames_a_unit() {
+async fn document_renames_a_unit() {
     let bench = world().await;
     bench.check(&first(), FLY, vec![with(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
-    stock_up(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 5)]).await;
+    book_in_stock(&bench, &[("u-1", "Two", ORE, 5), ("u-2", "Two", ORE, 5)]).await;
     let (mut ships, mut lots) = (String::new(), String::new());
     bench.page(&first(), SHIPS, &mut ships).await;
     bench.page(&first(), POOLS, &mut lots).await;

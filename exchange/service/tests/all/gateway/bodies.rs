@@ -2,12 +2,12 @@
 //! describes.
 
 use exchange_api::codes::Code;
+use exchange_api::error_responses::{PlainCode, TimedCode};
 use exchange_api::operations::TABLE;
-use exchange_api::refusals::{PlainCode, TimedCode};
 use exchange_service::gateway::stages::STAGES;
 use serde_json::{Value, json};
 
-use super::world::{Asking, World};
+use super::world::{TestRequest, World};
 use crate::fixtures::{self, ROUTES, errors};
 
 async fn world() -> World {
@@ -18,7 +18,7 @@ async fn world() -> World {
     .await
 }
 
-fn asking(world: &World, path: &str, body: &str) -> Asking {
+fn build_request(world: &World, path: &str, body: &str) -> TestRequest {
     // Each request has its own key, so that none gets another's stored response.
     let hash = path
         .bytes()
@@ -30,28 +30,29 @@ fn asking(world: &World, path: &str, body: &str) -> Asking {
 /// CON-02, ERR-22, ERR-02: one schema describes each request, and its fixtures get the described errors: with pointer
 /// and keyword, and never a value.
 #[tokio::test]
-async fn fixtures_come_to_what_they_say() {
+async fn fixtures_get_their_expected_responses() {
     let world = world().await;
     let (mut valid, mut invalid) = (0, 0);
     for (path, folder) in ROUTES {
         let bodies = fixtures::valid(folder);
         for body in &bodies {
-            let reply = world.send(asking(&world, path, &body.text)).await;
+            let reply = world.send(build_request(&world, path, &body.text)).await;
             assert_eq!(reply.status, 200, "{}: {}", body.path.display(), reply.body);
             valid += 1;
         }
         for (body, expect) in fixtures::invalid(folder) {
             let file = body.path.display();
-            let reply = world.send(asking(&world, path, &body.text)).await;
+            let reply = world.send(build_request(&world, path, &body.text)).await;
             assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"), "{file}: {}", reply.body);
             assert_eq!(errors(&reply.body, &expect), expect, "{file}");
             invalid += 1;
         }
         // ERR-30: bodies are sent as JSON.
         let body = &bodies[0].text;
-        let plain = asking(&world, path, body).without("Content-Type").header("Content-Type", "text/plain");
-        for asking in [asking(&world, path, body).without("Content-Type"), plain] {
-            let reply = world.send(asking).await;
+        let plain =
+            build_request(&world, path, body).without("Content-Type").header("Content-Type", "text/plain");
+        for request in [build_request(&world, path, body).without("Content-Type"), plain] {
+            let reply = world.send(request).await;
             assert_eq!((reply.status, reply.code()), (415, "UNSUPPORTED_MEDIA_TYPE"), "{path}");
         }
     }
@@ -60,7 +61,7 @@ async fn fixtures_come_to_what_they_say() {
 
 /// TYP-05, LIM-30, LIM-31, LIM-32, LIM-36: the last accepted value, and the first refused one.
 #[tokio::test]
-async fn bounds_of_bodies() {
+async fn body_limits_are_exact() {
     let world = world().await;
     let stock = |quality: Value, quantity: Value| {
         json!({ "ops": [{
@@ -81,13 +82,13 @@ async fn bounds_of_bodies() {
         draft
     };
     let refinery = |orders: usize, goods: usize, images: usize| {
-        let good = json!({ "inputQuantity": 1, "rawMaterialName": "Ore", "refine": true });
+        let valid_goods = json!({ "inputQuantity": 1, "rawMaterialName": "Ore", "refine": true });
         let order = json!({
-            "panelType": "SETUP", "goods": vec![good; goods], "sourceImages": vec![json!({ "name": "i" }); images],
+            "panelType": "SETUP", "goods": vec![valid_goods; goods], "sourceImages": vec![json!({ "name": "i" }); images],
         });
         json!({ "schemaVersion": 1, "orders": vec![order; orders] })
     };
-    let path = |at: usize| ROUTES[at].0;
+    let path = |index: usize| ROUTES[index].0;
     for (path, body, pointer) in [
         (path(4), stock(json!(1000), scu()), None),
         (path(4), stock(json!(1001), scu()), Some("/ops/0/quality")),
@@ -105,7 +106,7 @@ async fn bounds_of_bodies() {
         (path(8), refinery(1, 1, 51), Some("/orders/0/sourceImages")),
         (path(8), refinery(1, 0, 1), Some("/orders/0/goods")),
     ] {
-        let reply = world.send(asking(&world, path, &body.to_string())).await;
+        let reply = world.send(build_request(&world, path, &body.to_string())).await;
         let expect: Vec<_> = pointer.into_iter().collect();
         let status = if expect.is_empty() { 200 } else { 400 };
         assert_eq!((reply.status, reply.pointers()), (status, expect), "{path}: {}", reply.body);
@@ -115,28 +116,29 @@ async fn bounds_of_bodies() {
 /// ERR-02, ERR-22: an integer that the schema allows but 64 bits cannot hold is refused with its pointer; a draft
 /// version of that size is refused like any version other than 1 (DRF-11, A6).
 #[tokio::test]
-async fn whole_numbers_beyond_64_bits() {
+async fn integers_beyond_64_bits_are_rejected() {
     let world = world().await;
     let large: Value = "9223372036854775808".parse().unwrap();
     let ship = |version: &Value| json!({ "op": "remove", "shipId": "s", "version": version });
     let link = json!({ "ops": [ship(&json!(1)), ship(&large)] });
     let item = json!({ "name": "Ore", "uexId": large });
     let resolve = json!({ "kind": "MATERIAL", "refs": [{ "name": "Ore" }, item] });
-    let good = json!({ "inputQuantity": 1, "rawMaterialName": "Ore", "refine": true, "rowIndex": large });
-    let order = json!({ "panelType": "SETUP", "goods": [good], "sourceImages": [{ "name": "i" }] });
+    let valid_goods =
+        json!({ "inputQuantity": 1, "rawMaterialName": "Ore", "refine": true, "rowIndex": large });
+    let order = json!({ "panelType": "SETUP", "goods": [valid_goods], "sourceImages": [{ "name": "i" }] });
     let refinery = json!({ "schemaVersion": 1, "orders": [order] });
     for (path, body, pointer) in [
         (ROUTES[5].0, link, "/ops/1/version"),
         (ROUTES[2].0, resolve, "/refs/1/uexId"),
         (ROUTES[8].0, refinery, "/orders/0/goods/0/rowIndex"),
     ] {
-        let reply = world.send(asking(&world, path, &body.to_string())).await;
+        let reply = world.send(build_request(&world, path, &body.to_string())).await;
         assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"), "{path}: {}", reply.body);
         assert_eq!(reply.body["errors"], json!([{ "pointer": pointer, "keyword": "format" }]), "{path}");
     }
     for version in [&large, &"1e300".parse().unwrap()] {
         let newer = json!({ "schemaVersion": version, "orders": [] });
-        let reply = world.send(asking(&world, ROUTES[8].0, &newer.to_string())).await;
+        let reply = world.send(build_request(&world, ROUTES[8].0, &newer.to_string())).await;
         assert_eq!((reply.status, reply.code(), reply.body.get("errors")), (400, "SCHEMA_INVALID", None));
     }
 }
@@ -144,21 +146,22 @@ async fn whole_numbers_beyond_64_bits() {
 /// TYP-12, LIM-28: ten keys of a hundred characters each are accepted; one more of either is refused with its pointer,
 /// in change sets and references.
 #[tokio::test]
-async fn bounds_of_extensions() {
+async fn extension_limits_are_exact() {
     let world = world().await;
-    let key = |at: usize, length: usize| format!("{}.{at:02}", "k".repeat(length - 3));
+    let key = |index: usize, length: usize| format!("{}.{index:02}", "k".repeat(length - 3));
     for (keys, length, refused) in
         [(10, 100, None), (11, 100, Some(String::new())), (1, 101, Some(format!("/{}", key(0, 101))))]
     {
-        let extensions: serde_json::Map<_, _> = (0..keys).map(|at| (key(at, length), json!({}))).collect();
+        let extensions: serde_json::Map<_, _> =
+            (0..keys).map(|index| (key(index, length), json!({}))).collect();
         let body = json!({
             "ops": [{ "op": "add", "ref": { "bt": "b", "extensions": extensions } }], "extensions": extensions,
         });
-        let reply = world.send(asking(&world, ROUTES[3].0, &body.to_string())).await;
+        let reply = world.send(build_request(&world, ROUTES[3].0, &body.to_string())).await;
         let expect: Vec<String> = refused
             .iter()
-            .flat_map(|at| {
-                ["/extensions", "/ops/0/ref/extensions"].map(|extensions| format!("{extensions}{at}"))
+            .flat_map(|index| {
+                ["/extensions", "/ops/0/ref/extensions"].map(|extensions| format!("{extensions}{index}"))
             })
             .collect();
         let status = if expect.is_empty() { 200 } else { 400 };
@@ -168,7 +171,7 @@ async fn bounds_of_extensions() {
 
 /// ERR-41: no operation sends a retired code.
 #[test]
-fn retired_codes_are_sent_by_nothing() {
+fn no_operation_sends_retired_codes() {
     let stages = STAGES.iter().flat_map(|stage| stage.codes).cloned();
     let plain = PlainCode::ALL.iter().map(|&code| Code::from(code));
     let sent = stages.chain(plain).chain(TimedCode::ALL.iter().map(|&code| Code::from(code)));
@@ -181,7 +184,7 @@ fn retired_codes_are_sent_by_nothing() {
 /// FED-12: the service never initiates requests: every response is a complete document, and no operation accepts a
 /// callback address.
 #[test]
-fn changes_are_pulled() {
+fn service_never_initiates_requests() {
     for operation in TABLE.all() {
         for content in operation.responses.iter().flat_map(|response| response.content) {
             assert!(content.media_type.ends_with("json"), "{}: {}", operation.id, content.media_type);

@@ -6,7 +6,7 @@ use super::world::World;
 
 /// CON-03, CON-05: unchanged files, without a token, with entity tags; `304` if the tag matches.
 #[tokio::test]
-async fn files_are_served_byte_for_byte() {
+async fn contract_files_are_served_byte_for_byte() {
     let world = World::with(|config| config.limits.per_address = 1000).await;
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     let mut files = vec![("openapi.json".to_owned(), folder.join("openapi.json"), "application/json")];
@@ -18,10 +18,10 @@ async fn files_are_served_byte_for_byte() {
     assert_eq!(files.len(), 34);
     for (name, path, media_type) in files {
         let get = || {
-            let mut asking = world.get(&format!("/exchange/v1/{name}"));
-            asking.authorization.clear();
-            asking.proofs = Some(Vec::new());
-            asking
+            let mut request = world.get(&format!("/exchange/v1/{name}"));
+            request.authorization.clear();
+            request.proofs = Some(Vec::new());
+            request
         };
         let reply = world.send(get()).await;
         assert_eq!((reply.status, &reply.bytes[..]), (200, &std::fs::read(&path).unwrap()[..]), "{name}");
@@ -29,9 +29,9 @@ async fn files_are_served_byte_for_byte() {
         assert_eq!(reply.header("cache-control"), Some("public, max-age=3600"));
         assert!(!reply.has("dpop-nonce") && !reply.has("ratelimit"));
         let tag = reply.header("etag").unwrap().to_owned();
-        for known in [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}"), "*".to_owned()] {
-            let again = world.send(get().header("If-None-Match", &known)).await;
-            assert_eq!((again.status, again.header("etag")), (304, Some(tag.as_str())), "{known}");
+        for matching_tag in [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}"), "*".to_owned()] {
+            let again = world.send(get().header("If-None-Match", &matching_tag)).await;
+            assert_eq!((again.status, again.header("etag")), (304, Some(tag.as_str())), "{matching_tag}");
             assert_eq!(again.header("cache-control"), Some("public, max-age=3600"));
         }
         assert_eq!(world.send(get().header("If-None-Match", "\"other\"")).await.status, 200);
@@ -40,21 +40,22 @@ async fn files_are_served_byte_for_byte() {
 
 /// A44: an unknown name is not found, without a nonce; an invalid token or proof is ignored.
 #[tokio::test]
-async fn unknown_names() {
+async fn unknown_names_are_not_found() {
     let world = World::new().await;
     for name in ["nothing", "page.schema", "Page", "%70age"] {
         let reply = world.send(world.get(&format!("/exchange/v1/schemas/{name}.schema.json"))).await;
         assert_eq!((reply.status, reply.code()), (404, "NOT_FOUND"), "{name}");
         assert_eq!(reply.header("cache-control"), Some("no-store"), "a name may come to be");
     }
-    let known = world.get("/exchange/v1/schemas/page.schema.json").token("nobodys").proof("garbage");
-    assert_eq!(world.send(known).await.status, 200);
+    let unauthenticated =
+        world.get("/exchange/v1/schemas/page.schema.json").token("nobodys").proof("garbage");
+    assert_eq!(world.send(unauthenticated).await.status, 200);
     assert_eq!(world.traces().await.live, 0);
 }
 
 /// GW-03: the methods of a path, without a token; an unknown path is not found.
 #[tokio::test]
-async fn options() {
+async fn options_lists_the_methods_of_a_path() {
     let world = World::new().await;
     for (path, status, allow) in [
         ("/exchange/v1", 204, Some("GET, HEAD, OPTIONS")),
@@ -62,11 +63,11 @@ async fn options() {
         ("/exchange/v1/openapi.json", 204, Some("GET, HEAD, OPTIONS")),
         ("/exchange/v1/nothing", 404, None),
     ] {
-        let mut asking = world.get(path);
-        asking.method = "OPTIONS".to_owned();
-        asking.authorization.clear();
-        asking.proofs = Some(Vec::new());
-        let reply = world.send(asking).await;
+        let mut request = world.get(path);
+        request.method = "OPTIONS".to_owned();
+        request.authorization.clear();
+        request.proofs = Some(Vec::new());
+        let reply = world.send(request).await;
         assert_eq!((reply.status, reply.header("allow")), (status, allow), "{path}");
         assert!(!reply.has("dpop-nonce"));
     }
@@ -74,19 +75,19 @@ async fn options() {
 
 /// GW-03: HEAD is GET without its body, with its length.
 #[tokio::test]
-async fn head() {
+async fn head_equals_get_without_body() {
     let world = World::new().await;
     for path in ["/exchange/v1/openapi.json", "/exchange/v1", "/exchange/v1/me/stock"] {
         let get = world.send(world.get(path)).await;
-        let mut asking = world.get(path).draft(|draft| draft.claim("htm", "HEAD"));
-        asking.method = "HEAD".to_owned();
-        let head = world.send(asking).await;
+        let mut request = world.get(path).draft(|draft| draft.claim("htm", "HEAD"));
+        request.method = "HEAD".to_owned();
+        let head = world.send(request).await;
         assert_eq!((head.status, head.bytes.len()), (200, 0), "{path}");
         assert_eq!(head.header("content-length"), Some(get.bytes.len().to_string().as_str()));
         assert_eq!(head.header("content-type"), get.header("content-type"));
     }
     // DPP-08: the proof is for HEAD.
-    let mut asking = world.get("/exchange/v1");
-    asking.method = "HEAD".to_owned();
-    assert_eq!(world.send(asking).await.challenge(), "invalid_dpop_proof");
+    let mut request = world.get("/exchange/v1");
+    request.method = "HEAD".to_owned();
+    assert_eq!(world.send(request).await.challenge(), "invalid_dpop_proof");
 }

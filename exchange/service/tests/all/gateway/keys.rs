@@ -9,7 +9,7 @@ use super::world::{ADD, MEMBER, ORG_WRITE, WRITE, World};
 
 /// GW-10: the first response is replayed byte for byte, without calling the backend.
 #[tokio::test]
-async fn a_retry_is_a_replay() {
+async fn retry_is_replayed() {
     {
         let world = World::new().await;
         let first = world.send(world.write("key-0001")).await;
@@ -29,15 +29,15 @@ async fn a_retry_is_a_replay() {
 
 /// GW-10, ERR-24: the same key for another body or another route.
 #[tokio::test]
-async fn a_key_stands_for_one_request() {
+async fn key_reused_for_another_request_is_rejected() {
     let world = World::new().await;
     assert_eq!(world.send(world.write("key-0001")).await.status, 200);
     let other_body = world.post(WRITE, &ADD.replace("b-1", "b-2")).header("Idempotency-Key", "key-0001");
     let spaced = world.post(WRITE, &format!("{ADD} ")).header("Idempotency-Key", "key-0001");
     let op = r#"{"ops":[{"op":"link","externalId":"e","shipId":"s"}]}"#;
     let other_route = world.post("/exchange/v1/me/ships/changes", op).header("Idempotency-Key", "key-0001");
-    for asking in [other_body, spaced, other_route] {
-        let reply = world.send(asking).await;
+    for request in [other_body, spaced, other_route] {
+        let reply = world.send(request).await;
         assert_eq!((reply.status, reply.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
     }
     assert!(world.send(world.write("key-0001")).await.has("idempotency-replayed"), "the first one stays");
@@ -47,7 +47,7 @@ async fn a_key_stands_for_one_request() {
 
 /// GW-10: keys belong to a client and a member.
 #[tokio::test]
-async fn keys_of_others() {
+async fn keys_are_per_client_and_member() {
     let world = World::new().await;
     world.token("anothers", |claims| claims.member = "other".into());
     assert_eq!(world.send(world.write("key-0001")).await.status, 200);
@@ -58,15 +58,15 @@ async fn keys_of_others() {
 
 /// GW-09, LIM-24, ERR-23: the form of a key.
 #[tokio::test]
-async fn forms_of_keys() {
+async fn malformed_keys_are_rejected() {
     let world = World::new().await;
-    let most = "k".repeat(128);
+    let longest = "k".repeat(128);
     for (key, status) in [
         ("12345678", 200),
         ("aZ09._~-", 200),
-        (most.as_str(), 200),
+        (longest.as_str(), 200),
         ("1234567", 400),
-        (&format!("{most}k"), 400),
+        (&format!("{longest}k"), 400),
         ("key 0001", 400),
         ("key/0001", 400),
         ("\"key-0001\"", 400),
@@ -85,7 +85,7 @@ async fn forms_of_keys() {
 
 /// GW-10, ERR-25: while the first request runs; and after its process died, once its lease has expired.
 #[tokio::test]
-async fn a_request_under_way() {
+async fn key_of_a_running_request_is_in_progress() {
     let world = World::new().await;
     world.script(Script::Hangs);
     tokio::time::pause();
@@ -104,7 +104,7 @@ async fn a_request_under_way() {
     assert_eq!((taken_over.status, taken_over.has("idempotency-replayed")), (200, false));
     assert!(world.send(world.write("key-0001")).await.has("idempotency-replayed"));
     // If the slow attempt finishes, its claim is lost.
-    let slow = world.backend.asked.lock().unwrap()[0].1.clone();
+    let slow = world.backend.received.lock().unwrap()[0].1.clone();
     let late = world.store.write(move |connection| {
         exchange_service::idempotency::complete_claim(
             connection,
@@ -119,7 +119,7 @@ async fn a_request_under_way() {
 
 /// A2: a body that violates its schema is refused again under its key; another body is another request.
 #[tokio::test]
-async fn a_schema_refusal_is_kept() {
+async fn schema_rejection_is_stored() {
     let world = World::new().await;
     let invalid = || world.post(WRITE, r#"{"ops":[]}"#).header("Idempotency-Key", "key-0001");
     let first = world.send(invalid()).await;
@@ -132,15 +132,15 @@ async fn a_schema_refusal_is_kept() {
 
 /// GW-11: a response that is never stored leaves the key free for any request.
 #[tokio::test]
-async fn what_is_never_kept() {
+async fn transient_responses_are_never_stored() {
     let world = World::new().await;
     let too_many = format!(r#"{{"ops":[{}]}}"#, vec![r#"{"op":"add","ref":{"bt":"b"}}"#; 501].join(","));
-    for (asking, code) in [
+    for (request, code) in [
         (world.post(WRITE, "{"), "SCHEMA_INVALID"),
         (world.post(WRITE, &too_many), "BATCH_TOO_LARGE"),
         (world.post(WRITE, ADD).without("Content-Type"), "UNSUPPORTED_MEDIA_TYPE"),
     ] {
-        let reply = world.send(asking.header("Idempotency-Key", "key-0001")).await;
+        let reply = world.send(request.header("Idempotency-Key", "key-0001")).await;
         assert_eq!(reply.code(), code);
         assert_eq!(world.traces().await.claims, 0, "{code}");
     }
@@ -154,21 +154,21 @@ fn problem(code: &str) -> Script {
     if problem.code.as_str() == "MASS_CHANGE_CONFIRMATION_REQUIRED" {
         problem.confirmation_url = exchange_api::types::ConfirmationUrl::new("https://web.example/hush").ok();
     }
-    let mut answer = fixture("blueprints_write");
-    answer.status = http::StatusCode::from_u16(problem.status.try_into().unwrap()).unwrap();
-    answer.headers.insert("content-type", "application/problem+json".parse().unwrap());
-    answer.headers.insert("x-correlation-id", "c-1".parse().unwrap());
-    if answer.status.as_u16() == 503 {
-        answer.headers.insert("retry-after", "60".parse().unwrap());
+    let mut response = fixture("blueprints_write");
+    response.status = http::StatusCode::from_u16(problem.status.try_into().unwrap()).unwrap();
+    response.headers.insert("content-type", "application/problem+json".parse().unwrap());
+    response.headers.insert("x-correlation-id", "c-1".parse().unwrap());
+    if response.status.as_u16() == 503 {
+        response.headers.insert("retry-after", "60".parse().unwrap());
     }
-    answer.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
-    Script::Answers(answer)
+    response.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
+    Script::Answers(response)
 }
 
 /// A2, GW-11: of the backend's refusals, those are stored that a repetition would get again.
 #[tokio::test]
-async fn refusals_of_the_backend() {
-    for (code, kept) in [
+async fn permanent_backend_errors_are_stored() {
+    for (code, is_stored) in [
         ("SCHEMA_INVALID", true),
         ("VERSION_CONFLICT", true),
         ("NOT_FOUND", true),
@@ -186,19 +186,23 @@ async fn refusals_of_the_backend() {
         assert_eq!((first.code(), first.has("idempotency-replayed")), (code, false));
         world.script(Script::Fixture);
         let again = world.send(world.write("key-0001")).await;
-        assert_eq!((again.code() == code, again.has("idempotency-replayed")), (kept, kept), "{code}");
+        assert_eq!(
+            (again.code() == code, again.has("idempotency-replayed")),
+            (is_stored, is_stored),
+            "{code}"
+        );
     }
 }
 
 /// LIM-22: a response that is too large is not stored.
 #[tokio::test]
-async fn large_answers_are_not_kept() {
+async fn oversized_responses_are_not_stored() {
     let world = World::new().await;
-    let mut answer = fixture("blueprints_write");
-    let mut body: Value = serde_json::from_slice(&answer.body).unwrap();
+    let mut response = fixture("blueprints_write");
+    let mut body: Value = serde_json::from_slice(&response.body).unwrap();
     body["padding"] = "x".repeat(33 << 10).into();
-    answer.body = body.to_string().into();
-    world.script(Script::Completes(answer));
+    response.body = body.to_string().into();
+    world.script(Script::Completes(response));
     for _ in 0..2 {
         let reply = world.send(world.write("key-0001")).await;
         assert_eq!((reply.status, reply.has("idempotency-replayed")), (200, false));
@@ -208,7 +212,7 @@ async fn large_answers_are_not_kept() {
 
 /// ERR-37: a backend that is unreachable may still have written.
 #[tokio::test]
-async fn a_backend_that_is_gone() {
+async fn unreachable_backend_keeps_the_claim() {
     let world = World::new().await;
     world.script(Script::Fails(RelayError::Unreachable));
     let reply = world.send(world.write("key-0001")).await;
@@ -224,14 +228,14 @@ async fn a_backend_that_is_gone() {
 
 /// The key itself is not stored, and another caller cannot complete a claim.
 #[tokio::test]
-async fn the_claim_reaches_the_backend() {
+async fn claim_is_passed_to_the_backend() {
     let world = World::new().await;
     world.send(world.write("key-0001")).await;
     world.send(world.get("/exchange/v1/me/blueprints")).await;
-    let asked = world.backend.asked.lock().unwrap().clone();
-    let claim = asked[0].1.claim.clone().unwrap();
+    let received = world.backend.received.lock().unwrap().clone();
+    let claim = received[0].1.claim.clone().unwrap();
     assert_eq!(claim.key_hash.len(), 64);
-    assert_eq!((asked[0].1.member.as_str(), &asked[0].1.client), (MEMBER, &ClientId::from("client")));
-    assert_eq!(asked[1].1.claim, None);
+    assert_eq!((received[0].1.member.as_str(), &received[0].1.client), (MEMBER, &ClientId::from("client")));
+    assert_eq!(received[1].1.claim, None);
     assert_eq!(world.count("SELECT count(*) FROM idempotency WHERE key_hash LIKE '%key-%'").await, 0);
 }

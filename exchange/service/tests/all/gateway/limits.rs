@@ -6,7 +6,7 @@ use dpop_bound::KeyPair;
 use exchange_service::shared::rate::{RateBucket, RatePolicy};
 
 use super::stand_ins::Script;
-use super::world::{ADD, CLIENT, DOCUMENT, MEMBER, NOW, ORG_WRITE, Reply, Traces, World};
+use super::world::{ADD, CLIENT, DOCUMENT, MEMBER, NOW, ORG_WRITE, Reply, RequestEffects, World};
 use exchange_service::ids::{ClientId, MemberId};
 
 fn rate(reply: &Reply) -> (Option<&str>, Option<&str>) {
@@ -15,7 +15,7 @@ fn rate(reply: &Reply) -> (Option<&str>, Option<&str>) {
 
 /// LIM-18, GW-08: every response after the limit reports the remaining requests, success or not.
 #[tokio::test]
-async fn the_limit_is_told() {
+async fn responses_report_the_remaining_requests() {
     let world = World::new().await;
     let first = world.send(world.get(DOCUMENT)).await;
     assert_eq!(rate(&first), (Some("120;w=60"), Some("limit=120, remaining=119, reset=1")));
@@ -28,10 +28,10 @@ async fn the_limit_is_told() {
 
 /// LIM-18, ERR-33: the 121st request within a minute is refused with the exact wait.
 #[tokio::test]
-async fn a_member_has_a_limit() {
+async fn requests_per_member_are_limited() {
     let world = World::with(|config| config.limits.per_address = 10_000).await;
-    for at in 0..120 {
-        assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "{at}");
+    for index in 0..120 {
+        assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "{index}");
     }
     let reply = world.send(world.get(DOCUMENT)).await;
     assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (429, "RATE_LIMITED", Some("1")));
@@ -45,18 +45,18 @@ async fn a_member_has_a_limit() {
 
 /// GW-06, LIM-18: the registry's own limit, at most 1200.
 #[tokio::test]
-async fn a_client_has_its_own_limit() {
-    for (own, told) in [("7", "7;w=60"), ("1200", "1200;w=60"), ("5000", "1200;w=60")] {
+async fn client_limit_comes_from_the_registry() {
+    for (own, reported) in [("7", "7;w=60"), ("1200", "1200;w=60"), ("5000", "1200;w=60")] {
         let world = World::new().await;
         world.sql(&format!("UPDATE client SET requests_per_minute = {own}")).await;
         let reply = world.send(world.get(DOCUMENT)).await;
-        assert_eq!(rate(&reply).0, Some(told));
+        assert_eq!(rate(&reply).0, Some(reported));
     }
 }
 
 /// LIM-18: all members of a client together have a limit, too.
 #[tokio::test]
-async fn a_client_has_a_limit_over_all() {
+async fn requests_per_client_are_limited() {
     let world = World::new().await;
     world.exhaust(RateBucket::Client(ClientId::from(CLIENT)), RatePolicy::per_minute(1200)).await;
     world.token("anothers", |claims| claims.member = "other".into());
@@ -66,11 +66,11 @@ async fn a_client_has_a_limit_over_all() {
 
 /// LIM-04: 120 requests a minute of one address, over all members; refusals have neither limit headers nor a nonce.
 #[tokio::test]
-async fn an_address_has_a_limit() {
+async fn requests_per_address_are_limited() {
     let world = World::new().await;
-    for at in 0..120 {
-        let target = if at % 2 == 0 { "/exchange/v1/openapi.json" } else { "/exchange/v1/nothing" };
-        assert_ne!(world.send(world.get(target)).await.status, 429, "{at}");
+    for index in 0..120 {
+        let target = if index % 2 == 0 { "/exchange/v1/openapi.json" } else { "/exchange/v1/nothing" };
+        assert_ne!(world.send(world.get(target)).await.status, 429, "{index}");
     }
     for target in [DOCUMENT, "/exchange/v1/openapi.json"] {
         let reply = world.send(world.get(target)).await;
@@ -79,17 +79,17 @@ async fn an_address_has_a_limit() {
     }
     assert_eq!(world.send(world.get(DOCUMENT).from("192.0.2.2")).await.status, 200);
     // An IPv6 network counts as one source.
-    for at in 0..121 {
+    for index in 0..121 {
         let reply =
-            world.send(world.get("/exchange/v1/openapi.json").from(&format!("2001:db8::{at:x}"))).await;
-        assert_eq!(reply.status, if at < 120 { 200 } else { 429 }, "{at}");
+            world.send(world.get("/exchange/v1/openapi.json").from(&format!("2001:db8::{index:x}"))).await;
+        assert_eq!(reply.status, if index < 120 { 200 } else { 429 }, "{index}");
     }
 }
 
 /// LIM-04, DPP-11: addresses without a recent valid proof share a number of verifications per second; others are exempt
 /// until they send forged credentials.
 #[tokio::test]
-async fn newcomers_wait_for_each_other() {
+async fn new_addresses_share_a_verification_limit() {
     let world = World::with(|config| config.limits.newcomers_per_second = 2).await;
     let from = |address: &str| world.get(DOCUMENT).from(address);
     let foreign = Arc::new(KeyPair::generate().unwrap());
@@ -97,8 +97,8 @@ async fn newcomers_wait_for_each_other() {
     assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
     assert_eq!(world.send(forged("192.0.2.9")).await.code(), "DPOP_INVALID");
     // The limit is exhausted for new addresses, whatever they send. The token was not read, so there is no nonce.
-    for asking in [from("192.0.2.2"), forged("192.0.2.9")] {
-        let reply = world.send(asking).await;
+    for request in [from("192.0.2.2"), forged("192.0.2.9")] {
+        let reply = world.send(request).await;
         assert_eq!((reply.status, reply.code()), (503, "SERVICE_UNAVAILABLE"));
         assert_eq!((reply.header("retry-after"), reply.has("dpop-nonce")), (Some("1"), false));
         assert_eq!(reply.challenge(), "-");
@@ -123,11 +123,11 @@ async fn newcomers_wait_for_each_other() {
 
 /// LIM-05: ten account checks an hour, which count for no other limit but the minute's.
 #[tokio::test]
-async fn account_checks() {
+async fn account_checks_are_limited_per_hour() {
     let world = World::new().await;
     let check = || world.post("/exchange/v1/me/account-check", r#"{"handle":"Some_One"}"#);
-    for at in 0..10 {
-        assert_eq!(world.send(check()).await.status, 200, "{at}");
+    for index in 0..10 {
+        assert_eq!(world.send(check()).await.status, 200, "{index}");
     }
     let reply = world.send(check()).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("RATE_LIMITED", Some("360")));
@@ -140,7 +140,7 @@ async fn account_checks() {
 
 /// GW-07, LIM-19: each write counts 1, also if it is refused or repeated; other requests do not count.
 #[tokio::test]
-async fn what_counts_as_a_write() {
+async fn only_writes_count_towards_the_quota() {
     let world = World::new().await;
     let mut counted = 0;
     let mut invalid = world.write("key-0001");
@@ -150,7 +150,7 @@ async fn what_counts_as_a_write() {
         "/../../schemas/fixtures/blueprint-draft/valid/minimal.json"
     ))
     .unwrap();
-    for (name, asking, writes) in [
+    for (name, request, writes) in [
         ("a write", world.write("key-0002"), 1),
         ("its replay", world.write("key-0002"), 1),
         ("without a key", world.write("key-0003").without("Idempotency-Key"), 1),
@@ -176,7 +176,7 @@ async fn what_counts_as_a_write() {
         ),
         ("a read", world.get(DOCUMENT), 0),
     ] {
-        let reply = world.send(asking).await;
+        let reply = world.send(request).await;
         counted += writes;
         assert_eq!(world.traces().await.writes, counted, "{name}: {} {}", reply.status, reply.body);
     }
@@ -184,11 +184,11 @@ async fn what_counts_as_a_write() {
 
 /// ERR-34, A4: until midnight UTC; the registry's own limit, at most 5000.
 #[tokio::test]
-async fn the_day_has_a_quota() {
+async fn daily_quota_resets_at_midnight_utc() {
     let world = World::new().await;
     world.sql("UPDATE client SET writes_per_day = 2").await;
-    for at in 0..2 {
-        assert_eq!(world.send(world.write(&format!("key-000{at}"))).await.status, 200);
+    for index in 0..2 {
+        assert_eq!(world.send(world.write(&format!("key-000{index}"))).await.status, 200);
     }
     let reply = world.send(world.write("key-0002")).await;
     let left = NOW.next_midnight().since(NOW).as_secs().to_string();
@@ -207,19 +207,19 @@ async fn the_day_has_a_quota() {
 
 /// A9: if the quota is unavailable, the client waits half a minute.
 #[tokio::test]
-async fn writes_that_cannot_be_counted() {
+async fn unavailable_quota_rejects_writes() {
     let world = World::new().await;
     world.quota.off();
     let reply = world.send(world.write("key-0001")).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("30")));
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
-    let ops = org_ops(1, false);
+    let ops = build_org_ops(1, false);
     let reply = world.send(world.post(ORG_WRITE, &ops).header("Idempotency-Key", "key-0001")).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("30")));
     assert_eq!(world.traces().await.claims, 0, "the key is free");
 }
 
-fn org_ops(ops: usize, dry_run: bool) -> String {
+fn build_org_ops(ops: usize, dry_run: bool) -> String {
     let op = r#"{"op":"note","unit":"u-1","entry":"e-1","version":1}"#;
     format!(r#"{{"dryRun":{dry_run},"ops":[{}]}}"#, vec![op; ops].join(","))
 }
@@ -227,7 +227,7 @@ fn org_ops(ops: usize, dry_run: bool) -> String {
 /// OST-18, GW-07, A3: org stock counts its ops once they are known, a dry run once, all or none; a replay counts like
 /// any request; a request that is refused before parsing does not count.
 #[tokio::test]
-async fn org_stock_counts_its_ops() {
+async fn org_stock_writes_count_per_op() {
     let world = World::new().await;
     world.sql("UPDATE client SET writes_per_day = 10").await;
     let send = async |key: &str, body: &str| {
@@ -237,17 +237,17 @@ async fn org_stock_counts_its_ops() {
     let counts = |code: &str, replayed, writes| (code.to_owned(), replayed, writes);
     assert_eq!(send("key-0001", r#"{"ops":[]}"#).await, counts("SCHEMA_INVALID", false, 0));
     assert_eq!(send("key-0002", "{").await, counts("SCHEMA_INVALID", false, 0));
-    assert_eq!(send("key-0003", &org_ops(7, true)).await, counts("", false, 1));
-    assert_eq!(send("key-0004", &org_ops(4, false)).await, counts("", false, 5));
-    assert_eq!(send("key-0004", &org_ops(4, false)).await, counts("", true, 9));
-    assert_eq!(send("key-0005", &org_ops(2, false)).await, counts("QUOTA_EXCEEDED", false, 9));
-    assert_eq!(send("key-0004", &org_ops(4, false)).await, counts("QUOTA_EXCEEDED", false, 9));
-    assert_eq!(send("key-0005", &org_ops(1, false)).await, counts("", false, 10));
+    assert_eq!(send("key-0003", &build_org_ops(7, true)).await, counts("", false, 1));
+    assert_eq!(send("key-0004", &build_org_ops(4, false)).await, counts("", false, 5));
+    assert_eq!(send("key-0004", &build_org_ops(4, false)).await, counts("", true, 9));
+    assert_eq!(send("key-0005", &build_org_ops(2, false)).await, counts("QUOTA_EXCEEDED", false, 9));
+    assert_eq!(send("key-0004", &build_org_ops(4, false)).await, counts("QUOTA_EXCEEDED", false, 9));
+    assert_eq!(send("key-0005", &build_org_ops(1, false)).await, counts("", false, 10));
 }
 
 /// LIM-02, ERR-36: four change sets above 100 ops run at once; the fifth does not count and can be retried.
 #[tokio::test]
-async fn large_sets_have_four_places() {
+async fn at_most_four_large_sets_run_at_once() {
     let world = World::new().await;
     let ops = |count: usize, key: &str| {
         let ops = vec![r#"{"op":"add","ref":{"bt":"b"}}"#; count].join(",");
@@ -255,8 +255,8 @@ async fn large_sets_have_four_places() {
     };
     world.script(Script::Hangs);
     let mut under_way = Vec::new();
-    for at in 0..4 {
-        let mut sent = Box::pin(world.send(ops(101, &format!("key-large-{at}"))));
+    for index in 0..4 {
+        let mut sent = Box::pin(world.send(ops(101, &format!("key-large-{index}"))));
         tokio::select! {
             reply = &mut sent => panic!("it is answered: {}", reply.body),
             () = world.backend.reached.notified() => under_way.push(sent),
@@ -268,7 +268,7 @@ async fn large_sets_have_four_places() {
     assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (503, "RELAY_BUSY", Some("10")));
     assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
     let after = world.traces().await;
-    let counted = |traces: Traces| (traces.writes, traces.claims, traces.relayed);
+    let counted = |traces: RequestEffects| (traces.writes, traces.claims, traces.relayed);
     assert_eq!(counted(after), counted(before), "as if it had not been sent");
     drop(under_way.pop());
     assert_eq!(world.send(ops(101, "key-0001")).await.status, 200, "under the same key");
@@ -279,20 +279,20 @@ async fn large_sets_have_four_places() {
 
 /// GW-07: the backend's refusal for a full budget does not count either.
 #[tokio::test]
-async fn a_budget_that_is_used_up_costs_nothing() {
+async fn exhausted_budget_does_not_count() {
     let world = World::new().await;
     let problem = exchange_api::types::Problem::new(
         exchange_api::codes::Code::ExchangeBudgetExhausted,
         exchange_api::types::CorrelationId::new("c-1").unwrap(),
         "/x",
     );
-    let mut answer = super::stand_ins::fixture("blueprints_write");
-    answer.status = http::StatusCode::SERVICE_UNAVAILABLE;
-    answer.headers.insert("content-type", "application/problem+json".parse().unwrap());
-    answer.headers.insert("x-correlation-id", "c-1".parse().unwrap());
-    answer.headers.insert("retry-after", "9".parse().unwrap());
-    answer.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
-    world.script(Script::Answers(answer));
+    let mut response = super::stand_ins::fixture("blueprints_write");
+    response.status = http::StatusCode::SERVICE_UNAVAILABLE;
+    response.headers.insert("content-type", "application/problem+json".parse().unwrap());
+    response.headers.insert("x-correlation-id", "c-1".parse().unwrap());
+    response.headers.insert("retry-after", "9".parse().unwrap());
+    response.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
+    world.script(Script::Answers(response));
     let reply = world.send(world.write("key-0001")).await;
     assert_eq!(reply.code(), "EXCHANGE_BUDGET_EXHAUSTED");
     let traces = world.traces().await;
@@ -307,7 +307,7 @@ async fn a_budget_that_is_used_up_costs_nothing() {
 /// LIM-18: an exhausted bucket of another client for the same member does not affect this client.
 /// LIM-18: the backend is not called for a member whose limit is exceeded.
 #[tokio::test]
-async fn the_member_of_a_bucket() {
+async fn buckets_of_other_clients_do_not_count() {
     let world = World::new().await;
     let bucket = RateBucket::Member(ClientId::from("another"), MemberId::from(MEMBER));
     world.exhaust(bucket, RatePolicy::per_minute(120)).await;

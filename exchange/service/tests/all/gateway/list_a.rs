@@ -3,33 +3,33 @@
 use dpop_bound::KeyPair;
 use serde_json::json;
 
-use super::world::{Asking, DOCUMENT, NOW, ORIGIN, TOKEN, World};
+use super::world::{DOCUMENT, NOW, ORIGIN, TOKEN, TestRequest, World};
 use crate::proofs::forgeries::{self, Forgery, Verdict};
 use crate::proofs::{Draft, base64};
 
-pub(crate) type Case = (&'static str, &'static str, Box<dyn Fn(Asking) -> Asking>);
+pub(crate) type Case = (&'static str, &'static str, Box<dyn Fn(TestRequest) -> TestRequest>);
 
 /// Creates a case from a change of the unsigned proof.
 pub(crate) fn draft(
     name: &'static str,
-    answer: &'static str,
+    expected_answer: &'static str,
     change: impl Fn(Draft) -> Draft + 'static,
 ) -> Case {
-    (name, answer, Box::new(move |asking: Asking| asking.draft(&change)))
+    (name, expected_answer, Box::new(move |request: TestRequest| request.draft(&change)))
 }
 
 /// Creates a case from a change of the signed proof's string.
 pub(crate) fn text(
     name: &'static str,
-    answer: &'static str,
+    expected_answer: &'static str,
     change: impl Fn(&Draft) -> String + 'static,
 ) -> Case {
     (
         name,
-        answer,
-        Box::new(move |asking: Asking| {
-            let proof = change(&asking.draft);
-            asking.proof(proof)
+        expected_answer,
+        Box::new(move |request: TestRequest| {
+            let proof = change(&request.draft);
+            request.proof(proof)
         }),
     )
 }
@@ -37,11 +37,11 @@ pub(crate) fn text(
 /// Creates cases from forgeries.
 pub(crate) fn cases(forgeries: Vec<Forgery>) -> Vec<Case> {
     let case = |Forgery { name, verdict, make }: Forgery| {
-        let answer = match verdict {
+        let expected_answer = match verdict {
             Verdict::Taken => OK,
             Verdict::Refused => INVALID,
         };
-        text(name, answer, make)
+        text(name, expected_answer, make)
     };
     forgeries.into_iter().map(case).collect()
 }
@@ -54,15 +54,15 @@ pub(crate) const REQUIRED: &str = "DPOP_REQUIRED ";
 /// Sends each: exact code, challenge and status; a nonce on every response; only accepted proofs are recorded.
 pub(crate) async fn check(cases: Vec<Case>) {
     let world = World::new().await;
-    for (at, (name, expect, change)) in cases.into_iter().enumerate() {
-        let asking = change(world.get(DOCUMENT).from(&format!("198.51.100.{at}")));
+    for (index, (name, expect, change)) in cases.into_iter().enumerate() {
+        let request = change(world.get(DOCUMENT).from(&format!("198.51.100.{index}")));
         let before = world.traces().await;
-        let reply = world.send(asking).await;
-        let answer = match reply.status {
+        let reply = world.send(request).await;
+        let actual = match reply.status {
             200 => OK.to_owned(),
             _ => format!("{} {}", reply.code(), reply.challenge()),
         };
-        assert_eq!(answer, expect, "{name}");
+        assert_eq!(actual, expect, "{name}");
         assert_eq!(reply.status, if expect == OK { 200 } else { 401 }, "{name}");
         assert!(reply.has("dpop-nonce"), "{name}");
         let after = world.traces().await;
@@ -72,31 +72,31 @@ pub(crate) async fn check(cases: Vec<Case>) {
 
 /// ERR-06, DPP-20; RFC 9449, 4.3 (1) and 7.1.
 #[tokio::test]
-async fn headers() {
-    let with = |name, expect, authorization: &'static [&'static str], proofs: usize| -> Case {
+async fn malformed_authorization_headers_are_rejected() {
+    let build_case = |name, expect, authorization: &'static [&'static str], proofs: usize| -> Case {
         (
             name,
             expect,
-            Box::new(move |mut asking: Asking| {
-                asking.authorization =
+            Box::new(move |mut request: TestRequest| {
+                request.authorization =
                     authorization.iter().map(|text| text.replace("TOKEN", TOKEN)).collect();
-                asking.proofs = Some(vec![asking.draft.proof(); proofs]);
-                asking
+                request.proofs = Some(vec![request.draft.proof(); proofs]);
+                request
             }),
         )
     };
     check(vec![
-        with("as it should be", OK, &["DPoP TOKEN"], 1),
-        with("any case of letters", OK, &["dpop TOKEN"], 1),
-        with("no proof", REQUIRED, &["DPoP TOKEN"], 0),
-        with("two proofs", INVALID, &["DPoP TOKEN"], 2),
-        with("Bearer scheme", REQUIRED, &["Bearer TOKEN"], 1),
-        with("another scheme", "UNAUTHENTICATED ", &["Basic TOKEN"], 1),
-        with("two tokens", "UNAUTHENTICATED ", &["DPoP TOKEN", "DPoP TOKEN"], 1),
-        with("Bearer beside DPoP", "UNAUTHENTICATED ", &["Bearer TOKEN", "DPoP TOKEN"], 1),
-        with("no token in it", "UNAUTHENTICATED ", &["DPoP"], 1),
-        with("two tokens in one", "UNAUTHENTICATED ", &["DPoP TOKEN TOKEN"], 1),
-        with("anonymous", "UNAUTHENTICATED ", &[], 1),
+        build_case("as it should be", OK, &["DPoP TOKEN"], 1),
+        build_case("any case of letters", OK, &["dpop TOKEN"], 1),
+        build_case("no proof", REQUIRED, &["DPoP TOKEN"], 0),
+        build_case("two proofs", INVALID, &["DPoP TOKEN"], 2),
+        build_case("Bearer scheme", REQUIRED, &["Bearer TOKEN"], 1),
+        build_case("another scheme", "UNAUTHENTICATED ", &["Basic TOKEN"], 1),
+        build_case("two tokens", "UNAUTHENTICATED ", &["DPoP TOKEN", "DPoP TOKEN"], 1),
+        build_case("Bearer beside DPoP", "UNAUTHENTICATED ", &["Bearer TOKEN", "DPoP TOKEN"], 1),
+        build_case("no token in it", "UNAUTHENTICATED ", &["DPoP"], 1),
+        build_case("two tokens in one", "UNAUTHENTICATED ", &["DPoP TOKEN TOKEN"], 1),
+        build_case("anonymous", "UNAUTHENTICATED ", &[], 1),
         text("two proofs in one header", INVALID, |draft| format!("{0}, {0}", draft.proof())),
     ])
     .await;
@@ -104,15 +104,15 @@ async fn headers() {
 
 /// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7): refused at once, also without a nonce.
 #[tokio::test]
-async fn form() {
-    let all = || cases(forgeries::form());
-    check(all()).await;
-    let bare = all().into_iter().map(|(name, expect, change)| -> Case {
+async fn malformed_proofs_are_rejected_without_challenge() {
+    let all_forms = || cases(forgeries::form());
+    check(all_forms()).await;
+    let bare = all_forms().into_iter().map(|(name, expect, change)| -> Case {
         (
             name,
             expect,
-            Box::new(move |asking| {
-                let bare = asking.draft(|draft| draft.without_claim("nonce"));
+            Box::new(move |request| {
+                let bare = request.draft(|draft| draft.without_claim("nonce"));
                 change(bare)
             }),
         )
@@ -141,15 +141,19 @@ fn claims() -> Vec<Case> {
 }
 
 #[tokio::test]
-async fn claims_that_are_wrong() {
+async fn invalid_claims_are_rejected() {
     check(claims()).await;
 }
 
 /// DPP-15: without a nonce the challenge comes first, whatever the claims are.
 #[tokio::test]
-async fn the_challenge_precedes_every_claim() {
+async fn nonce_challenge_precedes_claim_checks() {
     let bare = claims().into_iter().map(|(name, _, change)| -> Case {
-        (name, CHALLENGED, Box::new(move |asking| change(asking).draft(|draft| draft.without_claim("nonce"))))
+        (
+            name,
+            CHALLENGED,
+            Box::new(move |request| change(request).draft(|draft| draft.without_claim("nonce"))),
+        )
     });
     check(bare.collect()).await;
 }
@@ -157,28 +161,28 @@ async fn the_challenge_precedes_every_claim() {
 /// DPP-08: deliberate deviations. RFC 9449, 4.3 lets servers normalize `htu`; this API compares strings, so variants
 /// that other implementations accept are refused here.
 #[tokio::test]
-async fn htu_is_plain_text() {
-    let with = |name, expect, htu: &'static str| {
+async fn htu_is_compared_as_a_string() {
+    let build_case = |name, expect, htu: &'static str| {
         draft(name, expect, move |draft| draft.claim("htu", htu.replace("ORIGIN", ORIGIN)))
     };
     check(vec![
-        with("as it should be", OK, "ORIGIN/exchange/v1"),
-        with("with a query", INVALID, "ORIGIN/exchange/v1?a=b"),
-        with("with a fragment", INVALID, "ORIGIN/exchange/v1#a"),
-        with("upper-case scheme", INVALID, "HTTPS://gateway.example/exchange/v1"),
-        with("upper-case host", INVALID, "https://GATEWAY.example/exchange/v1"),
-        with("default port", INVALID, "ORIGIN:443/exchange/v1"),
-        with("trailing slash", INVALID, "ORIGIN/exchange/v1/"),
-        with("other percent-encoding", INVALID, "ORIGIN/%65xchange/v1"),
-        with("http", INVALID, "http://gateway.example/exchange/v1"),
-        with("path alone", INVALID, "/exchange/v1"),
+        build_case("as it should be", OK, "ORIGIN/exchange/v1"),
+        build_case("with a query", INVALID, "ORIGIN/exchange/v1?a=b"),
+        build_case("with a fragment", INVALID, "ORIGIN/exchange/v1#a"),
+        build_case("upper-case scheme", INVALID, "HTTPS://gateway.example/exchange/v1"),
+        build_case("upper-case host", INVALID, "https://GATEWAY.example/exchange/v1"),
+        build_case("default port", INVALID, "ORIGIN:443/exchange/v1"),
+        build_case("trailing slash", INVALID, "ORIGIN/exchange/v1/"),
+        build_case("other percent-encoding", INVALID, "ORIGIN/%65xchange/v1"),
+        build_case("http", INVALID, "http://gateway.example/exchange/v1"),
+        build_case("path alone", INVALID, "/exchange/v1"),
     ])
     .await;
 }
 
 /// Additional fields that a proof may contain (RFC 7515, 4; RFC 7519, 4.3).
 #[tokio::test]
-async fn more_than_is_asked_for() {
+async fn additional_proof_fields_are_ignored() {
     check(vec![
         draft("extra header", OK, |draft| draft.header("kid", "1").header("x", json!({ "a": [1, 2] }))),
         draft("extra claims", OK, |draft| draft.claim("iss", "me").claim("exp", 1)),

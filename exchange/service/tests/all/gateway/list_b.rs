@@ -10,49 +10,49 @@ use crate::proofs::{base64, unbase64};
 fn other_s(proof: &str) -> String {
     let (signed, signature) = proof.rsplit_once('.').unwrap();
     let bytes = unbase64(signature);
-    let mut other = [0; 32];
+    let mut complement = [0; 32];
     let mut borrow = 0_i16;
-    for at in (0..32).rev() {
-        let difference = i16::from(ORDER[at]) - i16::from(bytes[32 + at]) - borrow;
+    for index in (0..32).rev() {
+        let difference = i16::from(ORDER[index]) - i16::from(bytes[32 + index]) - borrow;
         borrow = i16::from(difference < 0);
-        other[at] = u8::try_from(difference.rem_euclid(256)).unwrap();
+        complement[index] = u8::try_from(difference.rem_euclid(256)).unwrap();
     }
-    format!("{signed}.{}", base64([&bytes[..32], &other].concat()))
+    format!("{signed}.{}", base64([&bytes[..32], &complement].concat()))
 }
 
 /// DPP-06
 #[tokio::test]
-async fn signatures() {
+async fn invalid_signatures_are_rejected() {
     check(cases(forgeries::signatures())).await;
 }
 
 /// s and n − s are both valid, so the other signature is another string with the same id: a replay.
 #[tokio::test]
-async fn a_high_s_is_no_second_proof() {
+async fn proof_with_high_s_is_a_replay() {
     let world = World::new().await;
-    let asking = world.get(DOCUMENT);
-    let proof = asking.draft.proof();
-    assert_eq!(world.send(asking.clone().proof(other_s(&proof))).await.status, 200);
+    let request = world.get(DOCUMENT);
+    let proof = request.draft.proof();
+    assert_eq!(world.send(request.clone().proof(other_s(&proof))).await.status, 200);
     for again in [proof.clone(), other_s(&proof)] {
-        let reply = world.send(asking.clone().proof(again)).await;
+        let reply = world.send(request.clone().proof(again)).await;
         assert_eq!((reply.code(), reply.challenge().as_str()), ("DPOP_INVALID", "invalid_dpop_proof"));
     }
 }
 
 /// DPP-02, DPP-16; RFC 7518, 6.2.1.
 #[tokio::test]
-async fn keys() {
+async fn invalid_proof_keys_are_rejected() {
     check(cases(forgeries::keys())).await;
 }
 
 /// RFC 7515, 2, 4 and 5.2: one encoding of each part, each property once.
 #[tokio::test]
-async fn spellings() {
+async fn alternative_encodings_are_rejected() {
     check(cases(forgeries::spellings())).await;
 }
 
 /// RFC 7515, 4.1; RFC 7797; LIM-23.
 #[tokio::test]
-async fn rules_and_sizes() {
+async fn header_rules_and_size_limits_apply() {
     check(cases(forgeries::rules_and_sizes())).await;
 }

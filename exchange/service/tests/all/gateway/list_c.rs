@@ -11,11 +11,11 @@ use crate::proofs::{base64, unbase64};
 
 /// DPP-05, DPP-13: no nonce, another server's, an altered one, one of another type.
 #[tokio::test]
-async fn nonces_of_others() {
-    let other = |key: [u8; 32], name: &str| {
+async fn foreign_nonces_are_challenged() {
+    let foreign_nonce = |key: [u8; 32], name: &str| {
         NonceIssuer::new(&NonceKey::from_bytes(key), name).issue(NOW.to_unix_time()).as_str().to_owned()
     };
-    let (foreign, idp) = (other([8; 32], "gateway"), other([7; 32], "provider"));
+    let (foreign, idp) = (foreign_nonce([8; 32], "gateway"), foreign_nonce([7; 32], "provider"));
     check(vec![
         draft("no nonce", CHALLENGED, |draft| draft.without_claim("nonce")),
         draft("another server's", CHALLENGED, move |draft| draft.claim("nonce", foreign.clone())),
@@ -33,7 +33,7 @@ async fn nonces_of_others() {
 
 /// DPP-14, ERR-07: the challenge contains the nonce for the retry.
 #[tokio::test]
-async fn a_challenge_is_answered_once() {
+async fn challenge_nonce_allows_the_retry() {
     let world = World::new().await;
     let first = world.send(world.get(DOCUMENT).draft(|draft| draft.without_claim("nonce"))).await;
     assert_eq!((first.status, first.challenge().as_str()), (401, "use_dpop_nonce"));
@@ -45,15 +45,15 @@ async fn a_challenge_is_answered_once() {
 
 /// LIM-12, A31: a nonce is valid for five to ten minutes, in windows of five.
 #[tokio::test]
-async fn nonces_grow_old() {
+async fn nonces_expire() {
     for (seconds, status) in [(0, 200), (299, 200), (300, 200), (599, 200), (600, 401), (900, 401)] {
         let world = World::new().await;
         // The start of a window.
         world.advance(300 - u64::try_from(NOW.as_secs() % 300).unwrap());
         let nonce = world.nonces.issue(world.now().to_unix_time());
         world.advance(seconds);
-        let asking = world.get(DOCUMENT).draft(|draft| draft.claim("nonce", nonce.as_str()));
-        let reply = world.send(asking).await;
+        let request = world.get(DOCUMENT).draft(|draft| draft.claim("nonce", nonce.as_str()));
+        let reply = world.send(request).await;
         assert_eq!(reply.status, status, "{seconds}");
         assert!(reply.has("dpop-nonce"), "{seconds}");
     }
@@ -61,29 +61,29 @@ async fn nonces_grow_old() {
 
 /// LIM-10: thirty seconds to either side, both bounds included.
 #[tokio::test]
-async fn times_of_proofs() {
-    let at = |name, expect, offset: i64| {
+async fn proof_window_bounds_are_inclusive() {
+    let build_case = |name, expect, offset: i64| {
         draft(name, expect, move |draft| draft.claim("iat", NOW.as_secs() + offset))
     };
     check(vec![
-        at("31 s ago", INVALID, -31),
-        at("30 s ago", OK, -30),
-        at("in 30 s", OK, 30),
-        at("in 31 s", INVALID, 31),
+        build_case("31 s ago", INVALID, -31),
+        build_case("30 s ago", OK, -30),
+        build_case("in 30 s", OK, 30),
+        build_case("in 31 s", INVALID, 31),
     ])
     .await;
 }
 
 /// DPP-18: a replay is refused as such until the proof expires, and then as expired.
 #[tokio::test]
-async fn a_replay_is_refused_for_good() {
+async fn replay_is_rejected_until_the_proof_expires() {
     for offset in [-30, 0, 30] {
         let world = World::new().await;
-        let asking = world.get(DOCUMENT).draft(|draft| draft.claim("iat", NOW.as_secs() + offset));
-        let proof = asking.draft.proof();
-        assert_eq!(world.send(asking.clone().proof(proof.clone())).await.status, 200);
+        let request = world.get(DOCUMENT).draft(|draft| draft.claim("iat", NOW.as_secs() + offset));
+        let proof = request.draft.proof();
+        assert_eq!(world.send(request.clone().proof(proof.clone())).await.status, 200);
         for second in 0..=(offset + 32) {
-            let reply = world.send(asking.clone().proof(proof.clone())).await;
+            let reply = world.send(request.clone().proof(proof.clone())).await;
             assert_eq!(reply.challenge(), "invalid_dpop_proof", "{offset} {second}");
             world.advance(1);
         }
@@ -92,15 +92,15 @@ async fn a_replay_is_refused_for_good() {
 
 /// After the clock was set back, no replay is admitted and no client is locked out.
 #[tokio::test]
-async fn a_clock_that_steps_back() {
+async fn clock_set_back_admits_no_replay() {
     let world = World::new().await;
-    let asking = world.get(DOCUMENT);
-    let proof = asking.draft.proof();
-    assert_eq!(world.send(asking.clone().proof(proof.clone())).await.status, 200);
+    let request = world.get(DOCUMENT);
+    let proof = request.draft.proof();
+    assert_eq!(world.send(request.clone().proof(proof.clone())).await.status, 200);
     world.advance(61);
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
     world.clock.step_back(Duration::from_secs(61));
-    let again = world.send(asking.proof(proof)).await;
+    let again = world.send(request.proof(proof)).await;
     assert_eq!(again.challenge(), "invalid_dpop_proof");
     world.advance(70);
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
@@ -109,12 +109,12 @@ async fn a_clock_that_steps_back() {
 /// DPP-11: which responses have a nonce: not those before the token is read, nor anonymous ones. (`pairs` covers the
 /// other classes.)
 #[tokio::test]
-async fn answers_without_a_nonce() {
+async fn early_and_anonymous_responses_have_no_nonce() {
     let world = World::new().await;
     world.refused_token("unknowable", TokenError::Unavailable);
     let mut options = world.get(DOCUMENT);
     options.method = "OPTIONS".to_owned();
-    for (asking, status) in [
+    for (request, status) in [
         (world.get(DOCUMENT).token("unknowable"), 503),
         (world.get("/exchange/v1/openapi.json"), 200),
         (world.get("/exchange/v1/schemas/page.schema.json"), 200),
@@ -122,17 +122,17 @@ async fn answers_without_a_nonce() {
         (world.get("/exchange/v1?=1"), 400),
         (options, 204),
     ] {
-        let target = asking.target.clone();
-        let reply = world.send(asking).await;
+        let target = request.target.clone();
+        let reply = world.send(request).await;
         assert_eq!((reply.status, reply.has("dpop-nonce")), (status, false), "{target}");
     }
     let reply = world.send(world.get("/exchange/v1/schemas/page")).await;
     assert_eq!((reply.status, reply.has("dpop-nonce")), (404, true), "no anonymous route");
 }
 
-/// A9: an unreachable provider means `Retry-After: 5`.
+/// A9: an unreachable provider causes `Retry-After: 5`.
 #[tokio::test]
-async fn an_unreachable_provider() {
+async fn unreachable_provider_sets_retry_after() {
     let world = World::new().await;
     world.refused_token("unknowable", TokenError::Unavailable);
     let reply = world.send(world.get(DOCUMENT).token("unknowable")).await;
@@ -142,11 +142,11 @@ async fn an_unreachable_provider() {
 
 /// DPP-09: every response has the server's date.
 #[tokio::test]
-async fn answers_have_a_date() {
+async fn every_response_has_a_date() {
     let world = World::new().await;
-    for asking in [world.get(DOCUMENT), world.get("/exchange/v1?=1"), world.get("/exchange/v1/openapi.json")]
+    for request in [world.get(DOCUMENT), world.get("/exchange/v1?=1"), world.get("/exchange/v1/openapi.json")]
     {
-        let reply = world.send(asking).await;
+        let reply = world.send(request).await;
         assert_eq!(reply.header("date"), Some("Mon, 21 Sep 2026 14:13:20 GMT"));
     }
 }

@@ -10,11 +10,11 @@ use super::world::{DOCUMENT, MEMBER, TOKEN, World};
 
 /// DPP-18: of two equal concurrent proofs one is accepted.
 #[tokio::test]
-async fn two_identical_proofs_in_parallel() {
+async fn one_of_two_identical_concurrent_proofs_is_accepted() {
     let world = World::new().await;
-    let asking = world.get(DOCUMENT);
-    let proof = asking.draft.proof();
-    let one = || world.send(asking.clone().proof(proof.clone()));
+    let request = world.get(DOCUMENT);
+    let proof = request.draft.proof();
+    let one = || world.send(request.clone().proof(proof.clone()));
     let (first, second, third) = tokio::join!(one(), one(), one());
     let mut statuses = [first.status, second.status, third.status];
     statuses.sort_unstable();
@@ -23,10 +23,10 @@ async fn two_identical_proofs_in_parallel() {
 
 /// DPP-18, LIM-12: after a restart nonces have another key, so an old proof is challenged, not accepted.
 #[tokio::test]
-async fn a_replay_after_a_restart() {
+async fn replay_after_a_restart_is_challenged() {
     let mut world = World::new().await;
-    let asking = world.get(DOCUMENT);
-    let accepted = asking.clone().proof(asking.draft.proof());
+    let request = world.get(DOCUMENT);
+    let accepted = request.clone().proof(request.draft.proof());
     assert_eq!(world.send(accepted.clone()).await.status, 200);
     world.restart();
     // The new process has no used proofs, and needs none.
@@ -38,7 +38,7 @@ async fn a_replay_after_a_restart() {
 
 /// LIM-06, ERR-09: the member's limit, with the exact wait; refused proofs are not recorded.
 #[tokio::test]
-async fn the_cap_of_a_member() {
+async fn live_proofs_per_member_are_limited() {
     let world = World::new().await;
     world.fill(MEMBER, 600);
     for _ in 0..3 {
@@ -58,7 +58,7 @@ async fn the_cap_of_a_member() {
 
 /// LIM-06, ERR-10: the total limit.
 #[tokio::test]
-async fn the_cap_of_all() {
+async fn live_proofs_in_total_are_limited() {
     let world = World::with(|config| config.limits.live_proofs = 1200).await;
     world.fill("a", 600);
     world.fill("b", 600);
@@ -70,20 +70,20 @@ async fn the_cap_of_all() {
 
 /// DPP-21: proof ids are per key: two installations may use the same one.
 #[tokio::test]
-async fn one_id_of_two_keys() {
+async fn proof_ids_are_per_key() {
     let world = World::new().await;
-    let other = Arc::new(KeyPair::generate().unwrap());
-    let jkt = other.public_key().thumbprint().to_string();
+    let other_key = Arc::new(KeyPair::generate().unwrap());
+    let jkt = other_key.public_key().thumbprint().to_string();
     world.token("anothers", |claims| claims.jkt = Some(jkt));
     let same = |draft: crate::proofs::Draft| draft.claim("jti", "the-same-id-of-two-keys");
     assert_eq!(world.send(world.get(DOCUMENT).draft(same)).await.status, 200);
-    let asking = world.get(DOCUMENT).token("anothers").draft(|draft| same(draft).of(Arc::clone(&other)));
-    assert_eq!(world.send(asking).await.status, 200);
+    let request = world.get(DOCUMENT).token("anothers").draft(|draft| same(draft).of(Arc::clone(&other_key)));
+    assert_eq!(world.send(request).await.status, 200);
 }
 
 /// A9: an unavailable store is a 503, never a pass.
 #[tokio::test]
-async fn the_store_is_down() {
+async fn unavailable_proof_store_is_a_503() {
     let world = World::new().await;
     world.live.off();
     let reply = world.send(world.get(DOCUMENT)).await;
@@ -93,11 +93,12 @@ async fn the_store_is_down() {
 
 /// Invalid proofs are not recorded, in any number.
 #[tokio::test]
-async fn a_flood_takes_no_room() {
+async fn invalid_proofs_are_not_recorded() {
     let world = World::new().await;
-    for at in 0..200 {
-        let asking = world.get(DOCUMENT).from(&format!("198.51.100.{at}")).draft(|d| d.claim("htm", "PUT"));
-        assert_eq!(world.send(asking.token(TOKEN)).await.status, 401);
+    for index in 0..200 {
+        let request =
+            world.get(DOCUMENT).from(&format!("198.51.100.{index}")).draft(|d| d.claim("htm", "PUT"));
+        assert_eq!(world.send(request.token(TOKEN)).await.status, 401);
     }
     assert_eq!(world.traces().await.live, 0);
 }
@@ -123,6 +124,6 @@ impl StoreFactory for Memory {
 
 /// DPP-18, DPP-19: the gateway's store of used proofs passes the contract tests.
 #[tokio::test]
-async fn the_rules_of_every_store() {
+async fn replay_cache_passes_the_store_contract() {
     contract::check_every_rule(&Memory).await;
 }

@@ -9,7 +9,7 @@ use super::world::{CLIENT, DOCUMENT, MEMBER, NOW, World};
 
 /// ERR-05: every token that the provider refuses gets one code.
 #[tokio::test]
-async fn tokens_that_are_not_taken() {
+async fn rejected_tokens_are_unauthenticated() {
     let world = World::new().await;
     for refusal in [
         TokenError::Malformed,
@@ -31,7 +31,7 @@ async fn tokens_that_are_not_taken() {
 
 /// IDP-07, ERR-05: a token for another audience.
 #[tokio::test]
-async fn another_audience() {
+async fn token_for_another_audience_is_rejected() {
     let world = World::new().await;
     for audiences in [vec![], vec!["other"], vec!["Exchange-Gateway"]] {
         world.token("other", |claims| claims.audiences = audiences.iter().map(|&a| a.to_owned()).collect());
@@ -46,13 +46,13 @@ async fn another_audience() {
 
 /// ERR-06, ERR-08: a token bound to no key, or to another.
 #[tokio::test]
-async fn keys_of_tokens() {
+async fn token_bound_to_another_key_is_rejected() {
     let world = World::new().await;
     world.token("unbound", |claims| claims.jkt = None);
     let reply = world.send(world.get(DOCUMENT).token("unbound")).await;
     assert_eq!((reply.code(), reply.challenge().as_str()), ("DPOP_REQUIRED", ""));
-    let other = KeyPair::generate().unwrap().public_key().thumbprint().to_string();
-    world.token("anothers", |claims| claims.jkt = Some(other));
+    let other_thumbprint = KeyPair::generate().unwrap().public_key().thumbprint().to_string();
+    world.token("anothers", |claims| claims.jkt = Some(other_thumbprint));
     let reply = world.send(world.get(DOCUMENT).token("anothers")).await;
     assert_eq!((reply.code(), reply.challenge().as_str()), ("DPOP_INVALID", "invalid_dpop_proof"));
     world.token("garbled", |claims| claims.jkt = Some("no thumbprint".to_owned()));
@@ -61,13 +61,13 @@ async fn keys_of_tokens() {
 
 /// LIM-07: a token is verified once, cached until it expires, and no longer.
 #[tokio::test]
-async fn a_token_is_remembered_until_it_ends() {
+async fn verified_token_is_cached_until_it_expires() {
     let world = World::new().await;
     world.token("short", |claims| claims.expires_at = NOW.plus(Duration::from_secs(300)));
     for _ in 0..3 {
         assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.status, 200);
     }
-    assert_eq!(*world.provider.asked.lock().unwrap(), 1);
+    assert_eq!(*world.provider.received.lock().unwrap(), 1);
     world.advance(299);
     assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.status, 200);
     world.advance(1);
@@ -76,7 +76,7 @@ async fn a_token_is_remembered_until_it_ends() {
 
 /// An unreachable provider does not affect cached tokens.
 #[tokio::test]
-async fn a_known_token_needs_no_provider() {
+async fn cached_token_needs_no_provider() {
     let world = World::new().await;
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
     world.refused_token(super::world::TOKEN, TokenError::Unavailable);
@@ -85,7 +85,7 @@ async fn a_known_token_needs_no_provider() {
 
 /// ERR-12, ERR-13, IDP-25: a disconnect takes effect at the next request, also for a cached token.
 #[tokio::test]
-async fn what_was_disconnected() {
+async fn disconnected_connections_are_rejected() {
     let world = World::new().await;
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
     let signed_in = NOW.minus(Duration::from_secs(60)).as_millis();
@@ -106,7 +106,7 @@ async fn what_was_disconnected() {
 /// GW-04, ERR-11: the token and the registry must both grant the scope; a scope that is removed from the registry is
 /// refused within five seconds.
 #[tokio::test]
-async fn scopes_of_token_and_registry() {
+async fn scope_is_required_in_token_and_registry() {
     let world = World::new().await;
     world.token("narrow", |claims| claims.scopes = ["exchange.connect".to_owned()].into());
     let ask = async |token, target: &str| {
@@ -119,16 +119,16 @@ async fn scopes_of_token_and_registry() {
     assert_eq!(ask("narrow", "/exchange/v1/catalog/locations").await.0, 200);
     world.token("none", |claims| claims.scopes = ["offline_access".to_owned()].into());
     assert_eq!(ask("none", "/exchange/v1/catalog/locations").await, (403, "SCOPE_MISSING".to_owned()));
-    let whole = super::world::TOKEN;
-    assert_eq!(ask(whole, "/exchange/v1/me/stock").await.0, 200);
+    let full_token = super::world::TOKEN;
+    assert_eq!(ask(full_token, "/exchange/v1/me/stock").await.0, 200);
     world.sql("DELETE FROM client_scope WHERE scope = 'exchange.stock.read'").await;
     world.advance(5);
-    assert_eq!(ask(whole, "/exchange/v1/me/stock").await, (403, "SCOPE_MISSING".to_owned()));
+    assert_eq!(ask(full_token, "/exchange/v1/me/stock").await, (403, "SCOPE_MISSING".to_owned()));
 }
 
 /// ERR-14, ERR-15, ERR-39, ERR-40: each refusal with its headers.
 #[tokio::test]
-async fn the_registry_refuses() {
+async fn registry_rejections_have_their_headers() {
     for (sql, code, wait) in [
         ("UPDATE setting SET value = 'off'", "EXCHANGE_DISABLED", Some("30")),
         ("UPDATE client SET state = 'suspended'", "CLIENT_SUSPENDED", None),

@@ -13,61 +13,61 @@ use super::world::{ADD, DOCUMENT, MEMBER, ORIGIN, PEER, World};
 
 /// Internal headers have no effect if a client sends them, and are not forwarded.
 #[tokio::test]
-async fn header_smuggling() {
+async fn internal_headers_from_clients_are_ignored() {
     let world = World::new().await;
-    let mut asking = world.write("key-0001");
+    let mut request = world.write("key-0001");
     for name in
         ["Exchange-Relay", "X-Exchange-Member", "X-Exchange-Caller", "X-Forwarded-User", "X-Member-Id"]
     {
-        asking = asking.header(name, "somebody else");
+        request = request.header(name, "somebody else");
     }
-    assert_eq!(world.send(asking).await.status, 200);
-    let asked = world.backend.asked.lock().unwrap();
-    assert_eq!(asked[0].1.member.as_str(), MEMBER);
+    assert_eq!(world.send(request).await.status, 200);
+    let received = world.backend.received.lock().unwrap();
+    assert_eq!(received[0].1.member.as_str(), MEMBER);
 }
 
 /// DPP-20: exactly one of each header, otherwise none counts.
 #[tokio::test]
-async fn repeated_headers() {
+async fn repeated_headers_are_ignored() {
     let world = World::new().await;
     let mut tokens = world.get(DOCUMENT);
     tokens.authorization = vec![tokens.authorization[0].clone(); 2];
     let mut proofs = world.get(DOCUMENT);
     proofs.proofs = Some(vec![proofs.draft.proof(), proofs.draft.proof()]);
-    for (asking, code) in [
+    for (request, code) in [
         (tokens, "UNAUTHENTICATED"),
         (proofs, "DPOP_INVALID"),
         (world.write("key-0001").header("Idempotency-Key", "key-0001"), "IDEMPOTENCY_KEY_MISSING"),
         (world.write("key-0002").header("Content-Type", "application/json"), "UNSUPPORTED_MEDIA_TYPE"),
     ] {
-        assert_eq!(world.send(asking).await.code(), code);
+        assert_eq!(world.send(request).await.code(), code);
     }
-    let asking = world.get(DOCUMENT).header("X-Correlation-Id", "a").header("X-Correlation-Id", "a");
-    assert_eq!(world.send(asking).await.header("x-correlation-id").unwrap().len(), 36, "an id of its own");
+    let request = world.get(DOCUMENT).header("X-Correlation-Id", "a").header("X-Correlation-Id", "a");
+    assert_eq!(world.send(request).await.header("x-correlation-id").unwrap().len(), 36, "an id of its own");
 }
 
 /// DPP-08, A29: the configured origin counts, whatever the request line or `Host` contains.
 #[tokio::test]
-async fn absolute_targets_and_hosts() {
+async fn proofs_use_the_configured_origin() {
     let world = World::new().await;
     let mut absolute = world.get(DOCUMENT);
     absolute.target = format!("http://evil.example{DOCUMENT}");
     assert_eq!(world.send(absolute).await.status, 200);
-    let htu = |asking: super::world::Asking| {
-        asking.draft(|draft| draft.claim("htu", format!("http://evil.example{DOCUMENT}")))
+    let htu = |request: super::world::TestRequest| {
+        request.draft(|draft| draft.claim("htu", format!("http://evil.example{DOCUMENT}")))
     };
-    for asking in [
+    for request in [
         htu(world.get(DOCUMENT).header("Host", "evil.example")),
         htu(world.get(DOCUMENT).header("X-Forwarded-Host", "evil.example")),
     ] {
-        assert_eq!(world.send(asking).await.challenge(), "invalid_dpop_proof");
+        assert_eq!(world.send(request).await.challenge(), "invalid_dpop_proof");
     }
     assert_eq!(world.send(world.get(DOCUMENT).header("Host", "evil.example")).await.status, 200);
 }
 
 /// A1, DPP-08, ERR-29: only one spelling of a path is a route, and a proof is for the spelling that was sent.
 #[tokio::test]
-async fn spellings_of_a_path() {
+async fn only_one_spelling_of_a_path_is_routed() {
     let world = World::new().await;
     for (path, status, nonce) in [
         ("/exchange/v1/me/stock", 200, true),
@@ -90,15 +90,15 @@ async fn spellings_of_a_path() {
 
 /// GW-03: the method is that of the request line.
 #[tokio::test]
-async fn method_override() {
+async fn method_override_headers_are_ignored() {
     let world = World::new().await;
     for name in ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"] {
         let reply = world.send(world.get("/exchange/v1/me/blueprints").header(name, "POST")).await;
         assert_eq!(reply.status, 200, "{name}");
     }
     assert_eq!(world.send(world.get("/exchange/v1/me/blueprints?_method=POST")).await.status, 200);
-    let asked = world.backend.asked.lock().unwrap();
-    assert!(asked.iter().all(|(operation, _)| *operation == "blueprints_read"));
+    let received = world.backend.received.lock().unwrap();
+    assert!(received.iter().all(|(operation, _)| *operation == "blueprints_read"));
 }
 
 /// A body of unknown size: these chunks, then its end or nothing more.
@@ -123,50 +123,50 @@ impl hyper::body::Body for Chunks {
     }
 }
 
-fn chunked(chunks: Vec<Vec<u8>>) -> Body {
+fn chunked_body(chunks: Vec<Vec<u8>>) -> Body {
     let chunks = chunks.into_iter().map(|chunk| Ok(Bytes::from(chunk))).collect();
     Body::new(Chunks { chunks, ends: true })
 }
 
-fn never() -> Body {
+fn never_ending_body() -> Body {
     Body::new(Chunks { chunks: VecDeque::new(), ends: false })
 }
 
 /// A body that ends with an error.
-pub(crate) fn broken() -> Body {
+pub(crate) fn broken_body() -> Body {
     let chunks = [Ok(Bytes::from_static(b"{")), Err(std::io::Error::other("gone"))];
     Body::new(Chunks { chunks: chunks.into(), ends: true })
 }
 
 /// LIM-23, A8, ERR-31: in one chunk or several, at the limit or one byte above it; before the token is read.
 #[tokio::test]
-async fn bodies_that_are_too_large() {
+async fn oversized_bodies_are_rejected() {
     let world = World::new().await;
     let padded = |bytes: usize| [ADD.as_bytes(), &vec![b' '; bytes - ADD.len()]].concat();
-    let most = 2 << 20;
+    let limit = 2 << 20;
     let mut exact = world.write("key-0001");
-    exact.body = padded(most);
+    exact.body = padded(limit);
     assert_eq!(world.send(exact).await.status, 200);
     let pieces = |bytes: usize| padded(bytes).chunks(60_000).map(<[u8]>::to_vec).collect();
-    assert_eq!(world.send_body(world.write("key-0002"), Some(chunked(pieces(most)))).await.status, 200);
+    assert_eq!(world.send_body(world.write("key-0002"), Some(chunked_body(pieces(limit)))).await.status, 200);
     let mut over = world.write("key-0003");
-    over.body = padded(most + 1);
+    over.body = padded(limit + 1);
     over.authorization.clear();
-    for body in [None, Some(chunked(pieces(most + 1)))] {
+    for body in [None, Some(chunked_body(pieces(limit + 1)))] {
         let reply = world.send_body(over.clone(), body).await;
         assert_eq!((reply.code(), reply.has("dpop-nonce")), ("PAYLOAD_TOO_LARGE", false));
     }
     // On every route, also on those without a body.
     let mut get = world.get(DOCUMENT);
-    get.body = padded(most + 1);
+    get.body = padded(limit + 1);
     assert_eq!(world.send(get).await.code(), "PAYLOAD_TOO_LARGE");
 }
 
 /// A body that never ends times out.
 #[tokio::test(start_paused = true)]
-async fn a_slow_body_is_cut() {
+async fn slow_body_times_out() {
     let world = World::new().await;
-    let body = never();
+    let body = never_ending_body();
     let before = tokio::time::Instant::now();
     let reply = world.send_body(world.write("key-0001"), Some(body)).await;
     assert_eq!((reply.status, reply.has("dpop-nonce")), (400, false));
@@ -175,11 +175,11 @@ async fn a_slow_body_is_cut() {
 
 /// An interrupted body, and an exhausted body budget: neither reaches the token.
 #[tokio::test(start_paused = true)]
-async fn bodies_that_cannot_be_had() {
+async fn interrupted_body_and_exhausted_budget_are_rejected() {
     let world = World::with(|config| config.limits.held_bytes = 0).await;
-    let reply = world.send_body(world.write("key-0001"), Some(broken())).await;
+    let reply = world.send_body(world.write("key-0001"), Some(broken_body())).await;
     assert_eq!((reply.code(), reply.has("dpop-nonce")), ("SCHEMA_INVALID", false));
-    let slow = never();
+    let slow = never_ending_body();
     let (first, second) = tokio::join!(
         world.send_body(world.write("key-0001"), Some(slow)),
         world.send(world.write("key-0002").header("Content-Length", "48")),
@@ -193,12 +193,12 @@ async fn bodies_that_cannot_be_had() {
 
 /// ERR-30: bodies are never decompressed.
 #[tokio::test]
-async fn a_packed_bomb() {
+async fn compressed_bodies_are_rejected() {
     let world = World::new().await;
     for coding in ["gzip", "br", "deflate", "zstd", "identity, gzip"] {
-        let mut asking = world.write("key-0001").header("Content-Encoding", coding);
-        asking.body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
-        assert_eq!(world.send(asking).await.code(), "UNSUPPORTED_MEDIA_TYPE", "{coding}");
+        let mut request = world.write("key-0001").header("Content-Encoding", coding);
+        request.body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
+        assert_eq!(world.send(request).await.code(), "UNSUPPORTED_MEDIA_TYPE", "{coding}");
     }
     let mut plain = world.write("key-0001");
     plain.body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0];
@@ -208,10 +208,10 @@ async fn a_packed_bomb() {
 
 /// ERR-22, A38: invalid JSON has one error, at its root; depth and repetition are bounded.
 #[tokio::test]
-async fn documents_of_all_kinds() {
+async fn malformed_json_has_one_error_at_the_root() {
     let world = World::new().await;
-    let op = |more: &str| format!(r#"{{"ops":[{{"op":"add","ref":{{"bt":"b"}}{more}}}]}}"#);
-    for (at, (body, status, pointers)) in [
+    let op = |extra_fields: &str| format!(r#"{{"ops":[{{"op":"add","ref":{{"bt":"b"}}{extra_fields}}}]}}"#);
+    for (index, (body, status, pointers)) in [
         ("".to_owned(), 400, Some(vec![""])),
         ("{".to_owned(), 400, Some(vec![""])),
         ("NaN".to_owned(), 400, Some(vec![""])),
@@ -233,10 +233,10 @@ async fn documents_of_all_kinds() {
     .into_iter()
     .enumerate()
     {
-        let mut asking = world.write(&format!("key-{at:04}"));
+        let mut request = world.write(&format!("key-{index:04}"));
         let shown = body.chars().take(40).collect::<String>();
-        asking.body = body.into_bytes();
-        let reply = world.send(asking).await;
+        request.body = body.into_bytes();
+        let reply = world.send(request).await;
         assert_eq!(reply.status, status, "{shown} {}", reply.body);
         if let Some(pointers) = pointers {
             assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", pointers), "{shown}");
@@ -247,7 +247,7 @@ async fn documents_of_all_kinds() {
 /// SVC-09, list H: a label has letters and digits; characters with a meaning for a database, page or terminal are
 /// refused.
 #[tokio::test]
-async fn labels_that_say_more() {
+async fn labels_with_special_characters_are_rejected() {
     let world = World::new().await;
     for label in [
         "<script>alert(1)</script>",
@@ -273,9 +273,9 @@ async fn labels_that_say_more() {
 #[tokio::test]
 async fn errors_are_bounded() {
     let world = World::new().await;
-    let mut many = world.write("key-0001");
-    many.body = format!(r#"{{"ops":[{}]}}"#, vec![r#"{"op":"hush"}"#; 60].join(",")).into_bytes();
-    let reply = world.send(many).await;
+    let mut many_errors = world.write("key-0001");
+    many_errors.body = format!(r#"{{"ops":[{}]}}"#, vec![r#"{"op":"hush"}"#; 60].join(",")).into_bytes();
+    let reply = world.send(many_errors).await;
     assert_eq!((reply.code(), reply.pointers().len()), ("SCHEMA_INVALID", 50));
     assert!(!String::from_utf8_lossy(&reply.bytes).contains("hush"));
     let mut long = world.write("key-0002");
@@ -289,13 +289,13 @@ async fn errors_are_bounded() {
 
 /// GW-13: an invalid correlation id is not returned in any form.
 #[tokio::test]
-async fn correlation_id_injection() {
+async fn invalid_correlation_ids_are_not_echoed() {
     let world = World::new().await;
-    let most = "a".repeat(128);
+    let longest = "a".repeat(128);
     for (id, echoed) in [
         ("my-id_1.2", true),
-        (most.as_str(), true),
-        (&format!("{most}a"), false),
+        (longest.as_str(), true),
+        (&format!("{longest}a"), false),
         ("", false),
         ("a b", false),
         ("<script>", false),
@@ -312,18 +312,18 @@ async fn correlation_id_injection() {
 /// LIM-04: a forged `X-Forwarded-For` does not change the source. (The tests of `serve::forwarded` cover trusted
 /// proxies.)
 #[tokio::test]
-async fn forwarded_for_spoofing() {
+async fn forged_forwarded_for_is_ignored() {
     let world = World::new().await;
     let peer = exchange_service::peer::PeerAddr(PEER.parse().unwrap());
     world.exhaust(RateBucket::for_peer(peer), RatePolicy::per_minute(120)).await;
-    let asking =
+    let request =
         world.get(DOCUMENT).header("X-Forwarded-For", "203.0.113.7").header("Forwarded", "for=203.0.113.7");
-    assert_eq!(world.send(asking).await.code(), "RATE_LIMITED");
+    assert_eq!(world.send(request).await.code(), "RATE_LIMITED");
 }
 
-/// FED-08, WRT-09: the backend judges cursors of any form; the gateway validates the limit.
+/// FED-08, WRT-09: the backend checks cursors of any form; the gateway validates the limit.
 #[tokio::test]
-async fn cursors_and_limits() {
+async fn page_limit_is_validated_by_the_gateway() {
     let world = World::new().await;
     for (query, status, pointers) in [
         ("cursor=anything", 200, vec![]),
@@ -349,28 +349,28 @@ async fn cursors_and_limits() {
 
 /// Patterns run in linear time: the worst strings for a backtracking engine get a response at once.
 #[tokio::test]
-async fn patterns_do_not_explode() {
+async fn patterns_run_in_linear_time() {
     let world = World::new().await;
     let key = "a".repeat(100_000);
     assert_eq!(world.send(world.write(&key)).await.code(), "IDEMPOTENCY_KEY_MISSING");
     // TYP-12, LIM-28: names of extensions. The runtime's own tests count the steps of patterns.
-    let mut asking = world.write("key-0001");
+    let mut request = world.write("key-0001");
     let name = "a-".repeat(200_000);
-    asking.body = ADD.replacen('{', &format!(r#"{{"extensions":{{"{name}":{{}}}},"#), 1).into();
-    let reply = world.send(asking).await;
+    request.body = ADD.replacen('{', &format!(r#"{{"extensions":{{"{name}":{{}}}},"#), 1).into();
+    let reply = world.send(request).await;
     assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"));
 }
 
 /// LIM-23: slow bodies of one source, in any number, leave room for other sources.
 #[tokio::test]
-async fn slow_bodies_of_one_source() {
+async fn slow_bodies_of_one_source_leave_room_for_others() {
     let world = World::with(|config| config.limits.per_address = 1000).await;
-    let hold = |at: usize| {
-        let asking = world.write(&format!("slow-{at:04}")).from("198.51.100.7");
-        world.send_body(asking, Some(never()))
+    let send_slow_body = |index: usize| {
+        let slow_request = world.write(&format!("slow-{index:04}")).from("198.51.100.7");
+        world.send_body(slow_request, Some(never_ending_body()))
     };
     // Far more than the whole budget of 128 MiB, at 2 MiB each.
-    let mut slow: Vec<_> = (0..80).map(|at| Box::pin(hold(at))).collect();
+    let mut slow: Vec<_> = (0..80).map(|index| Box::pin(send_slow_body(index))).collect();
     let mut refused = 0;
     for request in &mut slow {
         // Each proceeds as far as it can.

@@ -14,9 +14,11 @@ use exchange_service::idp::tokens::TokenError;
 use exchange_service::ids::{ClientId, MemberId};
 use exchange_service::shared::rate::{RateBucket, RatePolicy};
 
-use super::list_h::broken;
+use super::list_h::broken_body;
 use super::stand_ins::fixture;
-use super::world::{ADD, Asking, CLIENT, MEMBER, NOW, ORG_WRITE, PEER, TOKEN, Traces, WRITE, World};
+use super::world::{
+    ADD, CLIENT, MEMBER, NOW, ORG_WRITE, PEER, RequestEffects, TOKEN, TestRequest, WRITE, World,
+};
 
 /// A request that passes, to which violations are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,18 +36,18 @@ enum Base {
 const BASES: [Base; 4] = [Base::Write, Base::OrgWrite, Base::Repeated, Base::Read];
 
 impl Base {
-    async fn asking(self, world: &World) -> Asking {
+    async fn build_request(self, world: &World) -> TestRequest {
         let note = r#"{"ops":[{"op":"note","unit":"u-1","entry":"e-1","version":1}]}"#;
-        let asking = match self {
+        let request = match self {
             Self::Write => world.post(WRITE, ADD),
             Self::OrgWrite | Self::Repeated => world.post(ORG_WRITE, note),
             Self::Read => return world.get("/exchange/v1/me/blueprints"),
         };
-        let asking = asking.header("Idempotency-Key", "key-0001");
+        let request = request.header("Idempotency-Key", "key-0001");
         if self == Self::Repeated {
-            keep(world, &asking).await;
+            store_response(world, &request).await;
         }
-        asking
+        request
     }
 
     /// The requests of a violation: its own, or those of its stage.
@@ -64,10 +66,10 @@ impl Base {
     }
 }
 
-type Breaking<'a> = Pin<Box<dyn Future<Output = Asking> + 'a>>;
+type ViolationFuture<'a> = Pin<Box<dyn Future<Output = TestRequest> + 'a>>;
 
 /// One violation of a stage.
-struct Breach {
+struct StageViolation {
     /// The index of the stage.
     stage: usize,
     name: &'static str,
@@ -78,13 +80,13 @@ struct Breach {
     rate: bool,
     /// Whether the proof is recorded, the key has an installation, and a write is counted.
     traces: (bool, bool, bool),
-    commit: for<'a> fn(&'a World, Asking) -> Breaking<'a>,
+    commit: for<'a> fn(&'a World, TestRequest) -> ViolationFuture<'a>,
 }
 
 /// A violation with the effects after the token, unless given otherwise.
 macro_rules! breaches {
     ($($stage:literal $name:literal $code:literal $challenge:literal [$($trace:ident)*] $(on [$($base:ident)*])? |$world:pat_param, $asking:pat_param| $do:expr;)*) => {
-        vec![$(Breach {
+        vec![$(StageViolation {
             stage: $stage - 1,
             name: $name,
             on: Base::named(&[$($(Base::$base),*)?], $stage),
@@ -102,207 +104,207 @@ macro_rules! breaches {
     };
 }
 
-fn breaches() -> Vec<Breach> {
+fn breaches() -> Vec<StageViolation> {
     breaches! {
         1 "dot segments" "NOT_FOUND" "-" []
-            |_, mut asking| { asking.target = "/exchange/v1/../v1/me".to_owned(); asking };
-        1 "TRACE" "NOT_FOUND" "-" [] |_, mut asking| { asking.method = "TRACE".to_owned(); asking };
+            |_, mut request| { request.target = "/exchange/v1/../v1/me".to_owned(); request };
+        1 "TRACE" "NOT_FOUND" "-" [] |_, mut request| { request.method = "TRACE".to_owned(); request };
         1 "a parameter without a name" "SCHEMA_INVALID" "-" []
-            |_, mut asking| {
-                asking.target += if asking.target.contains('?') { "&=1" } else { "?=1" };
-                asking
+            |_, mut request| {
+                request.target += if request.target.contains('?') { "&=1" } else { "?=1" };
+                request
             };
 
-        2 "the source asks too often" "RATE_LIMITED" "-" [] |world, asking| {
+        2 "the source asks too often" "RATE_LIMITED" "-" [] |world, request| {
             let peer = exchange_service::peer::PeerAddr(PEER.parse().unwrap());
             world.exhaust(RateBucket::for_peer(peer), RatePolicy::per_minute(120)).await;
-            asking
+            request
         };
         2 "a large body" "PAYLOAD_TOO_LARGE" "-" []
-            |_, mut asking| { asking.body = vec![b'['; (2 << 20) + 1]; asking };
+            |_, mut request| { request.body = vec![b'['; (2 << 20) + 1]; request };
         2 "a body that breaks off" "SCHEMA_INVALID" "-" []
-            |_, mut asking| { asking.coming = Some(broken); asking };
+            |_, mut request| { request.coming = Some(broken_body); request };
         2 "the source's limit cannot be asked" "SERVICE_UNAVAILABLE" "-" []
-            |world, asking| { world.rates.wholly_off(); asking };
+            |world, request| { world.rates.wholly_off(); request };
 
         3 "no token" "UNAUTHENTICATED" "" [nonce]
-            |_, mut asking| { asking.authorization.clear(); asking };
-        3 "a token of nobody" "UNAUTHENTICATED" "invalid_token" [nonce] |_, asking| asking.token("nobodys");
+            |_, mut request| { request.authorization.clear(); request };
+        3 "a token of nobody" "UNAUTHENTICATED" "invalid_token" [nonce] |_, request| request.token("nobodys");
         3 "Bearer" "DPOP_REQUIRED" "" [nonce]
-            |_, mut asking| { asking.authorization = vec![format!("Bearer {TOKEN}")]; asking };
-        3 "no proof" "DPOP_REQUIRED" "" [nonce] |_, mut asking| { asking.proofs = Some(Vec::new()); asking };
+            |_, mut request| { request.authorization = vec![format!("Bearer {TOKEN}")]; request };
+        3 "no proof" "DPOP_REQUIRED" "" [nonce] |_, mut request| { request.proofs = Some(Vec::new()); request };
         3 "two proofs" "DPOP_INVALID" "invalid_dpop_proof" [nonce]
-            |_, mut asking| { asking.proofs = Some(vec!["a.b.c".to_owned(); 2]); asking };
-        3 "the provider is down" "SERVICE_UNAVAILABLE" "-" [] |world, asking| {
+            |_, mut request| { request.proofs = Some(vec!["a.b.c".to_owned(); 2]); request };
+        3 "the provider is down" "SERVICE_UNAVAILABLE" "-" [] |world, request| {
             world.refused_token("unknowable", TokenError::Unavailable);
-            asking.token("unknowable")
+            request.token("unknowable")
         };
-        3 "too many newcomers" "SERVICE_UNAVAILABLE" "-" [] |world, asking| {
+        3 "too many newcomers" "SERVICE_UNAVAILABLE" "-" [] |world, request| {
             world.exhaust(RateBucket::Newcomers, RatePolicy::per_second(500)).await;
-            asking
+            request
         };
-        3 "a signature of another" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |_, asking| {
-            asking.draft(|draft| draft.signed_by(KeyPair::generate().unwrap()))
+        3 "a signature of another" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |_, request| {
+            request.draft(|draft| draft.signed_by(KeyPair::generate().unwrap()))
         };
         3 "no nonce" "DPOP_INVALID" "use_dpop_nonce" [nonce]
-            |_, asking| asking.draft(|draft| draft.without_claim("nonce"));
+            |_, request| request.draft(|draft| draft.without_claim("nonce"));
         3 "another method" "DPOP_INVALID" "invalid_dpop_proof" [nonce]
-            |_, asking| asking.draft(|draft| draft.claim("htm", "DELETE"));
-        3 "an unbound token" "DPOP_REQUIRED" "" [nonce] |world, asking| {
+            |_, request| request.draft(|draft| draft.claim("htm", "DELETE"));
+        3 "an unbound token" "DPOP_REQUIRED" "" [nonce] |world, request| {
             world.token("unbound", |claims| claims.jkt = None);
-            asking.token("unbound")
+            request.token("unbound")
         };
-        3 "a replay" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |world, asking| {
+        3 "a replay" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |world, request| {
             world.fill(MEMBER, 1);
-            asking.draft(|draft| draft.claim("jti", format!("filled-{MEMBER}-{:08}", 0)))
+            request.draft(|draft| draft.claim("jti", format!("filled-{MEMBER}-{:08}", 0)))
         };
         3 "as many live proofs as a member may have" "DPOP_PROOF_LIMIT" "-" [nonce]
-            |world, asking| { world.fill(MEMBER, 600); asking };
-        3 "as many live proofs as there may be" "SERVICE_UNAVAILABLE" "-" [nonce] |world, asking| {
+            |world, request| { world.fill(MEMBER, 600); request };
+        3 "as many live proofs as there may be" "SERVICE_UNAVAILABLE" "-" [nonce] |world, request| {
             for at in 0..2 { world.fill(&format!("other-{at}"), 600); }
-            asking
+            request
         };
         3 "the live proofs cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce]
-            |world, asking| { world.live.off(); asking };
+            |world, request| { world.live.off(); request };
 
-        4 "another audience" "UNAUTHENTICATED" "invalid_token" [nonce proof] |world, asking| {
+        4 "another audience" "UNAUTHENTICATED" "invalid_token" [nonce proof] |world, request| {
             world.token(TOKEN, |claims| claims.audiences = ["other".to_owned()].into());
-            asking
+            request
         };
 
-        5 "no such path" "NOT_FOUND" "-" [nonce proof] |_, mut asking| {
-            asking.target = "/exchange/v1/nothing".to_owned();
-            asking.draft(|draft| draft.claim("htu", "https://gateway.example/exchange/v1/nothing"))
+        5 "no such path" "NOT_FOUND" "-" [nonce proof] |_, mut request| {
+            request.target = "/exchange/v1/nothing".to_owned();
+            request.draft(|draft| draft.claim("htu", "https://gateway.example/exchange/v1/nothing"))
         };
-        5 "no such method" "NOT_FOUND" "-" [nonce proof] |_, mut asking| {
-            asking.method = "PUT".to_owned();
-            asking.draft(|draft| draft.claim("htm", "PUT"))
+        5 "no such method" "NOT_FOUND" "-" [nonce proof] |_, mut request| {
+            request.method = "PUT".to_owned();
+            request.draft(|draft| draft.claim("htm", "PUT"))
         };
-        5 "HEAD where there is no GET" "NOT_FOUND" "-" [nonce proof] on [Write OrgWrite] |_, mut asking| {
-            asking.method = "HEAD".to_owned();
-            asking.draft(|draft| draft.claim("htm", "HEAD"))
+        5 "HEAD where there is no GET" "NOT_FOUND" "-" [nonce proof] on [Write OrgWrite] |_, mut request| {
+            request.method = "HEAD".to_owned();
+            request.draft(|draft| draft.claim("htm", "HEAD"))
         };
 
         6 "the registry is down" "REGISTRY_UNAVAILABLE" "-" [nonce proof]
-            |world, asking| { world.registry.off(); asking };
+            |world, request| { world.registry.off(); request };
         6 "the exchange is off" "EXCHANGE_DISABLED" "-" [nonce proof]
-            |world, asking| { world.sql("UPDATE setting SET value = 'off'").await; asking };
-        6 "no such client" "CLIENT_NOT_ALLOWED" "-" [nonce proof] |world, asking| {
+            |world, request| { world.sql("UPDATE setting SET value = 'off'").await; request };
+        6 "no such client" "CLIENT_NOT_ALLOWED" "-" [nonce proof] |world, request| {
             world.sql("DELETE FROM client_scope; DELETE FROM client").await;
-            asking
+            request
         };
         6 "suspended" "CLIENT_SUSPENDED" "-" [nonce proof]
-            |world, asking| { world.sql("UPDATE client SET state = 'suspended'").await; asking };
+            |world, request| { world.sql("UPDATE client SET state = 'suspended'").await; request };
 
         7 "the store is down" "SERVICE_UNAVAILABLE" "-" [nonce proof]
-            |world, asking| { world.installations.off(); asking };
-        7 "a disconnected key" "INSTALLATION_REVOKED" "invalid_token" [nonce proof] |world, asking| {
+            |world, request| { world.installations.off(); request };
+        7 "a disconnected key" "INSTALLATION_REVOKED" "invalid_token" [nonce proof] |world, request| {
             let jkt = world.key.public_key().thumbprint();
             world.sql(&format!(
                 "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen, revoked_at) \
                  VALUES ('i', 'else', 'somebody', '{jkt}', 0, 0, 1)"
             )).await;
-            asking
+            request
         };
 
-        8 "a disconnected client" "CLIENT_REVOKED" "invalid_token" [nonce proof] |world, asking| {
+        8 "a disconnected client" "CLIENT_REVOKED" "invalid_token" [nonce proof] |world, request| {
             let at = NOW.minus(Duration::from_secs(60)).as_millis();
             world.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {at})")).await;
-            asking
+            request
         };
 
-        9 "a scope that was not granted" "SCOPE_MISSING" "-" [nonce proof installation] |world, asking| {
+        9 "a scope that was not granted" "SCOPE_MISSING" "-" [nonce proof installation] |world, request| {
             world.sql("DELETE FROM client_scope WHERE scope <> 'exchange.connect'").await;
-            asking
+            request
         };
 
-        10 "an old client" "CLIENT_VERSION_UNSUPPORTED" "-" [nonce proof installation] |world, asking| {
+        10 "an old client" "CLIENT_VERSION_UNSUPPORTED" "-" [nonce proof installation] |world, request| {
             world.sql("UPDATE client SET min_version = '2.0.0'").await;
-            asking.header("User-Agent", "Client/1.9.9")
+            request.header("User-Agent", "Client/1.9.9")
         };
         10 "no version" "CLIENT_VERSION_UNSUPPORTED" "-" [nonce proof installation]
-            |world, asking| { world.sql("UPDATE client SET min_version = '2.0.0'").await; asking };
+            |world, request| { world.sql("UPDATE client SET min_version = '2.0.0'").await; request };
 
         11 "the member's client asks too often" "RATE_LIMITED" "-" [nonce proof installation]
-            |world, asking| {
+            |world, request| {
                 let bucket = RateBucket::Member(ClientId::from(CLIENT), MemberId::from(MEMBER));
                 world.exhaust(bucket, RatePolicy::per_minute(120)).await;
-                asking
+                request
             };
-        11 "the client asks too often" "RATE_LIMITED" "-" [nonce proof installation] |world, asking| {
+        11 "the client asks too often" "RATE_LIMITED" "-" [nonce proof installation] |world, request| {
             world.exhaust(RateBucket::Client(ClientId::from(CLIENT)), RatePolicy::per_minute(1200)).await;
-            asking
+            request
         };
         11 "the limits cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce proof installation]
-            |world, asking| { world.rates.off(); asking };
+            |world, request| { world.rates.off(); request };
         11 "the day's writes are used" "QUOTA_EXCEEDED" "-" [nonce proof installation rate] on [Write]
-            |world, asking| { use_up(world).await; asking };
+            |world, request| { use_up_quota(world).await; request };
         11 "writes cannot be counted" "SERVICE_UNAVAILABLE" "-" [nonce proof installation rate] on [Write]
-            |world, asking| { world.quota.off(); asking };
+            |world, request| { world.quota.off(); request };
 
         12 "no media type" "UNSUPPORTED_MEDIA_TYPE" "-" [nonce proof installation rate write]
-            |_, asking| asking.without("Content-Type");
+            |_, request| request.without("Content-Type");
         12 "two media types" "UNSUPPORTED_MEDIA_TYPE" "-" [nonce proof installation rate write]
-            |_, asking| asking.header("Content-Type", "application/json");
+            |_, request| request.header("Content-Type", "application/json");
         12 "a packed body" "UNSUPPORTED_MEDIA_TYPE" "-" [nonce proof installation rate write]
-            |_, asking| asking.header("Content-Encoding", "gzip");
+            |_, request| request.header("Content-Encoding", "gzip");
 
         13 "no key" "IDEMPOTENCY_KEY_MISSING" "-" [nonce proof installation rate write]
-            |_, asking| asking.without("Idempotency-Key");
+            |_, request| request.without("Idempotency-Key");
         13 "a short key" "IDEMPOTENCY_KEY_MISSING" "-" [nonce proof installation rate write]
-            |_, asking| asking.without("Idempotency-Key").header("Idempotency-Key", "short");
+            |_, request| request.without("Idempotency-Key").header("Idempotency-Key", "short");
         13 "two keys" "IDEMPOTENCY_KEY_MISSING" "-" [nonce proof installation rate write]
-            |_, asking| asking.header("Idempotency-Key", "key-0002");
+            |_, request| request.header("Idempotency-Key", "key-0002");
         13 "no JSON" "SCHEMA_INVALID" "-" [nonce proof installation rate write]
-            |_, mut asking| { asking.body = b"{".to_vec(); asking };
+            |_, mut request| { request.body = b"{".to_vec(); request };
         13 "the keys cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce proof installation rate write]
-            |world, asking| { world.keys.off(); asking };
+            |world, request| { world.keys.off(); request };
         13 "another request's key" "IDEMPOTENCY_KEY_REUSED" "-" [nonce proof installation rate write]
-            |world, asking| { claim(world, &asking, b"other").await; asking };
+            |world, request| { claim_key(world, &request, b"other").await; request };
         13 "a key in use" "IDEMPOTENCY_IN_PROGRESS" "-" [nonce proof installation rate write]
-            |world, asking| { claim(world, &asking, &asking.body).await; asking };
+            |world, request| { claim_key(world, &request, &request.body).await; request };
         13 "no room for an answer" "EXCHANGE_BUDGET_EXHAUSTED" "-" [nonce proof installation rate]
-            |world, asking| {
+            |world, request| {
                 world.sql(&format!("INSERT INTO kept_bytes VALUES ('{CLIENT}', '{MEMBER}', 1048576)")).await;
-                asking
+                request
             };
         13 "a repetition, and the day's writes are used" "QUOTA_EXCEEDED" "-"
             [nonce proof installation rate] on [Repeated]
-            |world, asking| { use_up(world).await; asking };
+            |world, request| { use_up_quota(world).await; request };
         13 "a repetition that cannot be counted" "SERVICE_UNAVAILABLE" "-"
             [nonce proof installation rate] on [Repeated]
-            |world, asking| { world.quota.off(); asking };
+            |world, request| { world.quota.off(); request };
 
         14 "no ops" "SCHEMA_INVALID" "-" [nonce proof installation rate write]
-            |_, mut asking| { asking.body = br#"{"ops":[]}"#.to_vec(); asking };
-        14 "501 ops" "BATCH_TOO_LARGE" "-" [nonce proof installation rate write] on [Write] |_, mut asking| {
+            |_, mut request| { request.body = br#"{"ops":[]}"#.to_vec(); request };
+        14 "501 ops" "BATCH_TOO_LARGE" "-" [nonce proof installation rate write] on [Write] |_, mut request| {
             let ops = vec![r#"{"op":"add","ref":{"bt":"b"}}"#; 501].join(",");
-            asking.body = format!(r#"{{"ops":[{ops}]}}"#).into_bytes();
-            asking
+            request.body = format!(r#"{{"ops":[{ops}]}}"#).into_bytes();
+            request
         };
         14 "an undeclared member with a long name" "SCHEMA_INVALID" "-" [nonce proof installation rate write]
-            |_, mut asking| {
-                let body = String::from_utf8(asking.body).unwrap();
-                asking.body = body.replacen('{', &format!(r#"{{"{}":1,"#, "x".repeat(200)), 1).into_bytes();
-                asking
+            |_, mut request| {
+                let body = String::from_utf8(request.body).unwrap();
+                request.body = body.replacen('{', &format!(r#"{{"{}":1,"#, "x".repeat(200)), 1).into_bytes();
+                request
             };
         14 "a cursor twice" "CURSOR_EXPIRED" "-" [nonce proof installation rate] on [Read]
-            |_, mut asking| { asking.target += "?cursor=a&cursor=b"; asking };
+            |_, mut request| { request.target += "?cursor=a&cursor=b"; request };
         14 "more ops than the day has writes" "QUOTA_EXCEEDED" "-" [nonce proof installation rate] on [OrgWrite]
-            |world, asking| { use_up(world).await; asking };
+            |world, request| { use_up_quota(world).await; request };
         14 "ops that cannot be counted" "SERVICE_UNAVAILABLE" "-" [nonce proof installation rate] on [OrgWrite]
-            |world, asking| { world.quota.off(); asking };
+            |world, request| { world.quota.off(); request };
     }
 }
 
 /// Uses up the daily quota.
-async fn use_up(world: &World) {
+async fn use_up_quota(world: &World) {
     let day = NOW.utc_day();
     world.sql(&format!("INSERT INTO write_quota VALUES ('{CLIENT}', '{MEMBER}', {day}, 500)")).await;
 }
 
 /// Claims the request's key for a body.
-async fn claim(world: &World, asking: &Asking, body: &[u8]) -> ClaimOutcome {
+async fn claim_key(world: &World, asking: &TestRequest, body: &[u8]) -> ClaimOutcome {
     let OperationLookup::Found(operation) = TABLE.find("POST", &asking.target) else {
         panic!("{} is no write", asking.target);
     };
@@ -310,15 +312,16 @@ async fn claim(world: &World, asking: &Asking, body: &[u8]) -> ClaimOutcome {
     let terms = idempotency::KeyRetention::from_config(&world.config.limits);
     let done = world.store.write(move |connection| {
         let (client, member) = (ClientId::from(CLIENT), MemberId::from(MEMBER));
-        let asked = ClaimRequest { client: &client, member: &member, key: "key-0001", request, fence: 1 };
-        idempotency::claim_key(connection, &asked, &terms, NOW)
+        let key_request =
+            ClaimRequest { client: &client, member: &member, key: "key-0001", request, fence: 1 };
+        idempotency::claim_key(connection, &key_request, &terms, NOW)
     });
     done.await.unwrap()
 }
 
 /// Stores a response to the request.
-async fn keep(world: &World, asking: &Asking) {
-    let ClaimOutcome::Claimed(claim) = claim(world, asking, &asking.body).await else {
+async fn store_response(world: &World, request: &TestRequest) {
+    let ClaimOutcome::Claimed(claim) = claim_key(world, request, &request.body).await else {
         panic!("the key is taken")
     };
     let caller = Caller {
@@ -331,10 +334,10 @@ async fn keep(world: &World, asking: &Asking) {
         correlation_id: "c-1".to_owned(),
         claim: Some(claim),
     };
-    let answer = fixture("org_stock_write");
-    let kept =
-        world.store.write(move |connection| idempotency::complete_claim(connection, &caller, &answer, NOW));
-    assert_eq!(kept.await.unwrap(), idempotency::Completion::Stored);
+    let response = fixture("org_stock_write");
+    let stored =
+        world.store.write(move |connection| idempotency::complete_claim(connection, &caller, &response, NOW));
+    assert_eq!(stored.await.unwrap(), idempotency::Completion::Stored);
 }
 
 async fn world() -> World {
@@ -342,29 +345,29 @@ async fn world() -> World {
 }
 
 /// Returns the requests to which all of these violations apply.
-fn bases(breaches: &[&Breach]) -> Vec<Base> {
-    let all = |base: &Base| breaches.iter().all(|breach| breach.on.contains(base));
-    BASES.into_iter().filter(all).collect()
+fn bases(breaches: &[&StageViolation]) -> Vec<Base> {
+    let all_apply = |base: &Base| breaches.iter().all(|breach| breach.on.contains(base));
+    BASES.into_iter().filter(all_apply).collect()
 }
 
 /// Checks the first request to which all of these violations apply. Returns false if there is none.
-async fn check(breaches: &[&Breach]) -> bool {
+async fn check(breaches: &[&StageViolation]) -> bool {
     let Some(base) = bases(breaches).first().copied() else { return false };
     check_on(base, breaches).await;
     true
 }
 
 /// Applies the violations to a request, later ones first, and checks the response and the effects.
-async fn check_on(base: Base, breaches: &[&Breach]) {
+async fn check_on(base: Base, breaches: &[&StageViolation]) {
     let world = world().await;
-    let mut asking = base.asking(&world).await;
+    let mut request = base.build_request(&world).await;
     for breach in breaches.iter().rev() {
-        asking = (breach.commit)(&world, asking).await;
+        request = (breach.commit)(&world, request).await;
     }
     let first = breaches[0];
-    let head = asking.method == "HEAD";
+    let head = request.method == "HEAD";
     let before = world.traces().await;
-    let reply = world.send(asking).await;
+    let reply = world.send(request).await;
     let after = world.traces().await;
     let names: (Base, Vec<_>) = (base, breaches.iter().map(|breach| breach.name).collect());
     let stage = &STAGES[first.stage];
@@ -377,7 +380,7 @@ async fn check_on(base: Base, breaches: &[&Breach]) {
     assert_eq!(reply.has("ratelimit-policy"), first.rate, "{names:?}");
     let (proof, installation, write) = first.traces;
     let counts = base == Base::Write;
-    let expected = Traces {
+    let expected = RequestEffects {
         live: before.live + usize::from(proof),
         installations: before.installations + i64::from(installation),
         writes: before.writes + u32::from(write && counts),
@@ -387,7 +390,7 @@ async fn check_on(base: Base, breaches: &[&Breach]) {
     assert_eq!(after, expected, "{names:?}");
     // The list declares the same.
     assert!(stage.codes.iter().any(|code| code.as_str() == first.code), "{} {}", stage.name, first.code);
-    for (given, is) in [
+    for (actual, declared) in [
         (stage.effects.nonce, first.nonce),
         (stage.effects.rate, first.rate),
         (stage.effects.proof, proof),
@@ -395,7 +398,7 @@ async fn check_on(base: Base, breaches: &[&Breach]) {
         (if counts { stage.effects.quota } else { EffectFrequency::Sometimes }, write),
     ] {
         assert!(
-            given == EffectFrequency::Sometimes || (given == EffectFrequency::Always) == is,
+            actual == EffectFrequency::Sometimes || (actual == EffectFrequency::Always) == declared,
             "{}: {names:?}",
             stage.name
         );
@@ -404,37 +407,38 @@ async fn check_on(base: Base, breaches: &[&Breach]) {
 
 /// The unmodified requests pass, with their effects.
 #[tokio::test]
-async fn without_a_breach_they_pass() {
+async fn unmodified_requests_pass() {
     for (base, writes, relayed, claims) in
         [(Base::Write, 1, 1, 1), (Base::OrgWrite, 1, 1, 1), (Base::Repeated, 1, 0, 1), (Base::Read, 0, 1, 0)]
     {
         let world = world().await;
-        let asking = base.asking(&world).await;
-        let reply = world.send(asking).await;
+        let request = base.build_request(&world).await;
+        let reply = world.send(request).await;
         assert_eq!((reply.status, reply.challenge().as_str()), (200, "-"), "{base:?}: {}", reply.body);
         assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
         assert_eq!(reply.has("idempotency-replayed"), base == Base::Repeated);
         let traces = world.traces().await;
-        assert_eq!(traces, Traces { live: 1, installations: 1, writes, relayed, claims }, "{base:?}");
+        assert_eq!(traces, RequestEffects { live: 1, installations: 1, writes, relayed, claims }, "{base:?}");
     }
 }
 
 /// GW-01: every stage has violations, and each of its codes has one.
 #[test]
-fn every_stage_is_breached() {
+fn every_stage_and_code_has_a_violation() {
     assert_eq!(STAGES.len(), 14);
     let all = breaches();
-    for (at, stage) in STAGES.iter().enumerate() {
+    for (index, stage) in STAGES.iter().enumerate() {
         for code in stage.codes {
-            let here = all.iter().any(|breach| breach.stage == at && breach.code == code.as_str());
-            assert!(here, "{} {code}", stage.name);
+            let has_violation =
+                all.iter().any(|breach| breach.stage == index && breach.code == code.as_str());
+            assert!(has_violation, "{} {code}", stage.name);
         }
     }
 }
 
 /// Each violation on its own, on every request to which it applies.
 #[tokio::test]
-async fn every_breach_is_refused() {
+async fn every_violation_is_rejected() {
     for breach in &breaches() {
         assert!(!breach.on.is_empty(), "{}", breach.name);
         for base in breach.on {
@@ -445,7 +449,7 @@ async fn every_breach_is_refused() {
 
 /// GW-01: all 91 pairs, with every violation of the earlier stage.
 #[tokio::test]
-async fn of_two_stages_the_earlier_answers() {
+async fn earlier_of_two_violated_stages_responds() {
     let all = breaches();
     let mut pairs = 0;
     for (later, stage) in STAGES.iter().enumerate() {
@@ -463,12 +467,13 @@ async fn of_two_stages_the_earlier_answers() {
 
 /// GW-01: and with every violation of the later one.
 #[tokio::test]
-async fn whatever_is_wrong_later_does_not_matter() {
+async fn every_later_violation_is_ignored() {
     let all = breaches();
     let mut without = Vec::new();
     for second in &all {
         for earlier in 0..second.stage {
-            let goes = |breach: &&Breach| breach.stage == earlier && !bases(&[*breach, second]).is_empty();
+            let goes =
+                |breach: &&StageViolation| breach.stage == earlier && !bases(&[*breach, second]).is_empty();
             match all.iter().find(goes) {
                 Some(first) => assert!(check(&[first, second]).await),
                 None => without.push((earlier, second.name)),
@@ -481,9 +486,9 @@ async fn whatever_is_wrong_later_does_not_matter() {
 
 /// GW-01: a request that violates all stages is refused by the first, then by the second, and so on.
 #[tokio::test]
-async fn stages_are_reached_one_after_another() {
+async fn stages_are_checked_in_order() {
     let all = breaches();
-    let one_of_each: Vec<&Breach> =
+    let one_of_each: Vec<&StageViolation> =
         (0..14).map(|stage| all.iter().find(|breach| breach.stage == stage).unwrap()).collect();
     for from in 0..14 {
         assert!(check(&one_of_each[from..]).await);

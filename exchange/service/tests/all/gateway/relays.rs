@@ -21,9 +21,9 @@ use serde_json::Value;
 
 use super::stand_ins::fixture;
 use super::world::{ADD, NOW, WRITE};
-use crate::kit::{JUDGE, log};
+use crate::kit::{CONTRACT_VALIDATOR, log};
 
-/// A backend that returns its caller, and panics when asked for locations.
+/// A backend that returns its caller, and panics on a request for locations.
 struct Exchange;
 
 fn id() -> CorrelationId {
@@ -85,11 +85,11 @@ fn caller() -> Caller {
     }
 }
 
-fn relayed(operation: OperationId, body: &str) -> RelayedRequest {
-    relayed_with(operation, "undeclared=1", body)
+fn relayed_request(operation: OperationId, body: &str) -> RelayedRequest {
+    relayed_request_with(operation, "undeclared=1", body)
 }
 
-fn relayed_with(operation: OperationId, query: &str, body: &str) -> RelayedRequest {
+fn relayed_request_with(operation: OperationId, query: &str, body: &str) -> RelayedRequest {
     let operation = operation.operation();
     let request = http::Request::builder()
         .method(operation.method)
@@ -105,12 +105,12 @@ fn relayed_with(operation: OperationId, query: &str, body: &str) -> RelayedReque
 }
 
 /// Returns the body of a response, after validation.
-fn judged(answer: &EncodedResponse, operation: OperationId, sent: Option<&str>) -> Value {
+fn validated_body(response: &EncodedResponse, operation: OperationId, sent: Option<&str>) -> Value {
     let operation = operation.operation();
     let read = |text: &[u8]| serde_json::from_slice(text).unwrap();
-    let (sent, body) = (sent.map(|sent| read(sent.as_bytes())), read(&answer.body));
+    let (sent, body) = (sent.map(|sent| read(sent.as_bytes())), read(&response.body));
     let line = (operation.method, operation.path);
-    JUDGE.exchanged(line, sent.as_ref(), (answer.status.as_u16(), &body));
+    CONTRACT_VALIDATOR.exchanged(line, sent.as_ref(), (response.status.as_u16(), &body));
     body
 }
 
@@ -125,7 +125,7 @@ async fn serve(key: &RelayKey, environment: &Environment) -> String {
 
 /// Both relays behave the same.
 #[tokio::test]
-async fn a_backend_here_or_elsewhere() {
+async fn local_and_http_relays_behave_the_same() {
     let log = log();
     let (_, environment) = environment();
     let key = RelayKey::from_bytes(&[1; 32]);
@@ -134,65 +134,67 @@ async fn a_backend_here_or_elsewhere() {
     let relays: [(&str, Box<dyn Relay>); 2] =
         [("here", Box::new(LocalRelay::new(Arc::new(Exchange)))), ("elsewhere", Box::new(http))];
     for (name, relay) in relays {
-        let document = relay.send_request(relayed(OperationId::ServiceDocument, "")).await.unwrap();
+        let document = relay.send_request(relayed_request(OperationId::ServiceDocument, "")).await.unwrap();
         assert_eq!(document.status, 200, "{name}");
-        let told = judged(&document, OperationId::ServiceDocument, None);
-        assert_eq!(told["installationId"], "installation-1", "{name}");
-        let changed = relay.send_request(relayed(OperationId::BlueprintsWrite, ADD)).await.unwrap();
+        let description = validated_body(&document, OperationId::ServiceDocument, None);
+        assert_eq!(description["installationId"], "installation-1", "{name}");
+        let changed = relay.send_request(relayed_request(OperationId::BlueprintsWrite, ADD)).await.unwrap();
         assert_eq!(
             (changed.status.as_u16(), &changed.headers["content-type"]),
             (200, &"application/json".parse().unwrap())
         );
         changed.check_contract(OperationId::BlueprintsWrite.operation()).unwrap();
-        judged(&changed, OperationId::BlueprintsWrite, Some(ADD));
-        let refused = relay.send_request(relayed(OperationId::CatalogLocations, "")).await.unwrap();
+        validated_body(&changed, OperationId::BlueprintsWrite, Some(ADD));
+        let refused = relay.send_request(relayed_request(OperationId::CatalogLocations, "")).await.unwrap();
         assert_eq!(refused.status, 500, "{name}: a panic is an INTERNAL_ERROR");
-        let told = judged(&refused, OperationId::CatalogLocations, None);
-        assert_eq!(told["code"], "INTERNAL_ERROR", "{name}");
+        let description = validated_body(&refused, OperationId::CatalogLocations, None);
+        assert_eq!(description["code"], "INTERNAL_ERROR", "{name}");
         refused.check_contract(OperationId::CatalogLocations.operation()).unwrap();
     }
     // Both are logged under the id in the client's response.
-    let told = log.text();
-    let panicked = told.lines().filter(|line| line.contains("backend method panicked"));
-    assert_eq!(panicked.filter(|line| line.contains("correlation_id=\"c-1\"")).count(), 2, "{told}");
+    let description = log.text();
+    let panicked = description.lines().filter(|line| line.contains("backend method panicked"));
+    assert_eq!(panicked.filter(|line| line.contains("correlation_id=\"c-1\"")).count(), 2, "{description}");
 }
 
 /// ERR-37: an unreachable backend, another key, a wrong clock: no response.
 #[tokio::test]
-async fn a_backend_that_does_not_answer() {
-    let (_, here) = environment();
-    let (ahead, there) = environment();
+async fn failing_backend_has_no_response() {
+    let (_, local_environment) = environment();
+    let (ahead, remote_environment) = environment();
     ahead.advance(Duration::from_secs(60));
     let key = RelayKey::from_bytes(&[1; 32]);
-    let listening = serve(&key, &here).await;
-    let later = serve(&key, &there).await;
-    let other = RelayKey::from_bytes(&[2; 32]);
-    let gone = "http://127.0.0.1:9/".to_owned();
-    for (base, key) in [(gone, &key), (listening, &other), (later, &key)] {
-        let relay = HttpRelay::new(&base, key.clone(), here.clone(), Duration::from_secs(5)).unwrap();
-        let answer = relay.send_request(relayed(OperationId::ServiceDocument, "")).await;
-        assert_eq!(answer.err(), Some(RelayError::Unreachable), "{base}");
+    let listening = serve(&key, &local_environment).await;
+    let later = serve(&key, &remote_environment).await;
+    let other_key = RelayKey::from_bytes(&[2; 32]);
+    let unreachable = "http://127.0.0.1:9/".to_owned();
+    for (base, key) in [(unreachable, &key), (listening, &other_key), (later, &key)] {
+        let relay =
+            HttpRelay::new(&base, key.clone(), local_environment.clone(), Duration::from_secs(5)).unwrap();
+        let response = relay.send_request(relayed_request(OperationId::ServiceDocument, "")).await;
+        assert_eq!(response.err(), Some(RelayError::Unreachable), "{base}");
     }
 }
 
 /// The log of a backend failure contains neither path nor query, which contain cursors and units.
 #[tokio::test]
-async fn a_backend_that_does_not_answer_is_logged_without_what_was_asked() {
-    let (_, here) = environment();
+async fn backend_failure_log_omits_path_and_query() {
+    let (_, local_environment) = environment();
     let log = log();
     let key = RelayKey::from_bytes(&[1; 32]);
-    let relay = HttpRelay::new("http://127.0.0.1:9/", key, here, Duration::from_secs(5)).unwrap();
-    let asked = relayed_with(OperationId::ServiceDocument, "hush-of-the-query=1", "");
-    assert_eq!(relay.send_request(asked).await.err(), Some(RelayError::Unreachable));
-    let told = log.text();
-    assert!(told.contains("backend call failed"), "{told}");
-    let ours = told.lines().filter(|line| line.contains("exchange_service"));
-    assert!(!ours.collect::<String>().contains("hush-of-the-query"), "{told}");
+    let relay =
+        HttpRelay::new("http://127.0.0.1:9/", key, local_environment, Duration::from_secs(5)).unwrap();
+    let request = relayed_request_with(OperationId::ServiceDocument, "hush-of-the-query=1", "");
+    assert_eq!(relay.send_request(request).await.err(), Some(RelayError::Unreachable));
+    let log_text = log.text();
+    assert!(log_text.contains("backend call failed"), "{log_text}");
+    let ours = log_text.lines().filter(|line| line.contains("exchange_service"));
+    assert!(!ours.collect::<String>().contains("hush-of-the-query"), "{log_text}");
 }
 
 /// ERR-37: a response of another service at the address is neither returned to the client nor stored for a key.
 #[tokio::test]
-async fn somebody_else_at_the_backends_address() {
+async fn response_of_another_service_is_rejected() {
     let (_, environment) = environment();
     let html = || ([("content-type", "text/html")], "<h1>hello</h1>");
     let json = || ([("content-type", "application/json")], "{}");
@@ -211,27 +213,27 @@ async fn somebody_else_at_the_backends_address() {
     for path in ["404", "empty", "login", "json", "teapot"] {
         let (base, key) = (format!("{base}/{path}"), RelayKey::from_bytes(&[1; 32]));
         let relay = HttpRelay::new(&base, key, environment.clone(), Duration::from_secs(5)).unwrap();
-        let answer = relay.send_request(relayed(OperationId::ServiceDocument, "")).await;
-        assert_eq!(answer.err(), Some(RelayError::Unreachable), "{path}");
+        let response = relay.send_request(relayed_request(OperationId::ServiceDocument, "")).await;
+        assert_eq!(response.err(), Some(RelayError::Unreachable), "{path}");
     }
 }
 
 /// An unsigned request gets its response before its body is read.
 #[tokio::test]
-async fn a_backend_reads_no_bodies_of_strangers() {
+async fn unsigned_request_is_rejected_before_its_body() {
     let (_, environment) = environment();
     let backends =
         BackendServer::new(Arc::new(Exchange), RelayKey::from_bytes(&[1; 32]), environment, 2 << 20);
-    let never = unread();
-    let request = http::Request::post(WRITE).body(axum::body::Body::new(never)).unwrap();
-    let answer = tower::ServiceExt::oneshot(backends.into_router(), request).await.unwrap();
-    assert_eq!(answer.status(), 401);
+    let never_ending_body = unread();
+    let request = http::Request::post(WRITE).body(axum::body::Body::new(never_ending_body)).unwrap();
+    let response = tower::ServiceExt::oneshot(backends.into_router(), request).await.unwrap();
+    assert_eq!(response.status(), 401);
 }
 
 /// A body that never yields data, and fails the test when it is polled.
 fn unread() -> impl hyper::body::Body<Data = bytes::Bytes, Error = std::io::Error> + Send + 'static {
-    struct Unread;
-    impl hyper::body::Body for Unread {
+    struct UnreadBody;
+    impl hyper::body::Body for UnreadBody {
         type Data = bytes::Bytes;
         type Error = std::io::Error;
 
@@ -242,38 +244,39 @@ fn unread() -> impl hyper::body::Body<Data = bytes::Bytes, Error = std::io::Erro
             panic!("it is read")
         }
     }
-    Unread
+    UnreadBody
 }
 
 /// LIM-03: a backend that exceeds its timeout.
 #[tokio::test(start_paused = true)]
-async fn a_backend_that_is_slow() {
+async fn slow_backend_times_out() {
     let (_, environment) = environment();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let relay =
         HttpRelay::new(&base, RelayKey::from_bytes(&[1; 32]), environment, Duration::from_secs(30)).unwrap();
-    let answer = relay.send_request(relayed(OperationId::ServiceDocument, "")).await;
-    assert_eq!(answer.err(), Some(RelayError::TimedOut));
+    let response = relay.send_request(relayed_request(OperationId::ServiceDocument, "")).await;
+    assert_eq!(response.err(), Some(RelayError::TimedOut));
 }
 
 /// The signature covers the caller, method, path, query, body and time; none of them can change.
 #[test]
-fn what_a_gateway_signs() {
+fn signature_covers_every_part_of_the_request() {
     let key = RelayKey::from_bytes(&[1; 32]);
     let uri = |text: &str| text.parse::<Uri>().unwrap();
     let target = uri("/exchange/v1/me/stock?limit=1");
-    let said = signature::sign_request(&key, &caller(), (&Method::GET, &target, b"body"), NOW).unwrap();
+    let signature_header =
+        signature::sign_request(&key, &caller(), (&Method::GET, &target, b"body"), NOW).unwrap();
     let verify = |value: &str, method: &Method, uri: &Uri, body: &[u8], seconds: i64, key: &RelayKey| {
         let mut headers = HeaderMap::new();
         headers.insert(signature::HEADER, value.parse().unwrap());
         let now = exchange_service::time::Moment::from_secs(NOW.as_secs() + seconds);
         signature::verify_request(key, &headers, (method, uri), now)?.into_caller(body)
     };
-    let value = said.to_str().unwrap().to_owned();
+    let value = signature_header.to_str().unwrap().to_owned();
     assert_eq!(verify(&value, &Method::GET, &target, b"body", 0, &key), Ok(caller()));
     assert_eq!(verify(&value, &Method::GET, &target, b"body", 35, &key), Ok(caller()));
-    let other = RelayKey::from_bytes(&[2; 32]);
+    let other_key = RelayKey::from_bytes(&[2; 32]);
     let (payload, mac) = value.split_once('.').unwrap();
     let forged = format!("{}.{mac}", payload.replacen('e', "f", 1));
     for (expect, got) in [
@@ -289,7 +292,7 @@ fn what_a_gateway_signs() {
         (SignatureError::OtherRequest, verify(&value, &Method::GET, &target, b"Body", 0, &key)),
         (SignatureError::Expired, verify(&value, &Method::GET, &target, b"body", 36, &key)),
         (SignatureError::Expired, verify(&value, &Method::GET, &target, b"body", -6, &key)),
-        (SignatureError::Signature, verify(&value, &Method::GET, &target, b"body", 0, &other)),
+        (SignatureError::Signature, verify(&value, &Method::GET, &target, b"body", 0, &other_key)),
         (SignatureError::Signature, verify(&forged, &Method::GET, &target, b"body", 0, &key)),
         (SignatureError::Signature, verify(&format!("{payload}."), &Method::GET, &target, b"body", 0, &key)),
         (SignatureError::Malformed, verify("garbage", &Method::GET, &target, b"body", 0, &key)),
@@ -297,12 +300,12 @@ fn what_a_gateway_signs() {
         assert_eq!(got, Err(expect));
     }
     let mut twice = HeaderMap::new();
-    twice.append(signature::HEADER, said.clone());
-    twice.append(signature::HEADER, said.clone());
+    twice.append(signature::HEADER, signature_header.clone());
+    twice.append(signature::HEADER, signature_header.clone());
     for headers in [twice, HeaderMap::new()] {
         let refused = signature::verify_request(&key, &headers, (&Method::GET, &target), NOW).unwrap_err();
         assert_eq!(refused, SignatureError::Malformed);
     }
-    assert_eq!(format!("{said:?} {key:?}"), "Sensitive RelayKey(…)");
+    assert_eq!(format!("{signature_header:?} {key:?}"), "Sensitive RelayKey(…)");
     assert_eq!(WRITE, OperationId::BlueprintsWrite.operation().path);
 }

@@ -6,30 +6,32 @@ use http_body_util::BodyExt as _;
 
 use super::stand_ins::{Script, fixture};
 use super::world::{ADD, DOCUMENT, NOW, TOKEN, WRITE, World};
-use crate::kit::{JUDGE, log};
+use crate::kit::{CONTRACT_VALIDATOR, log};
 
 /// GW-05, A32, DPP-21, WEB-04: a key's first call creates an installation and a notice for the member; its id is not
 /// the key's thumbprint.
 #[tokio::test]
-async fn a_key_is_an_installation() {
+async fn first_call_of_a_key_creates_an_installation() {
     let world = World::new().await;
     for _ in 0..3 {
         world.send(world.get(DOCUMENT)).await;
     }
     assert_eq!(world.traces().await.installations, 1);
-    let told = "SELECT count(*) FROM notice JOIN installation ON subject = installation.id \
+    let notice_query = "SELECT count(*) FROM notice JOIN installation ON subject = installation.id \
                 WHERE kind = 'new-installation' AND notice.member = 'member'";
-    assert_eq!(world.count(told).await, 1);
-    let asked = world.backend.asked.lock().unwrap().clone();
+    assert_eq!(world.count(notice_query).await, 1);
+    let received = world.backend.received.lock().unwrap().clone();
     let jkt = world.key.public_key().thumbprint().to_string();
-    let own = asked[0].1.installation.clone().expect("known at the first call");
+    let own = received[0].1.installation.clone().expect("known at the first call");
     assert_ne!(own.as_str(), jkt);
-    assert!(asked.iter().all(|(_, caller)| caller.installation.as_ref() == Some(&own) && caller.jkt == jkt));
+    assert!(
+        received.iter().all(|(_, caller)| caller.installation.as_ref() == Some(&own) && caller.jkt == jkt)
+    );
 }
 
 /// LIM-27: `lastSeenAt` changes at most every five minutes, and never goes back.
 #[tokio::test]
-async fn last_seen_moves_in_steps() {
+async fn last_seen_changes_every_five_minutes() {
     let world = World::new().await;
     let seen = async || world.count("SELECT last_seen / 1000 FROM installation").await - NOW.as_secs();
     for (advance, expect) in [(0, 0), (299, 0), (1, 300), (100, 300), (200, 600)] {
@@ -44,18 +46,18 @@ async fn last_seen_moves_in_steps() {
 
 /// SVC-03: if an installation cannot be stored, the request continues without one.
 #[tokio::test]
-async fn a_store_that_cannot_write() {
+async fn failed_installation_write_does_not_block() {
     let world = World::new().await;
     world
         .sql("CREATE TRIGGER full BEFORE INSERT ON installation BEGIN SELECT raise(ABORT, 'no room'); END")
         .await;
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
-    assert_eq!(world.backend.asked.lock().unwrap()[0].1.installation, None);
+    assert_eq!(world.backend.received.lock().unwrap()[0].1.installation, None);
 }
 
 /// GW-05: more than five new installations in a day cause a warning each, with the member and the count, and a metric.
 #[test]
-fn many_new_installations() {
+fn many_new_installations_cause_a_warning() {
     let (log, member) = (log(), "member-with-many-keys");
     let warned = || {
         let text = log.text();
@@ -69,13 +71,13 @@ fn many_new_installations() {
         runtime.block_on(async {
             let world = World::new().await;
             world.token(TOKEN, |claims| claims.member = member.into());
-            for at in 0..7_usize {
-                assert_eq!(warned().len(), at.saturating_sub(5), "{at}");
+            for index in 0..7_usize {
+                assert_eq!(warned().len(), index.saturating_sub(5), "{index}");
                 let key = dpop_bound::KeyPair::generate().unwrap();
-                let (token, jkt) = (format!("token-{at}"), key.public_key().thumbprint().to_string());
+                let (token, jkt) = (format!("token-{index}"), key.public_key().thumbprint().to_string());
                 world.token(&token, |claims| (claims.jkt, claims.member) = (Some(jkt), member.into()));
-                let asking = world.get(DOCUMENT).token(&token).draft(|draft| draft.of(key));
-                assert_eq!(world.send(asking).await.status, 200);
+                let request = world.get(DOCUMENT).token(&token).draft(|draft| draft.of(key));
+                assert_eq!(world.send(request).await.status, 200);
             }
             world.send(world.get("/exchange/v1/nothing")).await;
             world.send(world.write("key-0001").without("Idempotency-Key")).await;
@@ -92,32 +94,32 @@ fn many_new_installations() {
         assert!(page.contains(line), "{line}\n{page}");
     }
     assert!(!page.contains("token-") && !page.contains(member) && !page.contains("key-0001"));
-    let told = warned();
-    for (line, new) in told.iter().zip(6..) {
+    let warnings = warned();
+    for (line, new) in warnings.iter().zip(6..) {
         let is_told = line.contains(" WARN ") && line.contains(&format!("new_in_24_hours={new} usual=5"));
         assert!(is_told && !line.contains("token-"), "{line}");
     }
-    assert_eq!(told.len(), 3, "{told:?}");
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
 }
 
 /// GW-13: the client's correlation id is in the response and reaches the backend.
 #[tokio::test]
-async fn the_clients_own_id() {
+async fn client_correlation_id_is_preserved() {
     let world = World::new().await;
     let reply = world.send(world.get(DOCUMENT).header("X-Correlation-Id", "mine-1")).await;
     assert_eq!(reply.header("x-correlation-id"), Some("mine-1"));
-    assert_eq!(world.backend.asked.lock().unwrap()[0].1.correlation_id, "mine-1");
+    assert_eq!(world.backend.received.lock().unwrap()[0].1.correlation_id, "mine-1");
     let problem = world.send(world.get("/exchange/v1?=1").header("X-Correlation-Id", "mine-2")).await;
     assert_eq!(problem.body["correlationId"], "mine-2");
 }
 
 /// CON-08: undeclared properties pass, and the backend gets them for warnings.
 #[tokio::test]
-async fn undeclared_members_pass() {
+async fn undeclared_properties_pass() {
     let world = World::new().await;
-    let asking =
+    let request =
         world.post(WRITE, &ADD.replacen('{', r#"{"tint":1,"#, 1)).header("Idempotency-Key", "key-0001");
-    assert_eq!(world.send(asking).await.status, 200);
+    assert_eq!(world.send(request).await.status, 200);
     // CON-09: where no warning can name it, the parent is refused, also in a read with a body.
     let long = format!(r#"{{"kind":"ITEM","refs":[{{"bt":"1","{}":1}}]}}"#, "x".repeat(200));
     let reply = world.send(world.post("/exchange/v1/catalog/resolve", &long)).await;
@@ -126,7 +128,7 @@ async fn undeclared_members_pass() {
 
 /// RES-01, WRT-01, ERR-32: too many references violate the schema, too many ops are too large a batch.
 #[tokio::test]
-async fn too_many() {
+async fn too_many_references_or_ops_are_rejected() {
     let world = World::new().await;
     let refs = format!(r#"{{"kind":"ITEM","refs":[{}]}}"#, vec![r#"{"bt":"1"}"#; 501].join(","));
     let reply = world.send(world.post("/exchange/v1/catalog/resolve", &refs)).await;
@@ -147,11 +149,11 @@ async fn too_many() {
 
 /// ERR-38: a response that violates the contract is not sent.
 #[tokio::test]
-async fn answers_are_checked() {
+async fn invalid_backend_response_is_not_sent() {
     let world = World::new().await;
-    let mut broken = fixture("service_document");
-    broken.body = br#"{"capabilities":"hush"}"#.to_vec().into();
-    world.script(Script::Answers(broken.clone()));
+    let mut broken_body = fixture("service_document");
+    broken_body.body = br#"{"capabilities":"hush"}"#.to_vec().into();
+    world.script(Script::Answers(broken_body.clone()));
     let reply = world.send(world.get(DOCUMENT)).await;
     assert_eq!((reply.status, reply.code()), (500, "INTERNAL_ERROR"));
     assert!(!String::from_utf8_lossy(&reply.bytes).contains("hush"));
@@ -161,31 +163,31 @@ async fn answers_are_checked() {
     let response = world.gateway.handle_request(world.get(DOCUMENT).into_request(None)).await;
     assert_eq!(response.status(), 200);
     let sent = response.into_body().collect().await.unwrap().to_bytes();
-    assert_eq!(sent, broken.body);
+    assert_eq!(sent, broken_body.body);
     let sent = serde_json::from_slice(&sent).unwrap();
-    assert!(!JUDGE.would_take("service_document", 200, &sent), "it does break the contract");
+    assert!(!CONTRACT_VALIDATOR.would_take("service_document", 200, &sent), "it does break the contract");
 }
 
 /// GW-02: the backend's refusal is passed on unchanged.
 #[tokio::test]
-async fn refusals_come_through() {
+async fn backend_error_is_passed_on() {
     let world = World::new().await;
     let id = exchange_api::types::CorrelationId::new("c-1").unwrap();
     let problem = exchange_api::types::Problem::new(exchange_api::codes::Code::ClientSuspended, id, DOCUMENT);
-    let mut answer = fixture("service_document");
-    answer.status = http::StatusCode::FORBIDDEN;
-    answer.headers.insert("content-type", "application/problem+json".parse().unwrap());
-    answer.headers.insert("x-correlation-id", "c-1".parse().unwrap());
-    answer.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
-    world.script(Script::Answers(answer.clone()));
+    let mut response = fixture("service_document");
+    response.status = http::StatusCode::FORBIDDEN;
+    response.headers.insert("content-type", "application/problem+json".parse().unwrap());
+    response.headers.insert("x-correlation-id", "c-1".parse().unwrap());
+    response.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
+    world.script(Script::Answers(response.clone()));
     let reply = world.send(world.get(DOCUMENT)).await;
-    assert_eq!((reply.status, &reply.bytes), (403, &answer.body));
+    assert_eq!((reply.status, &reply.bytes), (403, &response.body));
     assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
 }
 
 /// ERR-16: a version below the registry's minimum.
 #[tokio::test]
-async fn versions() {
+async fn client_version_below_minimum_is_rejected() {
     let world = World::new().await;
     world.sql("UPDATE client SET min_version = '1.4.0'").await;
     for (user_agent, status) in [("Client/1.4.0 (+https://client.example)", 200), ("Client/1.3.9", 403)] {
@@ -198,7 +200,7 @@ async fn versions() {
 
 /// ERR-16, ERR-40: an unreadable minimum refuses all requests of the client; other clients are not affected.
 #[tokio::test]
-async fn an_unreadable_minimum_is_no_open_door() {
+async fn unreadable_minimum_version_rejects_the_client() {
     let world = World::new().await;
     world.sql("UPDATE client SET min_version = 'newest' WHERE id = 'client'").await;
     world

@@ -6,7 +6,7 @@ use super::world::{ADD, DOCUMENT, TOKEN, WRITE, World};
 
 /// GW-13, SVC-14: one line reports each outcome; no line contains token, proof, key, cursor, handle or body.
 #[tokio::test]
-async fn no_secret_is_logged() {
+async fn gateway_logs_no_secrets() {
     let log = kit::log();
     let world = World::new().await;
     let (key, cursor, handle) =
@@ -15,25 +15,26 @@ async fn no_secret_is_logged() {
     let read = world.get(&format!("/exchange/v1/me/blueprints?cursor={cursor}"));
     let write = world.post(WRITE, &body).header("Idempotency-Key", key);
     let check = world.post("/exchange/v1/me/account-check", &format!(r#"{{"handle":"{handle}"}}"#));
-    let broken =
+    let broken_body =
         world.post(WRITE, &body.replace("add", "undo-of-this-test")).header("Idempotency-Key", "key-0002");
     let refused = world.get(DOCUMENT).token("another-token-of-this-test");
     let mut proofs = Vec::new();
-    for (at, asking) in [read, write.clone(), check, broken, refused, write].into_iter().enumerate() {
-        let proof = asking.draft.proof();
+    for (index, request) in [read, write.clone(), check, broken_body, refused, write].into_iter().enumerate()
+    {
+        let proof = request.draft.proof();
         proofs.push(proof.rsplit_once('.').unwrap().1.to_owned());
-        let asking = asking.proof(proof).header("X-Correlation-Id", &format!("id-of-this-test-{at}"));
-        world.send(asking).await;
+        let request = request.proof(proof).header("X-Correlation-Id", &format!("id-of-this-test-{index}"));
+        world.send(request).await;
     }
     let written = log.text();
-    let line = |at: usize| {
-        let id = format!("id-of-this-test-{at}");
+    let line = |index: usize| {
+        let id = format!("id-of-this-test-{index}");
         let mut lines = written.lines().filter(|line| line.contains(&id) && line.contains("millis="));
         let line = lines.next().unwrap_or_else(|| panic!("no line of {id}"));
         assert_eq!(lines.next(), None, "one line each");
         line
     };
-    for (at, parts) in [
+    for (index, parts) in [
         (0, ["operation=\"blueprints_read\"", "status=200", "code=\"none\""]),
         (1, ["operation=\"blueprints_write\"", "status=200", "code=\"none\""]),
         (2, ["operation=\"account_check\"", "status=200", "code=\"none\""]),
@@ -42,7 +43,7 @@ async fn no_secret_is_logged() {
         (5, ["operation=\"blueprints_write\"", "status=401", "code=\"DPOP_INVALID\""]),
     ] {
         for part in parts {
-            assert!(line(at).contains(part), "{part}: {}", line(at));
+            assert!(line(index).contains(part), "{part}: {}", line(index));
         }
     }
     let jkt = world.key.public_key().thumbprint().to_string();

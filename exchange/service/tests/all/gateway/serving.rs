@@ -21,15 +21,15 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::world::{DOCUMENT, NOW, ORIGIN, WRITE, World};
-use crate::kit::{JUDGE, log};
+use crate::kit::{CONTRACT_VALIDATOR, log};
 
-struct Served {
+struct TestServer {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     done: JoinHandle<()>,
 }
 
-async fn serve(router: Router, change: impl FnOnce(&mut Config)) -> Served {
+async fn serve(router: Router, change: impl FnOnce(&mut Config)) -> TestServer {
     let mut config = Config::default();
     change(&mut config);
     let environment = Environment::new(Arc::new(ManualClock::fixed_at(NOW)), Arc::new(SystemRandom));
@@ -40,17 +40,17 @@ async fn serve(router: Router, change: impl FnOnce(&mut Config)) -> Served {
     let done = tokio::spawn(server.serve_until(listener, async {
         let _ = stopped.await;
     }));
-    Served { address, stop, done }
+    TestServer { address, stop, done }
 }
 
 /// Sends bytes, and reads one response: its head, and the announced body.
-async fn say(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -> String {
+async fn exchange_bytes(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -> String {
     // After an early refusal the connection may be closed while the client still sends.
     let _ = stream.write_all(bytes).await;
-    let mut all = Vec::new();
+    let mut received = Vec::new();
     let mut buffer = [0; 65_536];
     loop {
-        let text = String::from_utf8_lossy(&all).into_owned();
+        let text = String::from_utf8_lossy(&received).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head.to_lowercase().split("content-length: ").nth(1).map(str::to_owned);
             let length = length.and_then(|rest| rest.lines().next()?.parse::<usize>().ok()).unwrap_or(0);
@@ -60,22 +60,22 @@ async fn say(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -
         }
         match stream.read(&mut buffer).await {
             Ok(0) | Err(_) => return text,
-            Ok(read) => all.extend_from_slice(&buffer[..read]),
+            Ok(read) => received.extend_from_slice(&buffer[..read]),
         }
     }
 }
 
 /// Returns status and body of the gateway's response to a request, after validation.
-fn judged(method: &str, target: &str, answer: &str) -> (u16, serde_json::Value) {
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+fn validated_body(method: &str, target: &str, response: &str) -> (u16, serde_json::Value) {
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     let body = body.parse().unwrap();
-    JUDGE.exchanged((method, target), None, (status, &body));
+    CONTRACT_VALIDATOR.exchanged((method, target), None, (status, &body));
     (status, body)
 }
 
 /// Reads until the peer closes.
-async fn rest(stream: &mut TcpStream) -> String {
+async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
     String::from_utf8_lossy(&rest).into_owned()
@@ -91,31 +91,33 @@ fn whoami() -> Router {
 
 /// DPP-08, DPP-09: a gateway behind a socket, over one connection that stays open.
 #[tokio::test]
-async fn a_gateway_is_served() {
+async fn gateway_serves_over_a_socket() {
     let world = World::new().await;
     let served = serve(world.gateway.router(), |config| config.gateway_origin = ORIGIN.to_owned()).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     for _ in 0..2 {
-        let asking = world.get(DOCUMENT);
+        let signed_request = world.get(DOCUMENT);
         let request = format!(
             "GET {DOCUMENT} HTTP/1.1\r\nHost: gateway.example\r\nAuthorization: {}\r\nDPoP: {}\r\n\r\n",
-            asking.authorization[0],
-            asking.draft.proof()
+            signed_request.authorization[0],
+            signed_request.draft.proof()
         );
-        let answer = say(&mut stream, request.as_bytes()).await;
-        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-        assert_eq!(judged("GET", DOCUMENT, &answer).0, 200);
-        assert!(answer.contains("dpop-nonce: ") && answer.contains("date: Mon, 21 Sep 2026 14:13:20 GMT"));
+        let response = exchange_bytes(&mut stream, request.as_bytes()).await;
+        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+        assert_eq!(validated_body("GET", DOCUMENT, &response).0, 200);
+        assert!(
+            response.contains("dpop-nonce: ") && response.contains("date: Mon, 21 Sep 2026 14:13:20 GMT")
+        );
     }
     // GW-01: an unroutable path arrives as it was sent.
-    let answer = say(&mut stream, b"GET /exchange/v1/../v1 HTTP/1.1\r\nHost: x\r\n\r\n").await;
-    let (status, body) = judged("GET", "/exchange/v1/../v1", &answer);
+    let response = exchange_bytes(&mut stream, b"GET /exchange/v1/../v1 HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let (status, body) = validated_body("GET", "/exchange/v1/../v1", &response);
     assert_eq!((status, &body["code"]), (404, &"NOT_FOUND".into()));
 }
 
 /// LIM-23, ERR-01, ERR-31: all headers together; a head far above the limit gets a bare refusal.
 #[tokio::test]
-async fn heads_are_bounded() {
+async fn request_heads_are_bounded() {
     let served = serve(whoami(), |_| {}).await;
     // The line is 16 bytes, the host's 9, the long header's 10 without its value.
     for (bytes, status, code) in [
@@ -126,24 +128,26 @@ async fn heads_are_bounded() {
     ] {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
         let request = format!("GET / HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "x".repeat(bytes));
-        let answer = say(&mut stream, request.as_bytes()).await;
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{bytes}: {answer}");
+        let response = exchange_bytes(&mut stream, request.as_bytes()).await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{bytes}: {response}");
         if let Some(code) = code {
-            is_problem(&answer, code);
-            assert_eq!(rest(&mut stream).await, "", "nothing more is read");
+            is_problem(&response, code);
+            assert_eq!(read_to_end(&mut stream).await, "", "nothing more is read");
         }
     }
-    let many = "X: y\r\n".repeat(101);
+    let many_headers = "X: y\r\n".repeat(101);
     let mut stream = TcpStream::connect(served.address).await.unwrap();
-    let answer = say(&mut stream, format!("GET / HTTP/1.1\r\nHost: x\r\n{many}\r\n").as_bytes()).await;
-    assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
+    let response =
+        exchange_bytes(&mut stream, format!("GET / HTTP/1.1\r\nHost: x\r\n{many_headers}\r\n").as_bytes())
+            .await;
+    assert!(response.starts_with("HTTP/1.1 431"), "{response}");
 }
 
 /// Expects a problem with this code and a correlation id.
-fn is_problem(answer: &str, code: &str) {
-    let (head, _) = answer.split_once("\r\n\r\n").unwrap();
-    let (status, body) = judged("GET", "/", answer);
-    assert_eq!((&body["code"], &body["status"]), (&code.into(), &status.into()), "{answer}");
+fn is_problem(response: &str, code: &str) {
+    let (head, _) = response.split_once("\r\n\r\n").unwrap();
+    let (status, body) = validated_body("GET", "/", response);
+    assert_eq!((&body["code"], &body["status"]), (&code.into(), &status.into()), "{response}");
     assert!(
         head.contains("content-type: application/problem+json") && head.contains("connection: close"),
         "{head}"
@@ -154,22 +158,22 @@ fn is_problem(answer: &str, code: &str) {
 
 /// List H: a request names exactly one host; with two or none it is refused before any part handles it.
 #[tokio::test]
-async fn a_request_is_for_one_host() {
+async fn request_must_name_exactly_one_host() {
     let served = serve(whoami(), |_| {}).await;
     for hosts in ["", "Host: x\r\nHost: x\r\n", "Host: x\r\nHost: evil.example\r\n"] {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
-        let answer = say(&mut stream, format!("GET / HTTP/1.1\r\n{hosts}\r\n").as_bytes()).await;
-        assert!(answer.starts_with("HTTP/1.1 400"), "{hosts}: {answer}");
-        is_problem(&answer, "SCHEMA_INVALID");
+        let response = exchange_bytes(&mut stream, format!("GET / HTTP/1.1\r\n{hosts}\r\n").as_bytes()).await;
+        assert!(response.starts_with("HTTP/1.1 400"), "{hosts}: {response}");
+        is_problem(&response, "SCHEMA_INVALID");
     }
     let mut old = TcpStream::connect(served.address).await.unwrap();
-    let answer = say(&mut old, b"GET / HTTP/1.0\r\n\r\n").await;
-    assert!(answer.lines().next().unwrap().contains(" 200 "), "{answer}");
+    let response = exchange_bytes(&mut old, b"GET / HTTP/1.0\r\n\r\n").await;
+    assert!(response.lines().next().unwrap().contains(" 200 "), "{response}");
 }
 
 /// List H: ambiguous framing is refused, and nothing after it is read.
 #[tokio::test]
-async fn requests_that_smuggle_others() {
+async fn ambiguous_framing_is_rejected() {
     let served = serve(whoami(), |_| {}).await;
     for head in [
         "Content-Length: 5\r\nContent-Length: 6\r\n",
@@ -183,80 +187,84 @@ async fn requests_that_smuggle_others() {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
         let request =
             format!("POST / HTTP/1.1\r\nHost: x\r\n{head}\r\nhelloGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n");
-        let answer = say(&mut stream, request.as_bytes()).await;
-        assert!(answer.starts_with("HTTP/1.1 400"), "{head}: {answer}");
-        assert_eq!(rest(&mut stream).await, "", "{head}");
+        let response = exchange_bytes(&mut stream, request.as_bytes()).await;
+        assert!(response.starts_with("HTTP/1.1 400"), "{head}: {response}");
+        assert_eq!(read_to_end(&mut stream).await, "", "{head}");
     }
 }
 
 /// List H: a chunked body is read by its chunks, whatever length is announced as well; the connection then closes, in
 /// case a proxy in front used the length (RFC 9112, 6.1).
 #[tokio::test]
-async fn chunks_and_a_length() {
+async fn chunked_body_with_a_length_closes_the_connection() {
     let reads = Router::new().fallback(async |body: String| format!("{} bytes", body.len()));
     let served = serve(reads, |_| {}).await;
     let behind = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
-    let (chunked, length) =
+    let (chunked_body, length) =
         ("Transfer-Encoding: chunked\r\n", format!("Content-Length: {}\r\n", 15 + behind.len()));
-    for head in [format!("{chunked}{length}"), format!("{length}{chunked}"), chunked.to_owned()] {
+    for head in
+        [format!("{chunked_body}{length}"), format!("{length}{chunked_body}"), chunked_body.to_owned()]
+    {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
         let request = format!("POST / HTTP/1.1\r\nHost: x\r\n{head}\r\n5\r\nhello\r\n0\r\n\r\n{behind}");
-        let answer = say(&mut stream, request.as_bytes()).await;
-        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("5 bytes"), "{head}: {answer}");
-        assert!(answer.to_lowercase().contains("connection: close"), "{head}: {answer}");
-        assert_eq!(rest(&mut stream).await, "", "{head}");
+        let response = exchange_bytes(&mut stream, request.as_bytes()).await;
+        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("5 bytes"), "{head}: {response}");
+        assert!(response.to_lowercase().contains("connection: close"), "{head}: {response}");
+        assert_eq!(read_to_end(&mut stream).await, "", "{head}");
     }
 }
 
 /// LIM-04: forwarding headers count only with trusted proxies.
 #[tokio::test]
-async fn sources_behind_proxies() {
+async fn forwarding_headers_need_trusted_proxies() {
     for (hops, source) in [(0, "127.0.0.1"), (1, "192.0.2.9"), (2, "203.0.113.7")] {
         let served = serve(whoami(), |config| config.limits.trusted_hops = hops).await;
         let mut stream = TcpStream::connect(served.address).await.unwrap();
         let request = b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.7, 192.0.2.9\r\n\r\n";
-        assert!(say(&mut stream, request).await.ends_with(&format!("\r\n\r\n{source}")), "{hops}");
+        assert!(exchange_bytes(&mut stream, request).await.ends_with(&format!("\r\n\r\n{source}")), "{hops}");
     }
 }
 
 /// A head that does not arrive, and an idle connection, time out.
 #[tokio::test]
-async fn slow_heads_are_cut() {
+async fn slow_heads_time_out() {
     let served = serve(whoami(), |_| {}).await;
     let mut slow = TcpStream::connect(served.address).await.unwrap();
     slow.write_all(b"GET / HTTP/1.1\r\nHost:").await.unwrap();
     let mut idle = TcpStream::connect(served.address).await.unwrap();
-    assert!(say(&mut idle, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.starts_with("HTTP/1.1 200"));
+    assert!(
+        exchange_bytes(&mut idle, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.starts_with("HTTP/1.1 200")
+    );
     // From here on time advances whenever all tasks are idle.
     tokio::time::pause();
     let before = Instant::now();
     for stream in [&mut slow, &mut idle] {
-        assert!(!rest(stream).await.contains("200"));
+        assert!(!read_to_end(stream).await.contains("200"));
     }
     assert!(before.elapsed() >= Duration::from_secs(29), "{:?}", before.elapsed());
 }
 
 /// A body that does not arrive times out for any reader: a page here, a form at the provider.
 #[tokio::test]
-async fn slow_bodies_are_cut() {
+async fn slow_bodies_time_out() {
     let reads = Router::new().fallback(async |body: String| body);
     let served = serve(reads, |config| config.limits.body_seconds = 20).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     let head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n";
-    assert!(say(&mut stream, &[&head[..], b"all of it"].concat()).await.ends_with("all of it"));
+    assert!(exchange_bytes(&mut stream, &[&head[..], b"all of it"].concat()).await.ends_with("all of it"));
     stream.write_all(head).await.unwrap();
     stream.write_all(b"not").await.unwrap();
     tokio::time::pause();
     let before = Instant::now();
-    let answer = rest(&mut stream).await;
-    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    let response = read_to_end(&mut stream).await;
+    assert!(response.starts_with("HTTP/1.1 400"), "{response}");
     let waited = before.elapsed().as_secs();
     assert!((15..60).contains(&waited), "{waited}");
 }
 
 /// The gateway refuses a body that does not arrive with a problem, and closes the connection.
 #[tokio::test]
-async fn a_slow_body_is_told_so() {
+async fn slow_body_gets_a_problem_response() {
     let world = World::new().await;
     let served = serve(world.gateway.router(), |_| {}).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
@@ -264,15 +272,15 @@ async fn a_slow_body_is_told_so() {
     stream.write_all(head.as_bytes()).await.unwrap();
     let log = log();
     tokio::time::pause();
-    let answer = rest(&mut stream).await;
-    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("connection: close"), "{answer}");
-    is_problem(&answer, "SCHEMA_INVALID");
+    let response = read_to_end(&mut stream).await;
+    assert!(response.starts_with("HTTP/1.1 400") && response.contains("connection: close"), "{response}");
+    is_problem(&response, "SCHEMA_INVALID");
     assert!(log.text().contains("slow body"));
 }
 
 /// A connection whose peer does not read the response times out.
 #[tokio::test]
-async fn slow_readers_are_cut() {
+async fn slow_readers_time_out() {
     let large = Router::new().fallback(async || vec![b'x'; 64 << 20]);
     let served = serve(large, |config| config.serve.shutdown_seconds = 3600).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
@@ -294,15 +302,15 @@ async fn connections_are_bounded() {
     let served = serve(whoami(), |config| config.serve.connections = 1).await;
     let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
     let mut first = TcpStream::connect(served.address).await.unwrap();
-    assert!(say(&mut first, request).await.starts_with("HTTP/1.1 200"));
+    assert!(exchange_bytes(&mut first, request).await.starts_with("HTTP/1.1 200"));
     let mut second = TcpStream::connect(served.address).await.unwrap();
     second.write_all(request).await.unwrap();
     // The first one gets another response while the second waits.
-    assert!(say(&mut first, request).await.starts_with("HTTP/1.1 200"));
+    assert!(exchange_bytes(&mut first, request).await.starts_with("HTTP/1.1 200"));
     let mut byte = [0; 1];
     assert!(second.try_read(&mut byte).is_err(), "it is not accepted");
     drop(first);
-    assert!(say(&mut second, b"").await.starts_with("HTTP/1.1 200"));
+    assert!(exchange_bytes(&mut second, b"").await.starts_with("HTTP/1.1 200"));
 }
 
 /// One address cannot take all connections: those above its share are closed at once.
@@ -311,30 +319,30 @@ async fn connections_of_one_address_are_bounded() {
     let served = serve(whoami(), |config| config.serve.connections_of_address = Some(1)).await;
     let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
     let mut first = TcpStream::connect(served.address).await.unwrap();
-    assert!(say(&mut first, request).await.starts_with("HTTP/1.1 200"));
+    assert!(exchange_bytes(&mut first, request).await.starts_with("HTTP/1.1 200"));
     let mut second = TcpStream::connect(served.address).await.unwrap();
-    assert_eq!(rest(&mut second).await, "");
+    assert_eq!(read_to_end(&mut second).await, "");
     drop(first);
     // The server notices the end of the first asynchronously.
     loop {
         let mut third = TcpStream::connect(served.address).await.unwrap();
-        if say(&mut third, request).await.starts_with("HTTP/1.1 200") {
+        if exchange_bytes(&mut third, request).await.starts_with("HTTP/1.1 200") {
             break;
         }
     }
     // By default loopback connections do not count.
     let served = serve(whoami(), |_| {}).await;
-    let mut all = Vec::new();
+    let mut connections = Vec::new();
     for _ in 0..3 {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
-        assert!(say(&mut stream, request).await.starts_with("HTTP/1.1 200"));
-        all.push(stream);
+        assert!(exchange_bytes(&mut stream, request).await.starts_with("HTTP/1.1 200"));
+        connections.push(stream);
     }
 }
 
 /// On shutdown the service finishes running requests and accepts no more connections.
 #[tokio::test]
-async fn it_stops_gracefully() {
+async fn shutdown_finishes_running_requests() {
     let (begun, running) = oneshot::channel::<()>();
     let (release, released) = oneshot::channel::<()>();
     let gates = Arc::new(std::sync::Mutex::new(Some((begun, released))));
@@ -355,23 +363,24 @@ async fn it_stops_gracefully() {
     running.await.unwrap();
     served.stop.send(()).unwrap();
     release.send(()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.ends_with("done"), "{answer}");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    assert!(response.ends_with("done"), "{response}");
     served.done.await.unwrap();
     assert!(TcpStream::connect(served.address).await.is_err());
 }
 
 /// `/healthz` and `/readyz`.
 #[tokio::test]
-async fn how_it_is() {
+async fn health_and_readiness_are_reported() {
     let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
     let readiness = Readiness::new(store.clone());
     let served = serve(health_router(readiness.clone()), |_| {}).await;
     let ask = async |path: &str| {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
-        let answer = say(&mut stream, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await;
-        answer.split(' ').nth(1).map(str::to_owned)
+        let response =
+            exchange_bytes(&mut stream, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await;
+        response.split(' ').nth(1).map(str::to_owned)
     };
     assert_eq!(ask("/healthz").await.as_deref(), Some("200"));
     assert_eq!(ask("/readyz").await.as_deref(), Some("200"));
@@ -390,22 +399,22 @@ async fn how_it_is() {
 
 /// A TLS connection: the certificate, the negotiated protocol, and a handshake that does not arrive.
 #[tokio::test]
-async fn a_gateway_behind_tls() {
+async fn gateway_serves_over_tls() {
     use tokio_rustls::rustls::crypto::aws_lc_rs;
     use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
     let folder = tempfile::tempdir().unwrap();
     let (certificate, private_key) = (folder.path().join("chain.pem"), folder.path().join("key.pem"));
-    let made = rcgen::generate_simple_self_signed(["exchange.example".to_owned()]).unwrap();
-    std::fs::write(&certificate, made.cert.pem()).unwrap();
-    std::fs::write(&private_key, made.signing_key.serialize_pem()).unwrap();
+    let generated = rcgen::generate_simple_self_signed(["exchange.example".to_owned()]).unwrap();
+    std::fs::write(&certificate, generated.cert.pem()).unwrap();
+    std::fs::write(&private_key, generated.signing_key.serialize_pem()).unwrap();
     let served = serve(whoami(), |config| {
         (config.serve.certificate, config.serve.private_key) = (Some(certificate.clone()), Some(private_key));
     })
     .await;
 
     let mut roots = RootCertStore::empty();
-    roots.add(made.cert.der().clone()).unwrap();
+    roots.add(generated.cert.der().clone()).unwrap();
     let client = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -418,8 +427,8 @@ async fn a_gateway_behind_tls() {
     let mut stream = connector.connect(name, stream).await.unwrap();
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
     for _ in 0..2 {
-        let answer = say(&mut stream, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
-        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("127.0.0.1"), "{answer}");
+        let response = exchange_bytes(&mut stream, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("127.0.0.1"), "{response}");
     }
     // Another name is not in the certificate.
     let other = TcpStream::connect(served.address).await.unwrap();
@@ -427,11 +436,11 @@ async fn a_gateway_behind_tls() {
     // An invalid handshake, and one that does not arrive.
     let mut plain = TcpStream::connect(served.address).await.unwrap();
     plain.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
-    assert!(!rest(&mut plain).await.contains("HTTP"));
+    assert!(!read_to_end(&mut plain).await.contains("HTTP"));
     let mut silent = TcpStream::connect(served.address).await.unwrap();
     tokio::time::pause();
     let before = Instant::now();
-    assert_eq!(rest(&mut silent).await, "");
+    assert_eq!(read_to_end(&mut silent).await, "");
     assert!((9..15).contains(&before.elapsed().as_secs()), "{:?}", before.elapsed());
     // A key of another certificate.
     let other = rcgen::generate_simple_self_signed(["exchange.example".to_owned()]).unwrap();
@@ -445,11 +454,11 @@ async fn a_gateway_behind_tls() {
 
 /// `/metrics` for Prometheus, with labels that clients cannot create.
 #[tokio::test]
-async fn what_is_counted() {
+async fn metrics_have_bounded_labels() {
     let metrics = MetricsRecorder::install().unwrap();
     let world = World::new().await;
     let served = serve(world.gateway.router(), |_| {}).await;
-    let told = serve(metrics.into_router(), |_| {}).await;
+    let metrics_server = serve(metrics.into_router(), |_| {}).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     for target in ["/exchange/v1/hush-1", "/exchange/v1?hush-2=1", "/exchange/v1/schemas/hush-3.schema.json"]
     {
@@ -457,12 +466,12 @@ async fn what_is_counted() {
             let request = format!(
                 "{method} {target} HTTP/1.1\r\nHost: x\r\nX-Correlation-Id: hush-4\r\nUser-Agent: hush-5\r\n\r\n"
             );
-            let answer = say(&mut stream, request.as_bytes()).await;
-            assert!((400..500).contains(&judged(method, target, &answer).0), "{answer}");
+            let response = exchange_bytes(&mut stream, request.as_bytes()).await;
+            assert!((400..500).contains(&validated_body(method, target, &response).0), "{response}");
         }
     }
-    let mut reader = TcpStream::connect(told.address).await.unwrap();
-    let page = say(&mut reader, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let mut reader = TcpStream::connect(metrics_server.address).await.unwrap();
+    let page = exchange_bytes(&mut reader, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
     assert!(page.contains("content-type: text/plain; version=0.0.4"), "{page}");
     assert!(
         page.contains(r#"exchange_requests_total{operation="none",status="401",code="UNAUTHENTICATED"}"#),
@@ -473,13 +482,13 @@ async fn what_is_counted() {
     assert!(page.contains(r#"exchange_request_seconds_bucket{operation="none",le="0.001"}"#), "{page}");
     assert!(!page.to_lowercase().contains("hush"), "{page}");
     let mut other = TcpStream::connect(served.address).await.unwrap();
-    let nobody = say(&mut other, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let nobody = exchange_bytes(&mut other, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
     assert!(nobody.starts_with("HTTP/1.1 404"), "not where strangers ask");
 }
 
 /// The error for an unusable certificate names the file.
 #[test]
-fn certificates_that_cannot_be_used() {
+fn certificate_error_names_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().join("empty.pem");
     std::fs::write(&empty, "").unwrap();

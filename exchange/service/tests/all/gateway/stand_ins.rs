@@ -32,16 +32,16 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct Provider {
     pub(crate) tokens: Mutex<HashMap<String, Result<TokenClaims, TokenError>>>,
-    pub(crate) asked: Mutex<usize>,
+    pub(crate) received: Mutex<usize>,
 }
 
 impl TokenVerifier for Provider {
     fn verify_token<'a>(&'a self, token: &'a str, now: Moment) -> VerificationFuture<'a> {
-        *self.asked.lock().unwrap() += 1;
-        let known = self.tokens.lock().unwrap().get(token).cloned();
-        MaybeReady::ready(match known {
+        *self.received.lock().unwrap() += 1;
+        let outcome = self.tokens.lock().unwrap().get(token).cloned();
+        MaybeReady::ready(match outcome {
             Some(Ok(claims)) if claims.expires_at <= now => Err(TokenError::Expired),
-            Some(known) => known,
+            Some(outcome) => outcome,
             None => Err(TokenError::Malformed),
         })
     }
@@ -71,7 +71,7 @@ pub(crate) struct Backend {
     pub(crate) script: Mutex<Script>,
     /// Whether it reports that its responses are validated.
     pub(crate) checks: AtomicBool,
-    pub(crate) asked: Mutex<Vec<(&'static str, Caller)>>,
+    pub(crate) received: Mutex<Vec<(&'static str, Caller)>>,
     /// Notified of every request.
     pub(crate) reached: Notify,
 }
@@ -84,14 +84,14 @@ impl Relay for Backend {
         for secret in ["authorization", "dpop"] {
             assert!(request.call.context().header(secret).is_none(), "{secret} stays in front");
         }
-        self.asked.lock().unwrap().push((operation, request.caller.clone()));
+        self.received.lock().unwrap().push((operation, request.caller.clone()));
         self.reached.notify_one();
         let script = self.script.lock().unwrap().clone();
         Box::pin(async move {
             match script {
                 Script::Fixture => self.complete(request.caller, fixture(operation)).await,
-                Script::Completes(answer) => self.complete(request.caller, answer).await,
-                Script::Answers(answer) => Ok(answer),
+                Script::Completes(response) => self.complete(request.caller, response).await,
+                Script::Answers(response) => Ok(response),
                 Script::Fails(failure) => Err(failure),
                 Script::Hangs => std::future::pending().await,
             }
@@ -104,13 +104,18 @@ impl Relay for Backend {
 }
 
 impl Backend {
-    async fn complete(&self, caller: Caller, answer: EncodedResponse) -> Result<EncodedResponse, RelayError> {
-        let (given, now) = (answer.clone(), self.environment.now());
-        let done =
-            self.store.write(move |connection| idempotency::complete_claim(connection, &caller, &given, now));
+    async fn complete(
+        &self,
+        caller: Caller,
+        response: EncodedResponse,
+    ) -> Result<EncodedResponse, RelayError> {
+        let (completed, now) = (response.clone(), self.environment.now());
+        let done = self
+            .store
+            .write(move |connection| idempotency::complete_claim(connection, &caller, &completed, now));
         match done.await {
             Ok::<_, StoreError>(Completion::Lost) | Err(_) => Err(RelayError::Unreachable),
-            Ok(_) => Ok(answer),
+            Ok(_) => Ok(response),
         }
     }
 }
@@ -143,14 +148,14 @@ pub(crate) fn fixture(operation: &str) -> EncodedResponse {
 
 /// A port that can be switched off.
 #[derive(Debug)]
-pub(crate) struct Switched<T> {
+pub(crate) struct SwitchablePort<T> {
     pub(crate) port: T,
     off: AtomicBool,
     /// Whether it is off for source limits, too, which are checked first.
     wholly: AtomicBool,
 }
 
-impl<T> Switched<T> {
+impl<T> SwitchablePort<T> {
     pub(crate) fn on(port: T) -> Arc<Self> {
         Arc::new(Self { port, off: AtomicBool::new(false), wholly: AtomicBool::new(false) })
     }
@@ -169,7 +174,7 @@ impl<T> Switched<T> {
     }
 }
 
-impl ReplayStore for Switched<Mutex<ReplayCache>> {
+impl ReplayStore for SwitchablePort<Mutex<ReplayCache>> {
     fn window(&self) -> ProofWindow {
         self.port.window()
     }
@@ -182,7 +187,7 @@ impl ReplayStore for Switched<Mutex<ReplayCache>> {
     }
 }
 
-impl RegistryView for Switched<CachedRegistry> {
+impl RegistryView for SwitchablePort<CachedRegistry> {
     fn view(&self, now: Moment) -> MaybeReady<'_, Result<Arc<Registry>, SharedStateError>> {
         match self.get() {
             Ok(port) => port.view(now),
@@ -191,7 +196,7 @@ impl RegistryView for Switched<CachedRegistry> {
     }
 }
 
-impl RateLimiter for Switched<MemoryRateLimiter> {
+impl RateLimiter for SwitchablePort<MemoryRateLimiter> {
     fn take_request<'a>(
         &'a self,
         bucket: &'a RateBucket,
@@ -207,7 +212,7 @@ impl RateLimiter for Switched<MemoryRateLimiter> {
     }
 }
 
-impl QuotaCounter for Switched<Store> {
+impl QuotaCounter for SwitchablePort<Store> {
     fn take_writes<'a>(
         &'a self,
         client: &'a ClientId,
@@ -232,35 +237,38 @@ impl QuotaCounter for Switched<Store> {
     }
 }
 
-impl InstallationStore for Switched<Store> {
-    fn status(&self, of: InstallationKey) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>> {
+impl InstallationStore for SwitchablePort<Store> {
+    fn status(
+        &self,
+        installation: InstallationKey,
+    ) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>> {
         match self.get() {
-            Ok(port) => port.status(of),
+            Ok(port) => port.status(installation),
             Err(SharedStateError) => MaybeReady::ready(Err(SharedStateError)),
         }
     }
 
     fn record_call<'a>(
         &'a self,
-        of: InstallationKey,
+        installation: InstallationKey,
         environment: &'a Environment,
     ) -> MaybeReady<'a, Result<Option<RecordedCall>, SharedStateError>> {
         match self.get() {
-            Ok(port) => port.record_call(of, environment),
+            Ok(port) => port.record_call(installation, environment),
             Err(SharedStateError) => MaybeReady::ready(Err(SharedStateError)),
         }
     }
 }
 
-impl KeyStore for Switched<Store> {
+impl KeyStore for SwitchablePort<Store> {
     fn claim(
         &self,
-        asked: KeyRequest,
+        key_request: KeyRequest,
         terms: KeyRetention,
         now: Moment,
     ) -> MaybeReady<'_, Result<ClaimOutcome, SharedStateError>> {
         match self.get() {
-            Ok(port) => port.claim(asked, terms, now),
+            Ok(port) => port.claim(key_request, terms, now),
             Err(SharedStateError) => MaybeReady::ready(Err(SharedStateError)),
         }
     }
@@ -268,9 +276,9 @@ impl KeyStore for Switched<Store> {
     fn complete(
         &self,
         caller: Caller,
-        answer: EncodedResponse,
+        response: EncodedResponse,
         now: Moment,
     ) -> MaybeReady<'_, Result<Completion, SharedStateError>> {
-        self.port.complete(caller, answer, now)
+        self.port.complete(caller, response, now)
     }
 }

@@ -28,8 +28,8 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::stand_ins::{Backend, Provider, Script, Switched};
-use crate::kit::JUDGE;
+use super::stand_ins::{Backend, Provider, Script, SwitchablePort};
+use crate::kit::CONTRACT_VALIDATOR;
 use crate::proofs::Draft;
 
 pub(crate) const NOW: Moment = Moment::from_secs(1_790_000_000);
@@ -52,19 +52,19 @@ pub(crate) struct World {
     pub(crate) gateway: Gateway,
     pub(crate) provider: Arc<Provider>,
     pub(crate) backend: Arc<Backend>,
-    pub(crate) live: Arc<Switched<Mutex<ReplayCache>>>,
-    pub(crate) registry: Arc<Switched<CachedRegistry>>,
-    pub(crate) installations: Arc<Switched<Store>>,
-    pub(crate) keys: Arc<Switched<Store>>,
-    pub(crate) quota: Arc<Switched<Store>>,
-    pub(crate) rates: Arc<Switched<MemoryRateLimiter>>,
+    pub(crate) live: Arc<SwitchablePort<Mutex<ReplayCache>>>,
+    pub(crate) registry: Arc<SwitchablePort<CachedRegistry>>,
+    pub(crate) installations: Arc<SwitchablePort<Store>>,
+    pub(crate) keys: Arc<SwitchablePort<Store>>,
+    pub(crate) quota: Arc<SwitchablePort<Store>>,
+    pub(crate) rates: Arc<SwitchablePort<MemoryRateLimiter>>,
     pub(crate) nonces: NonceIssuer,
     pub(crate) key: Arc<KeyPair>,
 }
 
 /// A request with its proof.
 #[derive(Clone)]
-pub(crate) struct Asking {
+pub(crate) struct TestRequest {
     pub(crate) method: String,
     pub(crate) target: String,
     pub(crate) authorization: Vec<String>,
@@ -116,7 +116,7 @@ impl Reply {
 
 /// The effects of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Traces {
+pub(crate) struct RequestEffects {
     pub(crate) live: usize,
     pub(crate) installations: i64,
     pub(crate) writes: u32,
@@ -142,7 +142,7 @@ impl World {
             environment: environment.clone(),
             script: Mutex::default(),
             checks: AtomicBool::default(),
-            asked: Mutex::default(),
+            received: Mutex::default(),
             reached: Notify::new(),
         });
         let around = (store, environment, Arc::clone(&config));
@@ -167,10 +167,10 @@ impl World {
             per_source: 1,
             total: limits.live_proofs,
         };
-        let live = Switched::on(Mutex::new(ReplayCache::new(ProofWindow::from_secs(30, 30), caps)));
-        let registry = Switched::on(CachedRegistry::new(store.clone()));
-        let [installations, keys, quota] = [(); 3].map(|()| Switched::on(store.clone()));
-        let rates = Switched::on(MemoryRateLimiter::new(limits.counted));
+        let live = SwitchablePort::on(Mutex::new(ReplayCache::new(ProofWindow::from_secs(30, 30), caps)));
+        let registry = SwitchablePort::on(CachedRegistry::new(store.clone()));
+        let [installations, keys, quota] = [(); 3].map(|()| SwitchablePort::on(store.clone()));
+        let rates = SwitchablePort::on(MemoryRateLimiter::new(limits.counted));
         let nonce_key = NonceKey::from_bytes([nonces; 32]);
         let parts = GatewayParts {
             environment: environment.clone(),
@@ -277,26 +277,26 @@ impl World {
     }
 
     /// Creates a request that passes, without a body.
-    pub(crate) fn get(&self, target: &str) -> Asking {
-        self.asking("GET", target, Vec::new())
+    pub(crate) fn get(&self, target: &str) -> TestRequest {
+        self.build_request("GET", target, Vec::new())
     }
 
     /// Creates a request with a JSON body.
-    pub(crate) fn post(&self, target: &str, body: &str) -> Asking {
-        let asking = self.asking("POST", target, body.as_bytes().to_vec());
-        asking.header("Content-Type", "application/json")
+    pub(crate) fn post(&self, target: &str, body: &str) -> TestRequest {
+        let request = self.build_request("POST", target, body.as_bytes().to_vec());
+        request.header("Content-Type", "application/json")
     }
 
     /// Creates a write with a key.
-    pub(crate) fn write(&self, key: &str) -> Asking {
+    pub(crate) fn write(&self, key: &str) -> TestRequest {
         self.post(WRITE, ADD).header("Idempotency-Key", key)
     }
 
-    fn asking(&self, method: &str, target: &str, body: Vec<u8>) -> Asking {
+    fn build_request(&self, method: &str, target: &str, body: Vec<u8>) -> TestRequest {
         let path = target.split('?').next().unwrap();
         let nonce = self.nonces.issue(self.now().to_unix_time());
         let htu = format!("{ORIGIN}{path}");
-        Asking {
+        TestRequest {
             method: method.to_owned(),
             target: target.to_owned(),
             authorization: vec![format!("DPoP {TOKEN}")],
@@ -312,24 +312,24 @@ impl World {
     }
 
     /// Sends a request, and validates the response against the contract.
-    pub(crate) async fn send(&self, asking: Asking) -> Reply {
-        self.send_body(asking, None).await
+    pub(crate) async fn send(&self, request: TestRequest) -> Reply {
+        self.send_body(request, None).await
     }
 
     /// The same with a streamed body.
-    pub(crate) async fn send_body(&self, asking: Asking, body: Option<Body>) -> Reply {
-        let (method, target) = (asking.method.clone(), asking.target.clone());
-        let sent = serde_json::from_slice(&asking.body).ok().filter(|_| body.is_none());
-        let response = self.gateway.handle_request(asking.into_request(body)).await;
+    pub(crate) async fn send_body(&self, request: TestRequest, body: Option<Body>) -> Reply {
+        let (method, target) = (request.method.clone(), request.target.clone());
+        let sent = serde_json::from_slice(&request.body).ok().filter(|_| body.is_none());
+        let response = self.gateway.handle_request(request.into_request(body)).await;
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         let reply = Reply { status: parts.status.as_u16(), headers: parts.headers, bytes, body };
-        reply.judge(&method, &target, sent.as_ref());
+        reply.assert_contract(&method, &target, sent.as_ref());
         reply
     }
 
-    pub(crate) async fn traces(&self) -> Traces {
+    pub(crate) async fn traces(&self) -> RequestEffects {
         let (client, member, day) = (ClientId::from(CLIENT), MemberId::from(MEMBER), self.now().utc_day());
         let writes = self
             .store
@@ -337,8 +337,8 @@ impl World {
             .await
             .unwrap();
         let live = self.live.port.lock().unwrap().proof_count();
-        let relayed = self.backend.asked.lock().unwrap().len();
-        Traces {
+        let relayed = self.backend.received.lock().unwrap().len();
+        RequestEffects {
             live,
             installations: self.count("SELECT count(*) FROM installation WHERE revoked_at IS NULL").await,
             writes,
@@ -357,8 +357,8 @@ impl World {
     /// Fills the used proofs of an account.
     pub(crate) fn fill(&self, account: &str, count: usize) {
         let mut live = self.live.port.lock().unwrap();
-        for at in 0..count {
-            let jti = format!("filled-{account}-{at:08}");
+        for index in 0..count {
+            let jti = format!("filled-{account}-{index:08}");
             let iat = self.now().as_secs().try_into().unwrap();
             let key = self.key.public_key().thumbprint();
             let proof = ReplayCandidate { key: &key, jti: &jti, holder: ProofHolder::Account(account), iat };
@@ -367,7 +367,7 @@ impl World {
     }
 }
 
-impl Asking {
+impl TestRequest {
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -421,11 +421,11 @@ impl Asking {
 
 impl Reply {
     /// Validates the response against the schema files. Waits are in headers, never in a problem (ERR-03).
-    fn judge(&self, method: &str, target: &str, sent: Option<&Value>) {
+    fn assert_contract(&self, method: &str, target: &str, sent: Option<&Value>) {
         if method == "HEAD" || self.status == 204 || self.status == 304 {
             assert!(self.bytes.is_empty());
         } else {
-            JUDGE.exchanged((method, target), sent, (self.status, &self.body));
+            CONTRACT_VALIDATOR.exchanged((method, target), sent, (self.status, &self.body));
         }
         if self.status >= 400 && method != "HEAD" {
             assert_eq!(self.header("content-type"), Some("application/problem+json"));
@@ -444,7 +444,7 @@ impl Reply {
 
 /// All exchange scopes.
 pub(crate) fn scopes() -> impl Iterator<Item = &'static str> {
-    let all: BTreeSet<&str> =
+    let all_scopes: BTreeSet<&str> =
         TABLE.all().iter().flat_map(|operation| operation.scopes).copied().flatten().copied().collect();
-    all.into_iter()
+    all_scopes.into_iter()
 }

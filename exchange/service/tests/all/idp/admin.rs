@@ -29,7 +29,7 @@ fn admin(folder: &Path, args: &[&str], input: &str) -> Output {
 }
 
 #[track_caller]
-pub(super) fn told(folder: &Path, args: &[&str], input: &str) -> Value {
+pub(super) fn run_json(folder: &Path, args: &[&str], input: &str) -> Value {
     let output = admin(folder, &[&["--json"], args].concat(), input);
     let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{args:?}: {error}");
@@ -38,11 +38,11 @@ pub(super) fn told(folder: &Path, args: &[&str], input: &str) -> Value {
 }
 
 #[track_caller]
-pub(super) fn refused(folder: &Path, args: &[&str], input: &str, code: i32, says: &str) {
+pub(super) fn run_failing(folder: &Path, args: &[&str], input: &str, code: i32, message: &str) {
     let output = admin(folder, args, input);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
-    assert!(error.starts_with("error: ") && error.contains(says), "{args:?}: {error}");
+    assert!(error.starts_with("error: ") && error.contains(message), "{args:?}: {error}");
     assert!(output.stdout.is_empty());
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn world(folder: &Path) -> World {
 }
 
 /// Returns the administrator's entries in the audit, in order.
-pub(super) async fn audited(world: &World) -> Vec<String> {
+pub(super) async fn read_audit(world: &World) -> Vec<String> {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT action || ' ' || subject || ' ' || detail FROM audit \
                    WHERE actor = 'administrator:root' ORDER BY id";
@@ -66,7 +66,7 @@ pub(super) async fn audited(world: &World) -> Vec<String> {
 /// IDP-04, GW-05: a client is registered, limited, suspended and removed by commands, and a running service applies the
 /// changes.
 #[tokio::test]
-async fn clients() {
+async fn clients_are_managed_by_commands() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let world = world(folder).await;
@@ -75,18 +75,18 @@ async fn clients() {
     };
     begin("exchange.connect").await.expect_error(400, "invalid_client");
     let add = ["client", "add", "fresh", "--name", "Fresh & new", "--scope", "exchange.connect"];
-    let done = told(folder, &add, "");
+    let done = run_json(folder, &add, "");
     assert_eq!(done, json!({ "done": "client.add", "client": "fresh", "scopes": ["exchange.connect"] }));
     begin("exchange.connect").await.expect(200);
     begin("exchange.stock.read").await.expect_error(400, "invalid_scope");
-    told(folder, &["client", "scopes", "fresh", "exchange.connect", "exchange.stock.read"], "");
+    run_json(folder, &["client", "scopes", "fresh", "exchange.connect", "exchange.stock.read"], "");
     begin("exchange.stock.read").await.expect(200);
     let limits = ["client", "limits", "fresh", "--requests-per-minute", "300", "--min-version", "2.1.0"];
-    told(folder, &limits, "");
-    told(folder, &["client", "limits", "fresh", "--writes-per-day", "7"], "");
-    told(folder, &["client", "limits", "fresh", "--writes-per-day", "default"], "");
-    told(folder, &["client", "suspend", "fresh"], "");
-    let listed = told(folder, &["client", "list"], "");
+    run_json(folder, &limits, "");
+    run_json(folder, &["client", "limits", "fresh", "--writes-per-day", "7"], "");
+    run_json(folder, &["client", "limits", "fresh", "--writes-per-day", "default"], "");
+    run_json(folder, &["client", "suspend", "fresh"], "");
+    let listed = run_json(folder, &["client", "list"], "");
     let fresh = listed["clients"].as_array().unwrap().iter().find(|client| client["id"] == "fresh").unwrap();
     let expect = json!({
         "id": "fresh", "name": "Fresh & new", "state": "suspended",
@@ -94,71 +94,71 @@ async fn clients() {
         "requestsPerMinute": 300, "writesPerDay": null, "minVersion": "2.1.0",
     });
     assert_eq!(*fresh, expect);
-    told(folder, &["client", "resume", "fresh"], "");
-    told(folder, &["client", "remove", "fresh"], "");
+    run_json(folder, &["client", "resume", "fresh"], "");
+    run_json(folder, &["client", "remove", "fresh"], "");
     begin("exchange.connect").await.expect_error(400, "invalid_client");
-    let audit = audited(&world).await;
+    let audit = read_audit(&world).await;
     assert_eq!(audit[0], "client.add fresh Fresh & new: exchange.connect");
     assert_eq!(audit[2], "client.limits fresh requests per minute 300, oldest version 2.1.0");
     assert_eq!(audit[4], "client.limits fresh writes per day by default");
     assert_eq!(audit.len(), 8);
 
-    refused(folder, &add, "", 1, "a client `fresh` already exists");
-    refused(folder, &["client", "suspend", "nobody"], "", 1, "unknown client `nobody`");
-    refused(
+    run_failing(folder, &add, "", 1, "a client `fresh` already exists");
+    run_failing(folder, &["client", "suspend", "nobody"], "", 1, "unknown client `nobody`");
+    run_failing(
         folder,
         &["client", "scopes", "fresh", "exchange.x"],
         "",
         2,
         "the known ones are exchange.connect",
     );
-    refused(folder, &["client", "limits", "fresh"], "", 2, "at least one limit");
-    let much = ["client", "limits", "fresh", "--requests-per-minute", "1201"];
-    refused(folder, &much, "", 2, "1 to 1200");
-    refused(folder, &["client", "limits", "fresh", "--min-version", "2"], "", 2, "`2` is not a version");
+    run_failing(folder, &["client", "limits", "fresh"], "", 2, "at least one limit");
+    let above_limit = ["client", "limits", "fresh", "--requests-per-minute", "1201"];
+    run_failing(folder, &above_limit, "", 2, "1 to 1200");
+    run_failing(folder, &["client", "limits", "fresh", "--min-version", "2"], "", 2, "`2` is not a version");
     let unseen = ["x\u{202e}y", "x\u{200b}", "\u{feff}x", "x\u{2066}y"].map(|name| ("fine", name));
     let ill = [("a b", "x"), ("", "x"), ("fine", " x"), ("fine", "x\ny")];
     for (id, name) in ill.into_iter().chain(unseen) {
         let add = ["client", "add", id, "--name", name, "--scope", "exchange.connect"];
-        refused(folder, &add, "", 2, "must have 1 to");
+        run_failing(folder, &add, "", 2, "must have 1 to");
     }
-    assert_eq!(audited(&world).await.len(), 8, "what is refused changes nothing");
+    assert_eq!(read_audit(&world).await.len(), 8, "what is refused changes nothing");
 }
 
 /// A member gets an account with a password that is not an argument; a new password ends the sessions of the old one.
 #[tokio::test]
-async fn members() {
+async fn members_get_accounts_and_passwords() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let world = world(folder).await;
-    told(folder, &["member", "add", "m-7", "--name", "Seven"], "");
+    run_json(folder, &["member", "add", "m-7", "--name", "Seven"], "");
     let sign_in = async |password: &str| {
         let mut browser = Browser::default();
         browser.open(&world, "/sign-in").await.expect(200);
         let fields = [("username", "\u{e9}lise"), ("password", password)];
         (browser.submit(&world, "/sign-in", &fields).await.status, browser)
     };
-    let (one, other) = ("correct horse battery", "another one, quite long");
+    let (first_password, second_password) = ("correct horse battery", "another one, quite long");
     let set = ["member", "password", "m-7", "--username", "\u{c9}lise"];
     assert_eq!(
-        told(folder, &set, &format!("{one}\n")),
+        run_json(folder, &set, &format!("{first_password}\n")),
         json!({ "done": "member.password", "member": "m-7" })
     );
-    let (status, mut browser) = sign_in(one).await;
+    let (status, mut browser) = sign_in(first_password).await;
     assert_eq!(status, 303);
     browser.open(&world, "/device").await.expect(200);
-    told(folder, &["member", "password", "m-7"], other);
+    run_json(folder, &["member", "password", "m-7"], second_password);
     assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
-    assert_eq!((sign_in(one).await.0, sign_in(other).await.0), (422, 303));
-    told(folder, &["member", "state", "m-7", "disabled"], "");
-    assert_eq!(sign_in(other).await.0, 422);
-    let listed = told(folder, &["member", "list"], "");
+    assert_eq!((sign_in(first_password).await.0, sign_in(second_password).await.0), (422, 303));
+    run_json(folder, &["member", "state", "m-7", "disabled"], "");
+    assert_eq!(sign_in(second_password).await.0, 422);
+    let listed = run_json(folder, &["member", "list"], "");
     let seven = listed["members"].as_array().unwrap().iter().find(|member| member["id"] == "m-7").unwrap();
     let expect = json!({
         "id": "m-7", "name": "Seven", "state": "disabled", "hasRole": true, "username": "\u{e9}lise",
     });
     assert_eq!(*seven, expect);
-    let audit = audited(&world).await;
+    let audit = read_audit(&world).await;
     let expect = [
         "member.add m-7 active",
         "member.password m-7 ",
@@ -167,25 +167,31 @@ async fn members() {
     ];
     assert_eq!(audit, expect, "no password, no name of an account");
 
-    refused(folder, &["member", "add", "m-7", "--name", "Again"], "", 1, "a member `m-7` already exists");
-    refused(folder, &["member", "password", "m-9"], one, 1, "unknown member `m-9`");
-    refused(
+    run_failing(folder, &["member", "add", "m-7", "--name", "Again"], "", 1, "a member `m-7` already exists");
+    run_failing(folder, &["member", "password", "m-9"], first_password, 1, "unknown member `m-9`");
+    run_failing(
         folder,
         &["member", "password", "m-7", "--username", "ADA"],
-        one,
+        first_password,
         1,
         "an account `ADA` already exists",
     );
     for password in ["", "short", "eleven chars\nand a second line", &"x".repeat(1025)] {
-        refused(folder, &["member", "password", "m-7"], password, 2, "one line of at least 12 characters");
+        run_failing(
+            folder,
+            &["member", "password", "m-7"],
+            password,
+            2,
+            "one line of at least 12 characters",
+        );
     }
-    told(folder, &["member", "add", "m-8", "--name", "Eight", "--pending"], "");
-    refused(folder, &["member", "password", "m-8"], one, 2, "with --username");
+    run_json(folder, &["member", "add", "m-8", "--name", "Eight", "--pending"], "");
+    run_failing(folder, &["member", "password", "m-8"], first_password, 2, "with --username");
 }
 
 /// WEB-06: connections are listed and ended; the client gets an error at its next refresh.
 #[tokio::test]
-async fn connections() {
+async fn connections_are_listed_and_ended() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let world = world(folder).await;
@@ -201,29 +207,35 @@ async fn connections() {
         Ok::<(), exchange_service::store::StoreError>(database.execute_batch(&installed)?)
     };
     world.store.write(work).await.unwrap();
-    let list = |more: &[&str]| {
-        let listed = told(folder, &[&["connections", "list"], more].concat(), "");
+    let list = |extra_arguments: &[&str]| {
+        let listed = run_json(folder, &[&["connections", "list"], extra_arguments].concat(), "");
         listed["connections"].as_array().unwrap().clone()
     };
     let listed = list(&[]);
     assert_eq!(listed.len(), 2);
-    let desk = listed.iter().find(|each| each["installation"] == "i-1").unwrap();
+    let first_installation = listed.iter().find(|each| each["installation"] == "i-1").unwrap();
     let expect = json!({
         "member": "m-ada", "client": "tool", "installation": "i-1", "label": "Desk",
         "since": "1970-01-01T00:00:00Z", "last": "1970-01-01T00:00:01Z", "connected": true, "disconnected": false,
     });
-    assert_eq!(*desk, expect);
+    assert_eq!(*first_installation, expect);
     assert_eq!((list(&["--member", "m-bob"]).len(), list(&["--client", "tool"]).len()), (0, 2));
-    told(folder, &["connections", "end", "--installation", "i-1"], "");
+    run_json(folder, &["connections", "end", "--installation", "i-1"], "");
     world.refresh(&first.refresh, &devices[0]).await.expect_error(400, "invalid_grant");
     let second = super::world::Tokens::of(&world.refresh(&second.refresh, &devices[1]).await);
-    told(folder, &["connections", "end", "--client", "tool", "--member", "m-ada"], "");
+    run_json(folder, &["connections", "end", "--client", "tool", "--member", "m-ada"], "");
     world.refresh(&second.refresh, &devices[1]).await.expect_error(400, "invalid_grant");
     assert_eq!(list(&[])[0]["disconnected"], true);
     let ended = "disconnect-installation i-1 ";
-    assert!(audited(&world).await.iter().any(|deed| deed == ended));
-    refused(folder, &["connections", "end", "--installation", "i-2"], "", 1, "unknown installation `i-2`");
-    refused(
+    assert!(read_audit(&world).await.iter().any(|deed| deed == ended));
+    run_failing(
+        folder,
+        &["connections", "end", "--installation", "i-2"],
+        "",
+        1,
+        "unknown installation `i-2`",
+    );
+    run_failing(
         folder,
         &["connections", "end", "--client", "x", "--member", "m-ada"],
         "",
@@ -235,17 +247,17 @@ async fn connections() {
 /// IDP-08: a new password ends the connections that are bound to a session, under the administrator's name; others
 /// stay.
 #[tokio::test]
-async fn what_a_new_password_ends() {
+async fn new_password_ends_session_bound_connections() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let world = world(folder).await;
     let devices = [Device::new(), Device::new()];
     let bound = world.connect(&devices[0], "exchange.connect").await;
     let offline = world.connect(&devices[1], SCOPES).await;
-    told(folder, &["member", "password", "m-ada"], "correct horse battery");
+    run_json(folder, &["member", "password", "m-ada"], "correct horse battery");
     world.refresh(&bound.refresh, &devices[0]).await.expect_error(400, "invalid_grant");
     world.refresh(&offline.refresh, &devices[1]).await.expect(200);
-    let audit = audited(&world).await;
+    let audit = read_audit(&world).await;
     assert_eq!(audit.len(), 2, "{audit:?}");
     assert!(audit[0].starts_with("end-connection ") && audit[0].ends_with(" signed-out"), "{audit:?}");
     assert_eq!(audit[1], "member.password m-ada ");
@@ -253,7 +265,7 @@ async fn what_a_new_password_ends() {
 
 /// With an external provider, it is unknown which connections are active.
 #[tokio::test]
-async fn connections_of_another_provider() {
+async fn connections_of_an_external_provider_are_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let world = world(folder.path()).await;
     let sql = "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) \
@@ -269,33 +281,33 @@ async fn connections_of_another_provider() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    let told: Value = list(&["--json"]).parse().unwrap();
-    assert_eq!(told["connections"][0]["connected"], json!(null));
+    let listed: Value = list(&["--json"]).parse().unwrap();
+    assert_eq!(listed["connections"][0]["connected"], json!(null));
     let row = list(&[]).lines().nth(1).unwrap().to_owned();
     assert_eq!(row.split_whitespace().nth(4), Some("-"), "{row}");
 }
 
 /// ERR-39, IDP-01: the switch, and key rotation, after which the old key stays published.
 #[tokio::test]
-async fn the_switch_and_the_keys() {
+async fn exchange_switch_and_key_rotation() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    refused(folder, &["switch", "on"], "", 1, "`exchange-service serve` creates one");
+    run_failing(folder, &["switch", "on"], "", 1, "`exchange-service serve` creates one");
     let world = world(folder).await;
-    assert_eq!(told(folder, &["switch"], ""), json!({ "exchange": "on" }));
-    assert_eq!(told(folder, &["switch", "off"], ""), json!({ "exchange": "off" }));
-    let off = "SELECT count(*) FROM setting WHERE name = 'exchange' AND value = 'off'";
-    assert_eq!(world.count(off).await, 1);
+    assert_eq!(run_json(folder, &["switch"], ""), json!({ "exchange": "on" }));
+    assert_eq!(run_json(folder, &["switch", "off"], ""), json!({ "exchange": "off" }));
+    let query = "SELECT count(*) FROM setting WHERE name = 'exchange' AND value = 'off'";
+    assert_eq!(world.count(query).await, 1);
     let published = async || {
         let keys = world.get("/idp/jwks").await.expect(200).json()["keys"].clone();
         keys.as_array().unwrap().len()
     };
     assert_eq!(published().await, 1);
-    told(folder, &["keys", "rotate"], "");
+    run_json(folder, &["keys", "rotate"], "");
     world.advance(6);
     assert_eq!(published().await, 2);
     world.connect(&Device::new(), SCOPES).await;
-    assert_eq!(audited(&world).await, ["switch exchange off", "keys.rotate access tokens "]);
+    assert_eq!(read_audit(&world).await, ["switch exchange off", "keys.rotate access tokens "]);
     let text = admin(folder, &["client", "list"], "");
     let text = String::from_utf8(text.stdout).unwrap();
     assert!(text.starts_with("client  state"), "{text}");
@@ -305,7 +317,7 @@ async fn the_switch_and_the_keys() {
 /// The audit is listed newest first, filtered by actor, client, subject and time, in pages of any size. Listing does
 /// not change it.
 #[tokio::test]
-async fn the_audit() {
+async fn audit_is_filtered_and_paged() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let world = world(folder).await;
@@ -322,8 +334,8 @@ async fn the_audit() {
         Ok::<(), exchange_service::store::StoreError>(database.execute_batch(&rows)?)
     };
     world.store.write(work).await.unwrap();
-    let list = |more: &[&str]| {
-        let listed = told(folder, &[&["audit", "list"], more].concat(), "");
+    let list = |extra_arguments: &[&str]| {
+        let listed = run_json(folder, &[&["audit", "list"], extra_arguments].concat(), "");
         let entries = listed["entries"].as_array().unwrap();
         let numbers: Vec<i64> = entries.iter().map(|entry| entry["number"].as_i64().unwrap()).collect();
         (numbers, listed["next"].as_i64())
@@ -337,10 +349,10 @@ async fn the_audit() {
     assert_eq!(list(&["--subject", "s-2"]).0, [2]);
     let since = exchange_service::time::Moment::from_millis(now - 5 * 86_400_000).to_string();
     assert_eq!(list(&["--since", &since]).0, [7, 6, 5]);
-    let one = &told(folder, &["audit", "list", "--limit", "1"], "")["entries"][0];
-    let at = exchange_service::time::Moment::from_millis(now - 3 * 86_400_000).to_string();
+    let one = &run_json(folder, &["audit", "list", "--limit", "1"], "")["entries"][0];
+    let time = exchange_service::time::Moment::from_millis(now - 3 * 86_400_000).to_string();
     let expect = json!({
-        "number": 7, "at": at, "actor": "member:m-1", "client": "tool", "action": "stock.write",
+        "number": 7, "at": time, "actor": "member:m-1", "client": "tool", "action": "stock.write",
         "subject": "s-7", "detail": "line\n7",
     });
     assert_eq!(*one, expect);
@@ -349,25 +361,25 @@ async fn the_audit() {
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines.len(), 4, "no text makes lines of its own: {printed}");
     assert!(lines[1].ends_with("line\u{fffd}7") && lines[3] == "more entries: --behind 6", "{printed}");
-    for (arguments, says) in [
+    for (arguments, message) in [
         (["--since", "yesterday"], "a day such as"),
         (["--limit", "0"], "1..=1000"),
         (["--limit", "1001"], "1..=1000"),
     ] {
-        refused(folder, &[&["audit", "list"], &arguments[..]].concat(), "", 2, says);
+        run_failing(folder, &[&["audit", "list"], &arguments[..]].concat(), "", 2, message);
     }
 }
 
 /// SVC-13: invalid handles and administrator names are refused, and an unknown member or client is an error, not an
 /// empty list.
 #[tokio::test]
-async fn what_is_none_is_refused() {
+async fn invalid_names_and_unknown_ids_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let world = world(folder).await;
     let add = ["member", "add", "m-9", "--name", "Nine", "--handle"];
     for handle in ["Ada Lovelace (no handle)", "ab", "", &"a".repeat(61)] {
-        refused(
+        run_failing(
             folder,
             &[&add[..], &[handle]].concat(),
             "",
@@ -375,32 +387,35 @@ async fn what_is_none_is_refused() {
             "a handle must have 3 to 60 letters, digits, `_` or `-`",
         );
     }
-    told(folder, &[&add[..], &["Ada_Lovelace-1"]].concat(), "");
+    run_json(folder, &[&add[..], &["Ada_Lovelace-1"]].concat(), "");
     assert_eq!(world.count("SELECT count(*) FROM member WHERE handle = 'Ada_Lovelace-1'").await, 1);
-    for (flag, who) in [("--member", "member"), ("--client", "client")] {
-        let says = format!("unknown {who} `nobody`");
-        refused(folder, &["connections", "list", flag, "nobody"], "", 1, &says);
+    for (flag, kind) in [("--member", "member"), ("--client", "client")] {
+        let message = format!("unknown {kind} `nobody`");
+        run_failing(folder, &["connections", "list", flag, "nobody"], "", 1, &message);
     }
     let before = world.count("SELECT count(*) FROM audit").await;
     for name in ["", " ", "ro\u{200b}ot"] {
         let mut nameless = command(&["admin", "--as", name, "switch", "on"]);
         let output = nameless.env("EXCHANGE_SERVE__DATA", folder).output().unwrap();
-        let says = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{says}");
-        assert!(says.contains("an administrator's name must have 1 to 128 visible characters"), "{says}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(
+            message.contains("an administrator's name must have 1 to 128 visible characters"),
+            "{message}"
+        );
     }
     assert_eq!(world.count("SELECT count(*) FROM audit").await, before);
 }
 
 /// With `--json` errors, like results, are one line of JSON, on standard error.
 #[tokio::test]
-async fn refusals_as_json() {
+async fn json_errors_are_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let _running = world(folder).await;
     let nowhere = folder.join("nowhere.toml");
     let nowhere = nowhere.to_str().unwrap();
-    for (arguments, code, says) in [
+    for (arguments, code, message) in [
         (&["client", "suspend", "nobody"][..], 1, "unknown client `nobody`"),
         (&["client", "limits", "tool"], 2, "at least one limit"),
         (&["client", "list", "--config", nowhere], 2, nowhere),
@@ -412,29 +427,33 @@ async fn refusals_as_json() {
         (&["undo", "--client", "tool", "--from", "soon", "--all-members"], 2, "'--from <TIME>'"),
     ] {
         let output = admin(folder, &[&["--json"], arguments].concat(), "short");
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), told.lines().count()), (Some(code), 1), "{arguments:?}: {told}");
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), errors.lines().count()),
+            (Some(code), 1),
+            "{arguments:?}: {errors}"
+        );
         assert!(output.stdout.is_empty(), "{arguments:?}");
-        let told: Value = told.parse().unwrap();
-        assert_eq!(told["error"]["exit"], code, "{told}");
-        assert!(told["error"]["message"].as_str().unwrap().contains(says), "{arguments:?}: {told}");
+        let errors: Value = errors.parse().unwrap();
+        assert_eq!(errors["error"]["exit"], code, "{errors}");
+        assert!(errors["error"]["message"].as_str().unwrap().contains(message), "{arguments:?}: {errors}");
     }
     // After `--` it is a value.
     let output = admin(folder, &["client", "suspend", "tool", "--", "--json"], "");
-    let told = String::from_utf8(output.stderr).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
     assert!(
-        output.status.code() == Some(2) && told.starts_with("error: unexpected argument '--json'"),
-        "{told}"
+        output.status.code() == Some(2) && errors.starts_with("error: unexpected argument '--json'"),
+        "{errors}"
     );
     // IDP-04: an administrator without a name gets the option to set one.
     let output = command(&["admin", "--as", "", "client", "list"]).output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(2) && told.contains("set your name with --as"), "{told}");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && errors.contains("set your name with --as"), "{errors}");
 }
 
 /// An administrator undoes a client's writes for one member or for all, in given areas, after a dry run.
 #[tokio::test]
-async fn undo() {
+async fn client_writes_are_undone_by_administrators() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let world = world(folder).await;
@@ -456,8 +475,9 @@ async fn undo() {
     };
     world.store.write(work).await.unwrap();
     let from = exchange_service::time::Moment::from_millis(now).to_string();
-    let undo =
-        |more: &[&str]| told(folder, &[&["undo", "--client", "tool", "--from", &from], more].concat(), "");
+    let undo = |extra_arguments: &[&str]| {
+        run_json(folder, &[&["undo", "--client", "tool", "--from", &from], extra_arguments].concat(), "")
+    };
     let dry = undo(&["--all-members", "--dry-run"]);
     assert_eq!((&dry["dryRun"], &dry["undone"], &dry["conflicts"]), (&json!(true), &json!(3), &json!(1)));
     assert_eq!(world.count("SELECT count(*) FROM blueprint").await, 4);
@@ -480,8 +500,8 @@ async fn undo() {
         "reason": { "code": "changed-since", "text": "changed since" },
     });
     assert_eq!((&again["undone"], &again["entries"]), (&json!(0), &json!([entry])));
-    assert_eq!(audited(&world).await.len(), 2);
-    for (arguments, code, says) in [
+    assert_eq!(read_audit(&world).await.len(), 2);
+    for (arguments, code, message) in [
         (&["--client", "tool", "--from", &*from][..], 2, "--member <ID>"),
         (&["--client", "nobody", "--from", &from, "--all-members"], 1, "unknown client `nobody`"),
         (&["--client", "tool", "--from", &from, "--member", "m-9"], 1, "unknown member `m-9`"),
@@ -492,6 +512,6 @@ async fn undo() {
         ),
         (&["--client", "tool", "--from", &from, "--all-members", "--to", "2020-01-01"], 2, "is after --to"),
     ] {
-        refused(folder, &[&["undo"], arguments].concat(), "", code, says);
+        run_failing(folder, &[&["undo"], arguments].concat(), "", code, message);
     }
 }

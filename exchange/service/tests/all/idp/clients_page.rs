@@ -20,7 +20,7 @@ async fn clients(world: &World) -> Vec<String> {
 
 /// IDP-04, GW-05: an administrator registers, suspends and resumes clients on a page; it is audited.
 #[tokio::test]
-async fn clients_are_registered_by_an_administrator() {
+async fn administrator_manages_clients_on_a_page() {
     let world = World::new().await;
     world.change("UPDATE member SET is_admin = 1 WHERE id = 'm-ada'").await;
     let mut browser = world.browser().await;
@@ -43,7 +43,7 @@ async fn clients_are_registered_by_an_administrator() {
     );
 
     // An error is shown with the submitted values.
-    for (name, value, says) in [
+    for (name, value, message) in [
         ("id", "desk", "a client `desk` already exists"),
         ("id", "de sk", "a client&#39;s id must have 1 to 64 letters"),
         ("name", "\u{202e}", "a client&#39;s name must have 1 to 100 visible"),
@@ -57,7 +57,7 @@ async fn clients_are_registered_by_an_administrator() {
             .collect();
         let page = browser.submit(&world, PATH, &filled).await.expect(422);
         let body = page.body.replace("’", "&#39;").replace('\'', "&#39;");
-        assert!(body.contains(says), "{says}: {body}");
+        assert!(body.contains(message), "{message}: {body}");
         let checked = r#"name="scope" value="exchange.connect" checked"#;
         assert!(page.body.contains(checked), "what was filled in stays: {}", page.body);
         let places = ["role=\"alert\"", "<ul class=\"rows\">"].map(|part| page.body.find(part));
@@ -95,7 +95,7 @@ async fn clients_are_registered_by_an_administrator() {
 
 /// IDP-04: other members cannot see the page, and forms without the right token change nothing.
 #[tokio::test]
-async fn nobody_else_registers_clients() {
+async fn clients_page_requires_an_administrator() {
     let world = World::new().await;
     world.change("UPDATE member SET is_admin = 1 WHERE id IN ('m-ada', 'm-new')").await;
     let fields = [("id", "desk"), ("name", "Desk"), ("scope", "exchange.connect"), ("register", "yes")];

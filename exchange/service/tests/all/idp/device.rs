@@ -12,7 +12,7 @@ use super::world::{Browser, Device, ISSUER, Login, SCOPES, Tokens, World, config
 
 /// IDP-01, IDP-02
 #[tokio::test]
-async fn the_discovery_document_names_the_issuer_and_its_endpoints() {
+async fn discovery_document_lists_issuer_and_endpoints() {
     let world = World::new().await;
     let reply = world.get("/idp/.well-known/openid-configuration").await.expect(200);
     let document = reply.json();
@@ -26,23 +26,23 @@ async fn the_discovery_document_names_the_issuer_and_its_endpoints() {
     let grants = json!(["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]);
     assert_eq!(document["grant_types_supported"], grants);
     // RFC 8414, 3: the same document at the path for OAuth clients.
-    let other = world.get("/.well-known/oauth-authorization-server/idp").await.expect(200);
-    assert_eq!(other.body, reply.body);
+    let oauth_document = world.get("/.well-known/oauth-authorization-server/idp").await.expect(200);
+    assert_eq!(oauth_document.body, reply.body);
     assert_eq!(reply.header("cache-control"), "public, max-age=60");
 }
 
 /// IDP-09, IDP-10, LIM-09; list F: a device code has at least 128 bits.
 #[tokio::test]
-async fn a_login_gets_its_codes() {
+async fn login_gets_device_and_user_code() {
     let world = World::new().await;
     let fields = [("client_id", "tool"), ("scope", SCOPES)];
     let reply = world.form("device_authorization", &fields, &[]).await.expect(200);
-    let answer = reply.json();
-    assert_eq!((&answer["expires_in"], &answer["interval"]), (&json!(600), &json!(5)));
-    assert_eq!(answer["verification_uri"], "http://127.0.0.1:8080/device");
-    let code = answer["user_code"].as_str().unwrap();
+    let response = reply.json();
+    assert_eq!((&response["expires_in"], &response["interval"]), (&json!(600), &json!(5)));
+    assert_eq!(response["verification_uri"], "http://127.0.0.1:8080/device");
+    let code = response["user_code"].as_str().unwrap();
     let complete = format!("http://127.0.0.1:8080/device?user_code={code}");
-    assert_eq!(answer["verification_uri_complete"], complete);
+    assert_eq!(response["verification_uri_complete"], complete);
     assert_eq!(reply.header("cache-control"), "no-store");
     let mut codes = BTreeSet::new();
     for _ in 0..20 {
@@ -76,7 +76,7 @@ async fn only_registered_clients_sign_in() {
 
 /// IDP-05, IDP-06; list F: a scope that is not allowed.
 #[tokio::test]
-async fn scopes_are_asked_of_the_registry() {
+async fn scopes_outside_of_the_registry_are_rejected() {
     let world = World::new().await;
     let check = async |scope: &str| {
         let fields = [("client_id", "tool"), ("scope", scope)];
@@ -94,7 +94,7 @@ async fn scopes_are_asked_of_the_registry() {
 
 /// ERR-49: malformed OAuth requests.
 #[tokio::test]
-async fn malformed_requests() {
+async fn malformed_requests_are_rejected() {
     let world = World::new().await;
     let twice = [("client_id", "tool"), ("scope", SCOPES), ("client_id", "tool")];
     world.form("device_authorization", &twice, &[]).await.expect_error(400, "invalid_request");
@@ -116,7 +116,7 @@ async fn malformed_requests() {
 
 /// IDP-15, IDP-16, ERR-43, LIM-07, WEB-01: from the code to the tokens.
 #[tokio::test]
-async fn a_login_that_is_approved() {
+async fn approved_login_gets_tokens() {
     let world = World::new().await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     world.poll(&login, &device).await.expect_error(400, "authorization_pending");
@@ -125,9 +125,9 @@ async fn a_login_that_is_approved() {
     browser.type_code(&world, &login.user_code).await.expect(200);
     browser.decide(&world, &login, "approve").await.expect(200);
     let reply = world.poll(&login, &device).await.expect(200);
-    let answer = reply.json();
-    assert_eq!((&answer["token_type"], &answer["expires_in"]), (&json!("DPoP"), &json!(300)));
-    assert_eq!(answer["scope"], "exchange.connect exchange.stock.read offline_access");
+    let response = reply.json();
+    assert_eq!((&response["token_type"], &response["expires_in"]), (&json!("DPoP"), &json!(300)));
+    assert_eq!(response["scope"], "exchange.connect exchange.stock.read offline_access");
     assert_eq!(reply.header("cache-control"), "no-store");
     let tokens = Tokens::of(&reply);
     let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
@@ -145,7 +145,7 @@ async fn a_login_that_is_approved() {
 
 /// ERR-44, list F: a poll that is too early increases the interval by five seconds permanently.
 #[tokio::test]
-async fn too_fast_polls_make_the_interval_longer_for_good() {
+async fn early_polls_increase_the_interval() {
     let world = World::new().await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     let check = async |wait: u64, expect: &str| {
@@ -168,7 +168,7 @@ async fn too_fast_polls_make_the_interval_longer_for_good() {
 
 /// List F: a poll after the tokens were issued.
 #[tokio::test]
-async fn a_device_code_is_used_once() {
+async fn device_code_is_used_once() {
     let world = World::new().await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     world.browser().await.decide(&world, &login, "approve").await.expect(200);
@@ -200,7 +200,7 @@ async fn parallel_polls_have_one_winner() {
 
 /// List F: another client cannot use the code, and does not consume it.
 #[tokio::test]
-async fn a_code_belongs_to_its_client() {
+async fn device_code_belongs_to_its_client() {
     let world = World::new().await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     world.browser().await.decide(&world, &login, "approve").await.expect(200);
@@ -210,7 +210,7 @@ async fn a_code_belongs_to_its_client() {
 
 /// ERR-46, LIM-09, list F: a code that was not decided on, or not polled for, in time.
 #[tokio::test]
-async fn codes_expire() {
+async fn device_codes_expire() {
     let world = World::new().await;
     let device = Device::new();
     let (pending, approved, declined) =
@@ -231,7 +231,7 @@ async fn codes_expire() {
 
 /// ERR-45, list F: declined codes, and decisions are final.
 #[tokio::test]
-async fn the_first_decision_holds() {
+async fn first_decision_is_final() {
     let world = World::new().await;
     let device = Device::new();
     let mut browser = world.browser().await;
@@ -255,7 +255,7 @@ async fn the_first_decision_holds() {
 
 /// List F: the limit on guesses per address; a correct code is returned, and resets nothing.
 #[tokio::test]
-async fn guessing_is_limited_by_address() {
+async fn code_guesses_are_limited_by_address() {
     let world = World::new().await;
     let login = world.begin(SCOPES).await;
     let mut browser = world.browser().await;
@@ -281,7 +281,7 @@ async fn guessing_is_limited_by_address() {
 
 /// List F: the limit on guesses per code, from any address.
 #[tokio::test]
-async fn guessing_is_limited_by_code() {
+async fn code_guesses_are_limited_by_code() {
     let world = World::new().await;
     let login = world.begin(SCOPES).await;
     let mut browser = world.browser().await;
@@ -297,7 +297,7 @@ async fn guessing_is_limited_by_code() {
 
 /// List F: codes as people type them.
 #[tokio::test]
-async fn codes_may_be_typed_in_any_case() {
+async fn user_codes_are_case_insensitive() {
     let world = World::new().await;
     let login = world.begin(SCOPES).await;
     let typed = format!(" {} ", login.user_code.to_lowercase().replace('-', " – "));
@@ -307,7 +307,7 @@ async fn codes_may_be_typed_in_any_case() {
 
 /// The number of logins that one address may start.
 #[tokio::test]
-async fn starting_logins_is_limited() {
+async fn login_starts_are_limited_by_address() {
     let world = World::new().await;
     for _ in 0..60 {
         world.begin(SCOPES).await;
@@ -322,7 +322,7 @@ async fn starting_logins_is_limited() {
 
 /// IDP-07: an exchange scope gives the token the gateway's audience.
 #[tokio::test]
-async fn a_token_without_an_exchange_scope_is_not_for_the_gateway() {
+async fn audience_requires_an_exchange_scope() {
     let world = World::new().await;
     for (scope, expect) in [("offline_access", false), ("exchange.stock.read", true), (SCOPES, true)] {
         let tokens = world.connect(&Device::new(), scope).await;
@@ -333,29 +333,29 @@ async fn a_token_without_an_exchange_scope_is_not_for_the_gateway() {
 
 /// IDP-08: without `offline_access` a connection ends with the browser session, and has the session's sign-in time.
 #[tokio::test]
-async fn a_connection_may_end_with_the_browser_session() {
+async fn online_connection_ends_at_sign_out() {
     let world = World::new().await;
     let (bound, offline) = (Device::new(), Device::new());
     let mut browser = world.browser().await;
     let signed_in = world.now().as_secs();
     world.advance(100);
     let online = world.connect_by(&mut browser, &bound, "exchange.connect").await;
-    let kept = world.connect_by(&mut browser, &offline, SCOPES).await;
+    let offline_tokens = world.connect_by(&mut browser, &offline, SCOPES).await;
     let auth_time = async |tokens: &Tokens| {
         world.provider.verify_token(&tokens.access, world.now()).await.unwrap().auth_time.as_secs()
     };
     assert_eq!(auth_time(&online).await, signed_in);
-    assert_eq!(auth_time(&kept).await, signed_in + 100);
+    assert_eq!(auth_time(&offline_tokens).await, signed_in + 100);
     let online = Tokens::of(&world.refresh(&online.refresh, &bound).await);
     browser.open(&world, "/device").await.expect(200);
     browser.submit(&world, "/sign-out", &[]).await.expect(200);
     world.refresh(&online.refresh, &bound).await.expect_error(400, "invalid_grant");
-    world.refresh(&kept.refresh, &offline).await.expect(200);
+    world.refresh(&offline_tokens.refresh, &offline).await.expect(200);
 }
 
 /// IDP-08: it also ends when the session expires, and no token outlives it.
 #[tokio::test]
-async fn a_session_ends_by_itself() {
+async fn online_connection_ends_with_an_expired_session() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, "exchange.connect").await;
@@ -368,7 +368,7 @@ async fn a_session_ends_by_itself() {
 
 /// IDP-08: the member approves and signs out before the tokens are issued.
 #[tokio::test]
-async fn an_approval_may_end_with_the_browser_session() {
+async fn pending_approval_ends_at_sign_out() {
     let world = World::new().await;
     let (online, offline) = (world.begin("exchange.connect").await, world.begin(SCOPES).await);
     let mut browser = world.browser().await;
@@ -382,21 +382,21 @@ async fn an_approval_may_end_with_the_browser_session() {
 
 /// If the same key connects again, its older connection ends; other connections stay.
 #[tokio::test]
-async fn a_key_has_one_connection() {
+async fn reconnecting_key_ends_its_older_connection() {
     let world = World::new().await;
-    let (device, other) = (Device::new(), Device::new());
+    let (device, other_device) = (Device::new(), Device::new());
     let old = world.connect(&device, SCOPES).await;
-    let others = world.connect(&other, SCOPES).await;
+    let other_tokens = world.connect(&other_device, SCOPES).await;
     let new = world.connect(&device, SCOPES).await;
     world.refresh(&old.refresh, &device).await.expect_error(400, "invalid_grant");
     world.refresh(&new.refresh, &device).await.expect(200);
-    world.refresh(&others.refresh, &other).await.expect(200);
+    world.refresh(&other_tokens.refresh, &other_device).await.expect(200);
 }
 
 /// ERR-18: a member whose registration awaits approval may connect, and the exchange refuses calls; a disabled member
 /// may not connect.
 #[tokio::test]
-async fn who_may_sign_in() {
+async fn disabled_member_cannot_connect() {
     let world = World::new().await;
     world.browser_of("new").await;
     let mut browser = Browser::default();
@@ -415,7 +415,7 @@ async fn who_may_sign_in() {
 
 /// The other profile has the same logins.
 #[tokio::test]
-async fn logins_of_the_other_profile() {
+async fn strict_profile_has_the_same_logins() {
     let world = World::with(&config(ProofProfile::Rfc9449)).await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     let challenge = world.poll(&login, &device).await;
@@ -433,7 +433,7 @@ async fn logins_of_the_other_profile() {
 
 /// An approved code is not consumed if signing fails: the next poll gets the tokens.
 #[tokio::test]
-async fn nothing_is_spent_when_nothing_is_signed() {
+async fn failed_signing_does_not_consume_the_code() {
     let world = World::new().await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     world.browser().await.decide(&world, &login, "approve").await.expect(200);
@@ -449,7 +449,7 @@ async fn nothing_is_spent_when_nothing_is_signed() {
 
 /// IDP-01: an issuer with a trailing slash serves its endpoints at the addresses of its discovery document.
 #[tokio::test]
-async fn an_issuer_with_a_slash_at_its_end() {
+async fn issuer_with_a_trailing_slash() {
     let config = Config { issuer: format!("{ISSUER}/"), ..config(ProofProfile::Keycloak) };
     let world = World::with(&config).await;
     let discovery = world.get("/idp/.well-known/openid-configuration").await.expect(200).json();
@@ -459,8 +459,8 @@ async fn an_issuer_with_a_slash_at_its_end() {
     let tokens = world.connect(&device, SCOPES).await;
     assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
     world.revoke(&tokens.refresh, &device).await.expect(200);
-    let wrong = Config { issuer: "http://127.0.0.1/*x".to_owned(), ..config };
+    let invalid_config = Config { issuer: "http://127.0.0.1/*x".to_owned(), ..config };
     let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
-    let refused = IdentityProvider::new(store, world.provider.environment().clone(), &wrong).await;
+    let refused = IdentityProvider::new(store, world.provider.environment().clone(), &invalid_config).await;
     assert!(matches!(refused, Err(ProviderError::Path)));
 }

@@ -23,29 +23,29 @@ const JWKS: &str = "https://idp.example/realms/one/keys";
 
 /// Documents by address, with the number of fetches.
 #[derive(Debug, Default)]
-struct Table {
+struct DocumentTable {
     documents: Mutex<BTreeMap<String, String>>,
-    asked: AtomicUsize,
+    fetches: AtomicUsize,
     /// The clock, and how it moves while a document is fetched.
-    meanwhile: Mutex<Option<(ManualClock, Moves)>>,
+    meanwhile: Mutex<Option<(ManualClock, ClockMovement)>>,
 }
 
 /// A duration in seconds.
 #[derive(Clone, Copy, Debug)]
-enum Moves {
+enum ClockMovement {
     On(u64),
     Back(u64),
 }
 
-impl DocumentFetcher for Table {
+impl DocumentFetcher for DocumentTable {
     fn fetch_document<'a>(&'a self, url: &'a str) -> FetchFuture<'a> {
         MaybeReady::boxed(async move {
-            self.asked.fetch_add(1, Ordering::SeqCst);
+            self.fetches.fetch_add(1, Ordering::SeqCst);
             // Lets other tasks run during the fetch.
             tokio::task::yield_now().await;
             match &*self.meanwhile.lock().unwrap() {
-                Some((clock, Moves::On(seconds))) => clock.advance(Duration::from_secs(*seconds)),
-                Some((clock, Moves::Back(seconds))) => clock.step_back(Duration::from_secs(*seconds)),
+                Some((clock, ClockMovement::On(seconds))) => clock.advance(Duration::from_secs(*seconds)),
+                Some((clock, ClockMovement::Back(seconds))) => clock.step_back(Duration::from_secs(*seconds)),
                 None => {}
             }
             let document = self.documents.lock().unwrap().get(url).cloned();
@@ -56,7 +56,7 @@ impl DocumentFetcher for Table {
 
 struct World {
     clock: ManualClock,
-    table: Arc<Table>,
+    table: Arc<DocumentTable>,
     verifier: ExternalProvider,
 }
 
@@ -70,7 +70,7 @@ impl World {
     }
 
     fn at(clock: ManualClock, keys: &[Value], settings: Settings) -> Self {
-        let table = Arc::new(Table::default());
+        let table = Arc::new(DocumentTable::default());
         let idp = IdpConfig { external: Some(settings), ..IdpConfig::default() };
         let config = Config { issuer: THEIRS.to_owned(), idp, ..Config::default() };
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
@@ -90,12 +90,12 @@ impl World {
         self.table.documents.lock().unwrap().insert(format!("{THEIRS}{path}"), document.to_string());
     }
 
-    fn go_down(&self) {
+    fn take_offline(&self) {
         self.table.documents.lock().unwrap().clear();
     }
 
-    fn asked(&self) -> usize {
-        self.table.asked.load(Ordering::SeqCst)
+    fn fetch_count(&self) -> usize {
+        self.table.fetches.load(Ordering::SeqCst)
     }
 
     fn advance(&self, seconds: u64) {
@@ -114,14 +114,14 @@ impl World {
     }
 
     /// Moves the clock by this at every fetch from now on.
-    fn meanwhile(&self, moves: Moves) {
+    fn move_clock_on_fetch(&self, moves: ClockMovement) {
         *self.table.meanwhile.lock().unwrap() = Some((self.clock.clone(), moves));
     }
 
     /// Makes every fetch take this long from now on, and fail.
-    fn hang(&self, seconds: u64) {
-        self.go_down();
-        self.meanwhile(Moves::On(seconds));
+    fn delay_fetches(&self, seconds: u64) {
+        self.take_offline();
+        self.move_clock_on_fetch(ClockMovement::On(seconds));
     }
 
     async fn verify(&self, token: &str) -> Result<TokenClaims, TokenError> {
@@ -131,7 +131,7 @@ impl World {
 
 /// Every accepted algorithm, with a key of its type.
 #[tokio::test]
-async fn keys_of_every_kind() {
+async fn every_supported_algorithm_is_verified() {
     let (ec, rsa, ed) = (Key::p256(), Key::rsa(), Key::ed25519());
     let world = World::new(&[
         ec.jwk(&[("kid", "ec"), ("use", "sig")]),
@@ -160,12 +160,12 @@ async fn keys_of_every_kind() {
     let header = json!({ "typ": "at+jwt", "alg": "HS256", "kid": "rsa" });
     let swapped = jws(&header, &json!({}), |message| hs256(&secret, message));
     assert_eq!(world.verify(&swapped).await, Err(TokenError::Algorithm));
-    assert_eq!(world.asked(), 2);
+    assert_eq!(world.fetch_count(), 2);
 }
 
 /// Keys that are not for signatures, too weak, or of another curve are ignored.
 #[tokio::test]
-async fn keys_that_are_not_taken() {
+async fn unsuitable_keys_are_ignored() {
     let (ec, large) = (Key::p256(), Key::p384());
     let mut short = Key::rsa().jwk(&[("kid", "short")]);
     short["n"] = short["n"].as_str().unwrap()[..170].into();
@@ -187,14 +187,14 @@ async fn keys_that_are_not_taken() {
 
 /// IDP-02: the issuer is pinned, in its discovery document and in its tokens.
 #[tokio::test]
-async fn the_issuer_is_pinned() {
+async fn issuer_is_pinned() {
     let key = Key::p256();
     let world = World::new(&[key.jwk(&[("kid", "ec")])]);
     let discovery = "/.well-known/openid-configuration";
     let token = world.token(&key, "ES256", "ec");
-    for other in ["https://idp.example/realms/two", "https://idp.example/realms/one/", ""] {
-        world.serve(discovery, &json!({ "issuer": other, "jwks_uri": JWKS }));
-        assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable), "{other}");
+    for other_issuer in ["https://idp.example/realms/two", "https://idp.example/realms/one/", ""] {
+        world.serve(discovery, &json!({ "issuer": other_issuer, "jwks_uri": JWKS }));
+        assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable), "{other_issuer}");
         world.advance(5);
     }
     world.serve(discovery, &json!({ "issuer": THEIRS, "jwks_uri": "http://idp.example/keys" }));
@@ -213,7 +213,7 @@ async fn the_issuer_is_pinned() {
 
 /// Concurrent requests for keys cause one fetch.
 #[tokio::test]
-async fn one_request_for_all_who_wait() {
+async fn concurrent_key_lookups_share_one_fetch() {
     let key = Key::p256();
     let world = World::new(&[key.jwk(&[("kid", "ec")])]);
     let token = world.token(&key, "ES256", "ec");
@@ -222,32 +222,32 @@ async fn one_request_for_all_who_wait() {
     for found in [a, b, c, d] {
         assert!(found.is_ok());
     }
-    assert_eq!(world.asked(), 2);
+    assert_eq!(world.fetch_count(), 2);
     for _ in 0..100 {
         assert!(world.verify(&token).await.is_ok());
     }
-    assert_eq!(world.asked(), 2);
+    assert_eq!(world.fetch_count(), 2);
 }
 
 /// An unknown key id is not fetched repeatedly.
 #[tokio::test]
-async fn forged_key_ids_do_not_turn_into_requests() {
+async fn unknown_key_ids_are_not_fetched_repeatedly() {
     let key = Key::p256();
     let world = World::new(&[key.jwk(&[("kid", "ec")])]);
     let forged = world.token(&key, "ES256", "x");
     for _ in 0..10 {
         assert_eq!(world.verify(&forged).await, Err(TokenError::Key));
     }
-    assert_eq!(world.asked(), 2);
+    assert_eq!(world.fetch_count(), 2);
     // For a minute. Another unknown id within five seconds causes no fetch at all.
     world.advance(59);
     assert_eq!(world.verify(&forged).await, Err(TokenError::Key));
-    assert_eq!(world.asked(), 2);
+    assert_eq!(world.fetch_count(), 2);
     for number in 0..10 {
-        let other = world.token(&key, "ES256", &format!("x-{number}"));
-        assert_eq!(world.verify(&other).await, Err(TokenError::Key));
+        let unknown_token = world.token(&key, "ES256", &format!("x-{number}"));
+        assert_eq!(world.verify(&unknown_token).await, Err(TokenError::Key));
     }
-    assert_eq!(world.asked(), 4);
+    assert_eq!(world.fetch_count(), 4);
     assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
     // That other key may have been published meanwhile: it was not fetched, so it was not remembered as unknown.
     world.publish(&[key.jwk(&[("kid", "x-9")])]);
@@ -257,7 +257,7 @@ async fn forged_key_ids_do_not_turn_into_requests() {
 
 /// A new key is fetched when a token names it, and a withdrawn one is dropped.
 #[tokio::test]
-async fn keys_are_renewed() {
+async fn key_rotation_is_followed() {
     let (old, new) = (Key::p256(), Key::p256());
     let world = World::new(&[old.jwk(&[("kid", "old")])]);
     assert!(world.verify(&world.token(&old, "ES256", "old")).await.is_ok());
@@ -269,13 +269,13 @@ async fn keys_are_renewed() {
     world.publish(&[old.jwk(&[("kid", "other")])]);
     world.advance(600);
     assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenError::Key));
-    assert_eq!(world.asked(), 6);
+    assert_eq!(world.fetch_count(), 6);
 }
 
 /// ERR-05: keys that were fetched or remembered as unknown while the clock was ahead are not kept longer for it: a
 /// withdrawn key is refused, and a published one is accepted.
 #[tokio::test]
-async fn a_clock_that_was_ahead_keeps_nothing() {
+async fn clock_that_was_ahead_does_not_extend_caching() {
     let (old, new) = (Key::p256(), Key::p256());
     let world = World::new(&[old.jwk(&[("kid", "old")])]);
     let day = Duration::from_secs(86_400);
@@ -291,9 +291,9 @@ async fn a_clock_that_was_ahead_keeps_nothing() {
 
 /// A clock that advances by some seconds at every reading.
 #[derive(Debug, Default)]
-struct Ticking(AtomicI64);
+struct TickingClock(AtomicI64);
 
-impl Clock for Ticking {
+impl Clock for TickingClock {
     fn now(&self) -> Moment {
         NOW.plus(Duration::from_secs(10 * self.0.fetch_add(1, Ordering::SeqCst).unsigned_abs()))
     }
@@ -301,83 +301,87 @@ impl Clock for Ticking {
 
 /// ERR-05: keys that this or another request has fetched after a lookup began are found by the lookup.
 #[tokio::test]
-async fn time_goes_on_while_keys_are_read() {
+async fn keys_fetched_during_a_lookup_are_found() {
     let key = Key::p256();
     let keys = [key.jwk(&[("kid", "ec")])];
-    let world = World::at(ManualClock::offset_from(Arc::new(Ticking::default())), &keys, Settings::default());
+    let world =
+        World::at(ManualClock::offset_from(Arc::new(TickingClock::default())), &keys, Settings::default());
     assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
     let world = World::new(&keys);
-    world.meanwhile(Moves::On(9));
+    world.move_clock_on_fetch(ClockMovement::On(9));
     let token = world.token(&key, "ES256", "ec");
     let (asks, waits) = tokio::join!(world.verify(&token), world.verify(&token));
     assert!(asks.is_ok() && waits.is_ok(), "{asks:?} {waits:?}");
-    assert_eq!(world.asked(), 2);
+    assert_eq!(world.fetch_count(), 2);
 }
 
 /// ERR-05: keys are accepted if the clock is set back during the fetch, by any amount.
 #[tokio::test]
-async fn a_clock_that_is_set_back_while_keys_are_read() {
+async fn clock_set_back_during_a_fetch_is_tolerated() {
     let key = Key::p256();
     let world = World::new(&[key.jwk(&[("kid", "ec")])]);
-    world.meanwhile(Moves::Back(60));
+    world.move_clock_on_fetch(ClockMovement::Back(60));
     let now = world.clock.now();
     let token = world.token(&key, "ES256", "ec");
     let (asks, waits) =
         tokio::join!(world.verifier.verify_token(&token, now), world.verifier.verify_token(&token, now));
     assert!(asks.is_ok() && waits.is_ok(), "{asks:?} {waits:?}");
-    assert_eq!(world.asked(), 2);
+    assert_eq!(world.fetch_count(), 2);
 }
 
 /// A9: while the provider is unreachable, tokens of cached keys are verified as usual; others get "unavailable".
 #[tokio::test]
-async fn an_outage() {
-    let (key, other) = (Key::p256(), Key::p256());
+async fn outage_keeps_cached_keys_valid() {
+    let (key, other_key) = (Key::p256(), Key::p256());
     let world = World::new(&[key.jwk(&[("kid", "ec")])]);
-    world.go_down();
+    world.take_offline();
     let token = world.token(&key, "ES256", "ec");
     assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
     assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
-    assert_eq!(world.asked(), 1);
-    let back = World::new(&[key.jwk(&[("kid", "ec")])]);
-    assert!(back.verify(&token).await.is_ok());
-    back.go_down();
-    back.advance(3600);
-    assert!(back.verify(&back.token(&key, "ES256", "ec")).await.is_ok());
-    let unknown = back.token(&other, "ES256", "new");
-    assert_eq!(back.verify(&unknown).await, Err(TokenError::Unavailable));
+    assert_eq!(world.fetch_count(), 1);
+    let recovered = World::new(&[key.jwk(&[("kid", "ec")])]);
+    assert!(recovered.verify(&token).await.is_ok());
+    recovered.take_offline();
+    recovered.advance(3600);
+    assert!(recovered.verify(&recovered.token(&key, "ES256", "ec")).await.is_ok());
+    let unknown = recovered.token(&other_key, "ES256", "new");
+    assert_eq!(recovered.verify(&unknown).await, Err(TokenError::Unavailable));
     // A token with an invalid signature is still refused.
-    assert_eq!(back.verify(&back.token(&other, "ES256", "ec")).await, Err(TokenError::Signature));
+    assert_eq!(
+        recovered.verify(&recovered.token(&other_key, "ES256", "ec")).await,
+        Err(TokenError::Signature)
+    );
     // After a day cached keys are too old.
-    back.advance(86_400);
-    assert_eq!(back.verify(&back.token(&key, "ES256", "ec")).await, Err(TokenError::Unavailable));
-    back.serve("/.well-known/openid-configuration", &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
-    back.publish(&[key.jwk(&[("kid", "ec")])]);
-    back.advance(5);
-    assert!(back.verify(&back.token(&key, "ES256", "ec")).await.is_ok());
+    recovered.advance(86_400);
+    assert_eq!(recovered.verify(&recovered.token(&key, "ES256", "ec")).await, Err(TokenError::Unavailable));
+    recovered.serve("/.well-known/openid-configuration", &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
+    recovered.publish(&[key.jwk(&[("kid", "ec")])]);
+    recovered.advance(5);
+    assert!(recovered.verify(&recovered.token(&key, "ES256", "ec")).await.is_ok());
 }
 
 /// A9: after a failed fetch there is none for five seconds, however long it took, and tasks that waited for it get the
 /// same error.
 #[tokio::test]
-async fn an_outage_that_takes_long() {
+async fn slow_outage_pauses_fetches() {
     let key = Key::p256();
     let world = World::new(&[key.jwk(&[("kid", "ec")])]);
     let token = world.token(&key, "ES256", "ec");
-    world.hang(30);
+    world.delay_fetches(30);
     let (a, b, c) = tokio::join!(world.verify(&token), world.verify(&token), world.verify(&token));
     assert_eq!([a, b, c].map(|found| found.err()), [Some(TokenError::Unavailable); 3]);
-    assert_eq!(world.asked(), 1);
+    assert_eq!(world.fetch_count(), 1);
     world.advance(4);
     assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
-    assert_eq!(world.asked(), 1, "four seconds after the answer that did not come");
+    assert_eq!(world.fetch_count(), 1, "four seconds after the answer that did not come");
     world.advance(1);
     assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
-    assert_eq!(world.asked(), 2);
+    assert_eq!(world.fetch_count(), 2);
 }
 
 /// Invalid documents count as a failed fetch.
 #[tokio::test]
-async fn documents_that_are_none() {
+async fn invalid_documents_count_as_failed_fetches() {
     let key = Key::p256();
     let world = World::new(&[key.jwk(&[("kid", "ec")])]);
     for (path, document) in [
@@ -394,7 +398,7 @@ async fn documents_that_are_none() {
 
 /// A provider without `at+jwt` can be configured; then an id token is recognized by its audience.
 #[tokio::test]
-async fn token_types_are_configured() {
+async fn token_type_is_configurable() {
     let key = Key::p256();
     let keys = [key.jwk(&[("kid", "ec")])];
     let settings = Settings { token_types: vec!["JWT".to_owned()], ..Settings::default() };
@@ -413,7 +417,7 @@ async fn token_types_are_configured() {
 
 /// Documents are fetched over the network within bounds, and only from the requested address.
 #[tokio::test]
-async fn documents_over_the_network() {
+async fn documents_are_fetched_within_bounds() {
     use axum::response::Redirect;
     use axum::routing::get;
     let app = axum::Router::new()
@@ -427,8 +431,8 @@ async fn documents_over_the_network() {
     let patient = HttpFetcher::new(Duration::from_secs(60)).unwrap();
     assert_eq!(patient.fetch_document(&format!("{origin}/keys")).await, Ok(b"{}".to_vec()));
     for path in ["large", "moved", "missing"] {
-        let answer = patient.fetch_document(&format!("{origin}/{path}")).await;
-        assert!(answer.is_err(), "{path}");
+        let response = patient.fetch_document(&format!("{origin}/{path}")).await;
+        assert!(response.is_err(), "{path}");
     }
     assert!(patient.fetch_document("http://127.0.0.1:1/").await.is_err());
     // The timeout ends a slow response.
@@ -440,7 +444,7 @@ async fn documents_over_the_network() {
 
 /// The configuration selects the verifier.
 #[tokio::test]
-async fn who_judges_tokens() {
+async fn configuration_selects_the_verifier() {
     let own = super::world::World::new().await;
     let device = super::world::Device::new();
     let tokens = own.connect(&device, super::world::SCOPES).await;
@@ -448,7 +452,7 @@ async fn who_judges_tokens() {
     assert!(verifier.verify_token(&tokens.access, own.now()).await.is_ok());
     let mut config = own.provider.config().clone();
     config.idp.external = Some(Settings::default());
-    let other = super::world::World::with(&config).await;
-    let verifier = exchange_service::idp::build_verifier(&other.provider).unwrap();
+    let other_world = super::world::World::with(&config).await;
+    let verifier = exchange_service::idp::build_verifier(&other_world.provider).unwrap();
     assert!(format!("{verifier:?}").starts_with("External"));
 }

@@ -52,7 +52,7 @@ impl Key {
     }
 
     /// The public key as a JWK, with additional fields.
-    pub(crate) fn jwk(&self, more: &[(&str, &str)]) -> Value {
+    pub(crate) fn jwk(&self, extra_fields: &[(&str, &str)]) -> Value {
         let point = |curve: &str, public: &[u8]| {
             let (x, y) = public[1..].split_at((public.len() - 1) / 2);
             json!({ "kty": "EC", "crv": curve, "x": encode(x), "y": encode(y) })
@@ -73,7 +73,7 @@ impl Key {
                 json!({ "kty": "OKP", "crv": "Ed25519", "x": encode(pair.public_key().as_ref()) })
             }
         };
-        for (name, value) in more {
+        for (name, value) in extra_fields {
             jwk[*name] = (*value).into();
         }
         jwk

@@ -21,7 +21,7 @@ async fn grants(world: &World) -> Vec<String> {
 
 /// When a proof whose only fault is a forgery is refused.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
+enum RejectionPoint {
     /// Before the nonce is checked (DPP-16).
     AtOnce,
     /// Some with the claims, after the nonce is checked (DPP-15).
@@ -30,7 +30,7 @@ enum When {
 
 /// Sends each in both profiles: all get the same error, and the grant is unchanged. Proofs that only look forged are
 /// accepted.
-async fn check(forgeries: fn() -> Vec<Forgery>, when: When) {
+async fn check(forgeries: fn() -> Vec<Forgery>, when: RejectionPoint) {
     for profile in [ProofProfile::Keycloak, ProofProfile::Rfc9449] {
         let world = World::with(&config(profile)).await;
         let device = Device::new();
@@ -57,7 +57,7 @@ async fn check(forgeries: fn() -> Vec<Forgery>, when: When) {
                 continue;
             }
             let before = grants(&world).await;
-            let bare = (when == When::AtOnce).then(|| device.draft(world.now()));
+            let bare = (when == RejectionPoint::AtOnce).then(|| device.draft(world.now()));
             for draft in [Some(draft()), bare].into_iter().flatten() {
                 let reply = refresh(&tokens, make(&draft)).await;
                 assert_eq!(reply.status, 400, "{profile:?} {name}: {}", reply.body);
@@ -73,30 +73,30 @@ async fn check(forgeries: fn() -> Vec<Forgery>, when: When) {
 
 /// DPP-02, DPP-06, DPP-16, ERR-48, IDP-22; RFC 9449, 4.3 (2) to (7).
 #[tokio::test]
-async fn form() {
-    check(forgeries::form, When::AtOnce).await;
+async fn malformed_proofs_do_not_reach_the_grant() {
+    check(forgeries::form, RejectionPoint::AtOnce).await;
 }
 
 /// DPP-06, ERR-48, IDP-22
 #[tokio::test]
-async fn signatures() {
-    check(forgeries::signatures, When::AtOnce).await;
+async fn invalid_signatures_do_not_reach_the_grant() {
+    check(forgeries::signatures, RejectionPoint::AtOnce).await;
 }
 
 /// DPP-02, DPP-16, ERR-48, IDP-22; RFC 7518, 6.2.1.
 #[tokio::test]
-async fn keys() {
-    check(forgeries::keys, When::AtOnce).await;
+async fn invalid_keys_do_not_reach_the_grant() {
+    check(forgeries::keys, RejectionPoint::AtOnce).await;
 }
 
 /// ERR-48, IDP-22; RFC 7515, 2, 4 and 5.2.
 #[tokio::test]
-async fn spellings() {
-    check(forgeries::spellings, When::AtOnce).await;
+async fn alternative_encodings_do_not_reach_the_grant() {
+    check(forgeries::spellings, RejectionPoint::AtOnce).await;
 }
 
 /// ERR-48, IDP-22, LIM-23; RFC 7515, 4.1; RFC 7797.
 #[tokio::test]
-async fn rules_and_sizes() {
-    check(forgeries::rules_and_sizes, When::WithItsClaims).await;
+async fn header_rules_and_sizes_do_not_reach_the_grant() {
+    check(forgeries::rules_and_sizes, RejectionPoint::WithItsClaims).await;
 }

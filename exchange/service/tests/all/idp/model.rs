@@ -18,15 +18,15 @@ const DAY: i64 = 86_400_000;
 #[derive(Clone, Debug)]
 enum Step {
     Connect,
-    Refresh { connection: usize, token: usize, by: By },
-    Revoke { connection: usize, token: usize, by: By },
+    Refresh { connection: usize, token: usize, by: Presenter },
+    Revoke { connection: usize, token: usize, by: Presenter },
     Both { connection: usize, token: usize },
     Disconnect,
     Wait { hours: u64 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+enum Presenter {
     Owner,
     OtherKey,
     OtherClient,
@@ -51,8 +51,8 @@ enum Expected {
 }
 
 impl Connection {
-    fn refresh(&mut self, token: usize, by: By, now: Moment) -> Expected {
-        if by != By::Owner || self.ended {
+    fn refresh(&mut self, token: usize, presenter: Presenter, now: Moment) -> Expected {
+        if presenter != Presenter::Owner || self.ended {
             return Expected::Refused;
         }
         let unused = now.as_millis() - self.used_at.as_millis() >= 30 * DAY;
@@ -87,8 +87,8 @@ impl Model {
         // The devices alternate, so that some connections are replaced and others are not.
         let device = self.connections.len() % 2;
         let tokens = self.world.connect(&self.devices[device], SCOPES).await;
-        for other in self.connections.iter_mut().filter(|other| other.device == device) {
-            other.ended = true;
+        for connection in self.connections.iter_mut().filter(|connection| connection.device == device) {
+            connection.ended = true;
         }
         let now = self.world.now();
         let tokens = vec![tokens.refresh];
@@ -97,25 +97,29 @@ impl Model {
 
     /// The connection and token of a step.
     fn pick(&self, connection: usize, token: usize) -> (usize, usize, String) {
-        let at = self.connections.len() - 1 - connection % self.connections.len();
-        let tokens = &self.connections[at].tokens;
+        let index = self.connections.len() - 1 - connection % self.connections.len();
+        let tokens = &self.connections[index].tokens;
         let token = tokens.len() - 1 - token % tokens.len();
-        (at, token, tokens[token].clone())
+        (index, token, tokens[token].clone())
     }
 
-    fn device(&self, at: usize, by: By) -> &Device {
-        if by == By::OtherKey { &self.thief } else { &self.devices[self.connections[at].device] }
+    fn device(&self, index: usize, presenter: Presenter) -> &Device {
+        if presenter == Presenter::OtherKey {
+            &self.thief
+        } else {
+            &self.devices[self.connections[index].device]
+        }
     }
 
-    fn judge(&mut self, at: usize, expected: &Expected, reply: &Reply) {
+    fn assert_reply(&mut self, index: usize, expected: &Expected, reply: &Reply) {
         match expected {
             Expected::Refused => reply.expect_error(400, "invalid_grant"),
             Expected::Same(token) => assert_eq!(&Tokens::of(reply).refresh, token),
             Expected::New => {
                 let token = Tokens::of(reply).refresh;
-                let all = self.connections.iter().flat_map(|connection| &connection.tokens);
-                assert!(all.clone().all(|other| *other != token), "a token came twice");
-                self.connections[at].tokens.push(token);
+                let tokens = self.connections.iter().flat_map(|connection| &connection.tokens);
+                assert!(tokens.clone().all(|other_token| *other_token != token), "a token came twice");
+                self.connections[index].tokens.push(token);
             }
         }
     }
@@ -124,31 +128,31 @@ impl Model {
         match step {
             Step::Connect => self.connect().await,
             Step::Wait { hours } => self.world.advance(hours * 3600),
-            Step::Refresh { connection, token, by } => {
-                let (at, token, text) = self.pick(connection, token);
-                let client = if by == By::OtherClient { "other" } else { "tool" };
-                let reply = self.world.refresh_as(client, &text, self.device(at, by), &[]).await;
-                let expected = self.connections[at].refresh(token, by, self.world.now());
-                self.judge(at, &expected, &reply);
+            Step::Refresh { connection, token, by: presenter } => {
+                let (index, token, text) = self.pick(connection, token);
+                let client = if presenter == Presenter::OtherClient { "other" } else { "tool" };
+                let reply = self.world.refresh_as(client, &text, self.device(index, presenter), &[]).await;
+                let expected = self.connections[index].refresh(token, presenter, self.world.now());
+                self.assert_reply(index, &expected, &reply);
             }
             Step::Both { connection, token } => {
-                let (at, token, text) = self.pick(connection, token);
-                let (device, now) = (self.device(at, By::Owner), self.world.now());
+                let (index, token, text) = self.pick(connection, token);
+                let (device, now) = (self.device(index, Presenter::Owner), self.world.now());
                 let (one, other) =
                     tokio::join!(self.world.refresh(&text, device), self.world.refresh(&text, device));
-                let expected = self.connections[at].refresh(token, By::Owner, now);
-                self.judge(at, &expected, &one);
+                let expected = self.connections[index].refresh(token, Presenter::Owner, now);
+                self.assert_reply(index, &expected, &one);
                 // The second of the two repeats the first.
-                let expected = self.connections[at].refresh(token, By::Owner, now);
-                self.judge(at, &expected, &other);
+                let expected = self.connections[index].refresh(token, Presenter::Owner, now);
+                self.assert_reply(index, &expected, &other);
             }
-            Step::Revoke { connection, token, by } => {
-                let (at, _, text) = self.pick(connection, token);
-                let client = if by == By::OtherClient { "other" } else { "tool" };
-                let reply = self.world.revoke_as(client, &text, self.device(at, by)).await;
-                if by == By::Owner {
+            Step::Revoke { connection, token, by: presenter } => {
+                let (index, _, text) = self.pick(connection, token);
+                let client = if presenter == Presenter::OtherClient { "other" } else { "tool" };
+                let reply = self.world.revoke_as(client, &text, self.device(index, presenter)).await;
+                if presenter == Presenter::Owner {
                     assert_eq!(reply.status, 200, "{}", reply.body);
-                    self.connections[at].ended = true;
+                    self.connections[index].ended = true;
                 } else {
                     reply.expect_error(400, "invalid_grant");
                 }
@@ -167,16 +171,16 @@ impl Model {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let by = || prop_oneof![6 => Just(By::Owner), 1 => Just(By::OtherKey), 1 => Just(By::OtherClient)];
+    let presenter = || prop_oneof![6 => Just(Presenter::Owner), 1 => Just(Presenter::OtherKey), 1 => Just(Presenter::OtherClient)];
     // Mostly the newest connection and its newest tokens.
     let connection = || prop_oneof![4 => Just(0_usize), 1 => 0..3_usize];
     let token = || prop_oneof![6 => Just(0_usize), 3 => Just(1), 1 => 2..4_usize];
     let step = prop_oneof![
-        12 => (connection(), token(), by())
-            .prop_map(|(connection, token, by)| Step::Refresh { connection, token, by }),
+        12 => (connection(), token(), presenter())
+            .prop_map(|(connection, token, presenter)| Step::Refresh { connection, token, by: presenter }),
         3 => (connection(), token()).prop_map(|(connection, token)| Step::Both { connection, token }),
-        1 => (connection(), token(), by())
-            .prop_map(|(connection, token, by)| Step::Revoke { connection, token, by }),
+        1 => (connection(), token(), presenter())
+            .prop_map(|(connection, token, presenter)| Step::Revoke { connection, token, by: presenter }),
         2 => Just(Step::Connect),
         1 => Just(Step::Disconnect),
         3 => prop_oneof![0..48_u64, 24 * 25..24 * 31_u64].prop_map(|hours| Step::Wait { hours }),
@@ -189,7 +193,7 @@ proptest! {
 
     /// IDP-19 to IDP-22, LIM-08; list G
     #[test]
-    fn any_interleaving_is_as_the_model_says(steps in steps()) {
+    fn refresh_interleavings_match_the_model(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let mut model = Model::new().await;

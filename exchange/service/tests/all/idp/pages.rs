@@ -32,15 +32,15 @@ fn has_strict_headers(reply: &Reply) {
     assert!(html.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{html}");
     assert!(!html.contains("<script") && !html.contains(" style=") && !html.contains("onclick"));
     // Every input has a label.
-    for (at, _) in html.match_indices("<input id=\"") {
-        let id = html[at + 11..].split('"').next().unwrap();
+    for (index, _) in html.match_indices("<input id=\"") {
+        let id = html[index + 11..].split('"').next().unwrap();
         assert!(html.contains(&format!("<label for=\"{id}\">")), "{id} has no label");
     }
 }
 
 /// RFC 6797: every response sets HSTS if the public origin uses TLS, and none if it does not.
 #[tokio::test]
-async fn browsers_come_back_by_tls() {
+async fn hsts_is_sent_only_over_tls() {
     for (origin, expect) in [("https://exchange.example", "max-age=31536000"), ("http://127.0.0.1:8080", "")]
     {
         let config = Config { issuer: format!("{origin}/idp"), ..config(ProofProfile::Keycloak) };
@@ -54,13 +54,13 @@ async fn browsers_come_back_by_tls() {
 
 /// WEB-01: the page requires sign-in first, and then continues at its address.
 #[tokio::test]
-async fn the_device_page_is_for_members() {
+async fn device_page_requires_sign_in() {
     let world = World::new().await;
     let mut browser = Browser::default();
     let reply = browser.open(&world, "/device?user_code=WDJB-MJHT").await;
-    let to = location(&reply).to_owned();
-    assert_eq!(to, "/sign-in?next=%2Fdevice%3Fuser%5Fcode%3DWDJB%2DMJHT");
-    let page = browser.open(&world, &to).await.expect(200);
+    let target = location(&reply).to_owned();
+    assert_eq!(target, "/sign-in?next=%2Fdevice%3Fuser%5Fcode%3DWDJB%2DMJHT");
+    let page = browser.open(&world, &target).await.expect(200);
     has_strict_headers(&page);
     assert!(page.body.contains(r#"name="next" value="/device?user_code=WDJB-MJHT""#));
     let next = "/device?user_code=WDJB-MJHT";
@@ -75,7 +75,7 @@ async fn the_device_page_is_for_members() {
 
 /// WEB-02; list F: with a code in the address, the member still sees code, warning and consent.
 #[tokio::test]
-async fn a_prefilled_code_is_no_consent() {
+async fn prefilled_code_still_requires_consent() {
     let world = World::new().await;
     let login = world.begin(SCOPES).await;
     let mut browser = world.browser().await;
@@ -91,7 +91,7 @@ async fn a_prefilled_code_is_no_consent() {
 
 /// WEB-03: one line per capability at every login, with both decisions.
 #[tokio::test]
-async fn consent_has_one_line_per_capability() {
+async fn consent_lists_each_capability() {
     let world = World::new().await;
     let mut browser = world.browser().await;
     for _ in 0..2 {
@@ -114,8 +114,8 @@ async fn consent_has_one_line_per_capability() {
     let page = browser.type_code(&world, &login.user_code).await.expect(200);
     // The end of the session is shown as well.
     let ends = world.now().plus(std::time::Duration::from_secs(12 * 3600)).to_the_minute();
-    let said = format!("until you sign out here, or until your sign-in ends by itself ({ends}).");
-    assert!(page.body.contains(&said), "{}", page.body);
+    let duration_text = format!("until you sign out here, or until your sign-in ends by itself ({ends}).");
+    assert!(page.body.contains(&duration_text), "{}", page.body);
     let page = browser.type_code(&world, "BBBB-BBB\"").await.expect(404);
     has_strict_headers(&page);
     // The typed code is kept for comparison.
@@ -134,14 +134,14 @@ async fn consent_cannot_be_forged() {
     bob.open(&world, "/device").await.expect(200);
     ada.open(&world, "/device").await.expect(200);
     let fields = [("user_code", login.user_code.as_str()), ("decision", "approve")];
-    let (right, csrf) = (ada.csrf.clone(), bob.csrf.clone());
-    for wrong in ["", "x", csrf.as_str()] {
-        ada.csrf = wrong.to_owned();
+    let (valid_csrf, csrf) = (ada.csrf.clone(), bob.csrf.clone());
+    for invalid_csrf in ["", "x", csrf.as_str()] {
+        ada.csrf = invalid_csrf.to_owned();
         let refused = ada.submit(&world, "/device/decision", &fields).await.expect(403);
         has_strict_headers(&refused);
-        ada.csrf = wrong.to_owned();
+        ada.csrf = invalid_csrf.to_owned();
         ada.submit(&world, "/device", &fields[..1]).await.expect(403);
-        ada.csrf = wrong.to_owned();
+        ada.csrf = invalid_csrf.to_owned();
         ada.submit(&world, "/sign-out", &[]).await.expect(403);
     }
     // The right token, sent by another site's page.
@@ -151,15 +151,15 @@ async fn consent_cannot_be_forged() {
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(COOKIE, cookies.join("; "))
             .header("sec-fetch-site", site)
-            .body(Body::from(encode(&[&[("csrf", right.as_str())], &fields[..]].concat())))
+            .body(Body::from(encode(&[&[("csrf", valid_csrf.as_str())], &fields[..]].concat())))
             .unwrap();
         world.send(request).await.expect(403);
     }
     // An invalid decision.
-    ada.csrf.clone_from(&right);
+    ada.csrf.clone_from(&valid_csrf);
     ada.submit(&world, "/device/decision", &[fields[0], ("decision", "perhaps")]).await.expect(403);
     world.poll(&login, &Device::new()).await.expect_error(400, "authorization_pending");
-    ada.csrf = right;
+    ada.csrf = valid_csrf;
     ada.submit(&world, "/device/decision", &fields).await.expect(200);
 }
 
@@ -204,26 +204,26 @@ async fn passwords_cannot_be_guessed() {
     assert_eq!(pages[0], pages[1]);
     assert_eq!(pages[0], pages[2]);
     // Ten for one account from one address; the first was above.
-    let (wrong, right) =
+    let (wrong_password, right_password) =
         ([("username", " ADA "), ("password", "x")], [("username", "ada"), ("password", "right")]);
     for _ in 0..9 {
-        browser.submit(&world, "/sign-in", &wrong).await.expect(422);
+        browser.submit(&world, "/sign-in", &wrong_password).await.expect(422);
     }
-    let refused = browser.submit(&world, "/sign-in", &right).await.expect(429);
+    let refused = browser.submit(&world, "/sign-in", &right_password).await.expect(429);
     assert_eq!(refused.header("retry-after"), "60");
     // Other addresses are not affected.
     let mut owner = Browser { address: "198.51.100.1".parse().unwrap(), ..Browser::default() };
     owner.open(&world, "/sign-in").await.expect(200);
-    assert_eq!(location(&owner.submit(&world, "/sign-in", &right).await), "/");
+    assert_eq!(location(&owner.submit(&world, "/sign-in", &right_password).await), "/");
     // A hundred for one account from any address.
-    let mut others = Browser::default();
-    others.open(&world, "/sign-in").await.expect(200);
+    let mut other_browser = Browser::default();
+    other_browser.open(&world, "/sign-in").await.expect(200);
     for number in 0..90 {
-        others.address = format!("203.0.113.{}", 10 + number / 2).parse().unwrap();
-        others.submit(&world, "/sign-in", &wrong).await.expect(422);
+        other_browser.address = format!("203.0.113.{}", 10 + number / 2).parse().unwrap();
+        other_browser.submit(&world, "/sign-in", &wrong_password).await.expect(422);
     }
-    others.address = "203.0.113.99".parse().unwrap();
-    let refused = others.submit(&world, "/sign-in", &right).await.expect(429);
+    other_browser.address = "203.0.113.99".parse().unwrap();
+    let refused = other_browser.submit(&world, "/sign-in", &right_password).await.expect(429);
     assert_eq!(refused.header("retry-after"), "10");
     // Twenty from one address for any account.
     browser.address = "203.0.113.1".parse().unwrap();
@@ -240,23 +240,23 @@ async fn passwords_cannot_be_guessed() {
 
 /// Attempts that are not guesses do not count: successes, and failures of the store, which the page reports.
 #[tokio::test]
-async fn what_was_not_checked_is_no_attempt() {
+async fn unverified_attempts_do_not_count() {
     let world = World::new().await;
     let mut browser = Browser::default();
     browser.open(&world, "/sign-in").await.expect(200);
-    let right = [("username", "ada"), ("password", "right")];
+    let valid_login = [("username", "ada"), ("password", "right")];
     world.change("ALTER TABLE account RENAME TO gone").await;
     for _ in 0..30 {
-        let page = browser.submit(&world, "/sign-in", &right).await.expect(503);
+        let page = browser.submit(&world, "/sign-in", &valid_login).await.expect(503);
         assert!(page.body.contains("temporarily unavailable"), "{}", page.body);
     }
     world.change("ALTER TABLE gone RENAME TO account").await;
-    assert_eq!(location(&browser.submit(&world, "/sign-in", &right).await), "/");
+    assert_eq!(location(&browser.submit(&world, "/sign-in", &valid_login).await), "/");
 }
 
 /// User names are equal in any case of letters, composed or not.
 #[tokio::test]
-async fn user_names_are_as_people_write_them() {
+async fn user_names_match_case_insensitively() {
     let world = World::new().await;
     world
         .change("INSERT INTO member (id, name, state, created_at) VALUES ('m-anne', 'Anne', 'active', 0)")
@@ -277,19 +277,19 @@ async fn user_names_are_as_people_write_them() {
 
 /// A session that ended while a form was open: after signing in again the member is at the start of the flow.
 #[tokio::test]
-async fn a_lost_form_leads_back_to_its_page() {
+async fn expired_form_returns_to_its_flow() {
     let world = World::new().await;
     let mut browser = world.browser().await;
     for path in ["/device/decision", "/sign-out"] {
         browser.cookies.remove("session");
-        let lost = browser.submit(&world, path, &[("decision", "approve")]).await;
-        let sign_in = location(&lost).to_owned();
+        let redirect = browser.submit(&world, path, &[("decision", "approve")]).await;
+        let sign_in = location(&redirect).to_owned();
         let page = browser.open(&world, &sign_in).await.expect(200);
         assert!(page.body.contains(&format!(r#"name="next" value="{path}""#)));
         let fields = [("username", "ada"), ("password", "right"), ("next", path)];
         assert_eq!(location(&browser.submit(&world, "/sign-in", &fields).await), path);
-        let back = browser.open(&world, path).await;
-        let first = location(&back).to_owned();
+        let reopened = browser.open(&world, path).await;
+        let first = location(&reopened).to_owned();
         let page = browser.open(&world, &first).await;
         assert!(page.status == 200 || location(&page) == "/device", "{path}");
     }
@@ -297,14 +297,14 @@ async fn a_lost_form_leads_back_to_its_page() {
 
 /// IDP-08: a new sign-in ends the browser's former session, and the connections that are bound to it.
 #[tokio::test]
-async fn signing_in_again_ends_the_former_session() {
+async fn new_sign_in_ends_the_former_session() {
     let world = World::new().await;
     let (mut browser, device) = (world.browser().await, Device::new());
     let tokens = world.connect_by(&mut browser, &device, "exchange.connect").await;
-    let kept = browser.cookies["session"].clone();
+    let former_session = browser.cookies["session"].clone();
     let mut again = Browser::default();
     again.open(&world, "/sign-in").await.expect(200);
-    again.cookies.insert("session".to_owned(), kept);
+    again.cookies.insert("session".to_owned(), former_session);
     let fields = [("username", "ada"), ("password", "right")];
     assert_eq!(location(&again.submit(&world, "/sign-in", &fields).await), "/");
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
@@ -312,7 +312,7 @@ async fn signing_in_again_ends_the_former_session() {
 
 /// A session ends by signing out and by expiry; a repeated cookie is ignored.
 #[tokio::test]
-async fn sessions_end() {
+async fn sessions_end_by_sign_out_and_expiry() {
     let world = World::new().await;
     let mut browser = world.browser().await;
     browser.open(&world, "/device").await.expect(200);
@@ -338,7 +338,7 @@ async fn sessions_end() {
 
 /// Cookies require TLS and this host, except on a loopback address.
 #[tokio::test]
-async fn cookies_are_for_tls() {
+async fn cookies_require_tls() {
     let issuer = "https://idp.example/idp".to_owned();
     let config = Config { issuer, ..config(ProofProfile::Keycloak) };
     let world = World::with(&config).await;
@@ -357,7 +357,7 @@ async fn cookies_are_for_tls() {
 
 /// Responses that are not pages are not cached either.
 #[tokio::test]
-async fn broken_forms() {
+async fn malformed_form_responses_are_not_cached() {
     let world = World::new().await;
     let mut browser = world.browser().await;
     let twice = [("user_code", "WDJB-MJHT"), ("user_code", "WDJB-MJHT")];
@@ -373,7 +373,7 @@ async fn broken_forms() {
 }
 
 #[tokio::test]
-async fn the_style_is_a_file_of_its_own() {
+async fn stylesheet_is_a_separate_file() {
     let world = World::new().await;
     let style = world.get("/style.css").await.expect(200);
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");

@@ -20,25 +20,25 @@ async fn refresh(world: &World, token: &str, proofs: &[&str]) -> Reply {
 
 /// ERR-48, ERR-49, LIM-11, IDP-22: with any invalid proof the refresh token is neither checked nor spent.
 #[tokio::test]
-async fn what_is_wrong_with_a_proof() {
+async fn invalid_proofs_do_not_spend_the_token() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
     let now = world.now();
-    let at = |offset: i64| {
-        let by = Duration::from_secs(offset.unsigned_abs());
-        let at = if offset < 0 { now.minus(by) } else { now.plus(by) };
-        device.prove("POST", TOKEN, at, None)
+    let proof_at = |offset: i64| {
+        let distance = Duration::from_secs(offset.unsigned_abs());
+        let time = if offset < 0 { now.minus(distance) } else { now.plus(distance) };
+        device.prove("POST", TOKEN, time, None)
     };
     let check = async |proofs: &[&str], expect: &str| {
         let reply = refresh(&world, &tokens.refresh, proofs).await;
         reply.expect_error(400, expect);
-        let said = reply.json()["error_description"].as_str().unwrap().to_owned();
-        assert!(said.starts_with("DPoP: "), "{said}");
+        let description = reply.json()["error_description"].as_str().unwrap().to_owned();
+        assert!(description.starts_with("DPoP: "), "{description}");
         assert_eq!(reply.header("dpop-nonce"), "");
     };
     check(&[], "invalid_dpop_proof").await;
-    check(&[&at(0), &at(0)], "invalid_dpop_proof").await;
+    check(&[&proof_at(0), &proof_at(0)], "invalid_dpop_proof").await;
     check(&["a.b.c"], "invalid_dpop_proof").await;
     check(&[&device.prove("GET", TOKEN, now, None)], "invalid_dpop_proof").await;
     for url in [
@@ -50,33 +50,33 @@ async fn what_is_wrong_with_a_proof() {
         check(&[&device.prove("POST", url, now, None)], "invalid_dpop_proof").await;
     }
     // The clock here is a quarter of a second behind the full second.
-    check(&[&at(-25)], "invalid_request").await;
-    check(&[&at(16)], "invalid_request").await;
-    check(&[&at(-3600)], "invalid_request").await;
+    check(&[&proof_at(-25)], "invalid_request").await;
+    check(&[&proof_at(16)], "invalid_request").await;
+    check(&[&proof_at(-3600)], "invalid_request").await;
     // They have not consumed the token.
-    let tokens = Tokens::of(&refresh(&world, &tokens.refresh, &[&at(-24)]).await);
-    Tokens::of(&refresh(&world, &tokens.refresh, &[&at(15)]).await);
+    let tokens = Tokens::of(&refresh(&world, &tokens.refresh, &[&proof_at(-24)]).await);
+    Tokens::of(&refresh(&world, &tokens.refresh, &[&proof_at(15)]).await);
 }
 
 /// LIM-11, A40: −25 s and +15 s exactly.
 #[tokio::test]
-async fn the_window_of_proofs() {
+async fn proof_window_bounds_are_exact() {
     for (offset, expect) in [(-26, 400), (-25, 200), (0, 200), (15, 200), (16, 400)] {
         let world = World::new().await;
         // On the full second.
         world.clock.advance(Duration::from_millis(750));
         let device = Device::new();
         let tokens = world.connect(&device, SCOPES).await;
-        let by = Duration::from_secs(i64::unsigned_abs(offset));
-        let at = if offset < 0 { world.now().minus(by) } else { world.now().plus(by) };
-        let reply = refresh(&world, &tokens.refresh, &[&device.prove("POST", TOKEN, at, None)]).await;
+        let distance = Duration::from_secs(i64::unsigned_abs(offset));
+        let time = if offset < 0 { world.now().minus(distance) } else { world.now().plus(distance) };
+        let reply = refresh(&world, &tokens.refresh, &[&device.prove("POST", TOKEN, time, None)]).await;
         assert_eq!(reply.status, expect, "{offset}: {}", reply.body);
     }
 }
 
 /// IDP-22: a proof is checked before the grant, so a reused token with an invalid proof ends no connection.
 #[tokio::test]
-async fn the_proof_comes_before_the_grant() {
+async fn proof_is_checked_before_the_grant() {
     let world = World::new().await;
     let device = Device::new();
     let first = world.connect(&device, SCOPES).await;
@@ -91,7 +91,7 @@ async fn the_proof_comes_before_the_grant() {
 
 /// DPP-03: a proof is used once.
 #[tokio::test]
-async fn a_proof_is_used_once() {
+async fn proof_is_used_once() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
@@ -103,7 +103,7 @@ async fn a_proof_is_used_once() {
 
 /// IDP-23: the revocation endpoint requires its own proof.
 #[tokio::test]
-async fn revocation_wants_a_proof() {
+async fn revocation_requires_a_proof() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
@@ -118,10 +118,10 @@ async fn revocation_wants_a_proof() {
 
 /// DPP-17, ERR-50: the other profile requires a nonce, and has one error for every invalid proof.
 #[tokio::test]
-async fn nonces_of_the_other_profile() {
+async fn strict_profile_requires_a_nonce() {
     let world = World::with(&config(ProofProfile::Rfc9449)).await;
     let device = Device::new();
-    let prove = |nonce: &str, at| device.prove("POST", TOKEN, at, (!nonce.is_empty()).then_some(nonce));
+    let prove = |nonce: &str, time| device.prove("POST", TOKEN, time, (!nonce.is_empty()).then_some(nonce));
     let now = world.now();
     let challenge = refresh(&world, "x.y", &[&prove("", now)]).await;
     challenge.expect_error(400, "use_dpop_nonce");
@@ -129,9 +129,9 @@ async fn nonces_of_the_other_profile() {
     refresh(&world, "x.y", &[&prove("AAAAAAAAAAAAAAAAAAAAAA", now)])
         .await
         .expect_error(400, "use_dpop_nonce");
-    let right = refresh(&world, "x.y", &[&prove(&nonce, now)]).await;
-    right.expect_error(400, "invalid_grant");
-    assert_eq!(right.header("dpop-nonce"), nonce);
+    let valid_reply = refresh(&world, "x.y", &[&prove(&nonce, now)]).await;
+    valid_reply.expect_error(400, "invalid_grant");
+    assert_eq!(valid_reply.header("dpop-nonce"), nonce);
     // With an invalid claim the nonce challenge comes first, with an invalid form the refusal.
     let late = now.minus(Duration::from_secs(60));
     refresh(&world, "x.y", &[&prove("", late)]).await.expect_error(400, "use_dpop_nonce");
@@ -160,7 +160,7 @@ async fn nonces_of_the_other_profile() {
 
 /// DPP-19: used proofs are limited per source and client, so that many new keys do not exhaust the store.
 #[tokio::test]
-async fn room_for_proofs_is_bounded() {
+async fn used_proofs_are_limited_per_source() {
     let world = World::new().await;
     let send = async |address: &str, client: &str| {
         let fields = [("grant_type", REFRESH_GRANT), ("refresh_token", "x.y"), ("client_id", client)];
@@ -188,7 +188,7 @@ async fn room_for_proofs_is_bounded() {
 /// As decided in docs/decisions.md, without a row: requests without a valid proof are limited by address, over the
 /// token and revocation endpoints together. Valid ones do not count, and other addresses are not affected.
 #[tokio::test]
-async fn requests_that_prove_nothing_are_limited_by_address() {
+async fn requests_without_valid_proof_are_limited() {
     let world = World::new().await;
     let device = Device::new();
     let mut tokens = world.connect(&device, SCOPES).await;
@@ -231,7 +231,7 @@ async fn requests_that_prove_nothing_are_limited_by_address() {
 
 /// DPP-17: providers behind one balancer accept each other's nonces, and share used proofs.
 #[tokio::test]
-async fn providers_that_share() {
+async fn providers_share_nonces_and_used_proofs() {
     let config = config(ProofProfile::Rfc9449);
     let mut world = World::with(&config).await;
     let environment = world.provider.environment().clone();
@@ -240,14 +240,14 @@ async fn providers_that_share() {
         let (store, shared) = (world.store.clone(), shared.clone());
         idp::router(IdentityProvider::with_shared(store, environment.clone(), &config, shared).await.unwrap())
     };
-    let (one, other) = (one_more().await, one_more().await);
+    let (first, second) = (one_more().await, one_more().await);
     let device = Device::new();
-    world.app = one.clone();
+    world.app = first.clone();
     let challenge = refresh(&world, "x.y", &[&device.proof(world.now())]).await;
     challenge.expect_error(400, "use_dpop_nonce");
     let proof = device.prove("POST", TOKEN, world.now(), Some(challenge.header("dpop-nonce")));
-    world.app = other;
+    world.app = second;
     refresh(&world, "x.y", &[&proof]).await.expect_error(400, "invalid_grant");
-    world.app = one;
+    world.app = first;
     refresh(&world, "x.y", &[&proof]).await.expect_error(400, "invalid_dpop_proof");
 }

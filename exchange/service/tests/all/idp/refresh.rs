@@ -15,7 +15,7 @@ const DAY: u64 = 86_400;
 
 /// IDP-19: every refresh brings new tokens with the same scopes.
 #[tokio::test]
-async fn a_refresh_brings_new_tokens() {
+async fn refresh_returns_new_tokens() {
     let world = World::new().await;
     let device = Device::new();
     let first = world.connect(&device, SCOPES).await;
@@ -33,7 +33,7 @@ async fn a_refresh_brings_new_tokens() {
 
 /// IDP-20, list G: another key neither uses nor ends the connection.
 #[tokio::test]
-async fn another_key_is_refused() {
+async fn refresh_with_another_key_is_rejected() {
     let world = World::new().await;
     let (device, thief) = (Device::new(), Device::new());
     let tokens = world.connect(&device, SCOPES).await;
@@ -47,7 +47,7 @@ async fn another_key_is_refused() {
 
 /// List G: another client.
 #[tokio::test]
-async fn another_client_is_refused() {
+async fn refresh_by_another_client_is_rejected() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
@@ -59,7 +59,7 @@ async fn another_client_is_refused() {
 
 /// List G: two parallel refreshes get the same successor, so either response can be used.
 #[tokio::test]
-async fn parallel_refreshes_agree() {
+async fn parallel_refreshes_get_the_same_successor() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
@@ -73,23 +73,23 @@ async fn parallel_refreshes_agree() {
 
 /// List G: a retry after a lost response, after any time and any number of times.
 #[tokio::test]
-async fn a_lost_answer_is_asked_for_again() {
+async fn refresh_can_be_repeated_after_a_lost_response() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
-    let lost = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+    let lost_tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
     for _ in 0..3 {
         world.advance(DAY);
         let again = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
-        assert_eq!(again.refresh, lost.refresh);
+        assert_eq!(again.refresh, lost_tokens.refresh);
     }
-    let next = Tokens::of(&world.refresh(&lost.refresh, &device).await);
+    let next = Tokens::of(&world.refresh(&lost_tokens.refresh, &device).await);
     world.refresh(&next.refresh, &device).await.expect(200);
 }
 
 /// List G: reuse after the successor was used ends the connection for both holders, and notifies the member.
 #[tokio::test]
-async fn reuse_ends_the_connection() {
+async fn token_reuse_ends_the_connection() {
     let world = World::new().await;
     let device = Device::new();
     let first = world.connect(&device, SCOPES).await;
@@ -103,39 +103,39 @@ async fn reuse_ends_the_connection() {
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'reused'").await, 1);
 }
 
-/// IDP-21: a restored store does not know tokens that were issued since the backup. They end their connection without a
+/// IDP-21: a restored store lacks tokens that were issued since the backup. They end their connection without a
 /// notice of theft; clients with known tokens continue.
 #[tokio::test]
-async fn a_restore_accuses_nobody() {
+async fn unknown_token_after_restore_is_not_theft() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let clock = ManualClock::fixed_at(NOW);
     let world = World::in_folder(&path("first"), clock.clone()).await;
     let (stale, fresh) = (Device::new(), Device::new());
-    let known = world.connect(&fresh, SCOPES).await;
-    let lost = world.connect(&stale, SCOPES).await;
+    let known_tokens = world.connect(&fresh, SCOPES).await;
+    let lost_tokens = world.connect(&stale, SCOPES).await;
     store::write_backup(&path("first"), &path("backup.db")).unwrap();
-    let lost = Tokens::of(&world.refresh(&lost.refresh, &stale).await);
-    let lost = Tokens::of(&world.refresh(&lost.refresh, &stale).await);
+    let lost_tokens = Tokens::of(&world.refresh(&lost_tokens.refresh, &stale).await);
+    let lost_tokens = Tokens::of(&world.refresh(&lost_tokens.refresh, &stale).await);
     world.advance(DAY);
     store::restore_backup(&path("backup.db"), &path("second"), &SystemRandom, world.now()).unwrap();
 
     let world = World::in_folder(&path("second"), clock).await;
-    world.refresh(&lost.refresh, &stale).await.expect_error(400, "invalid_grant");
+    world.refresh(&lost_tokens.refresh, &stale).await.expect_error(400, "invalid_grant");
     let ended = "SELECT count(*) FROM connection WHERE end_reason = 'restored'";
-    let told = "SELECT count(*) FROM notice WHERE kind = 'connection-reused'";
-    assert_eq!((world.count(ended).await, world.count(told).await), (1, 0));
-    let next = Tokens::of(&world.refresh(&known.refresh, &fresh).await);
+    let notice_query = "SELECT count(*) FROM notice WHERE kind = 'connection-reused'";
+    assert_eq!((world.count(ended).await, world.count(notice_query).await), (1, 0));
+    let next = Tokens::of(&world.refresh(&known_tokens.refresh, &fresh).await);
     let last = Tokens::of(&world.refresh(&next.refresh, &fresh).await);
     // Reuse of a token that the store has seen is still treated as theft.
-    world.refresh(&known.refresh, &fresh).await.expect_error(400, "invalid_grant");
+    world.refresh(&known_tokens.refresh, &fresh).await.expect_error(400, "invalid_grant");
     world.refresh(&last.refresh, &fresh).await.expect_error(400, "invalid_grant");
-    assert_eq!((world.count(ended).await, world.count(told).await), (1, 1));
+    assert_eq!((world.count(ended).await, world.count(notice_query).await), (1, 1));
 }
 
 /// List G: scope widening spends nothing. A refresh may request fewer scopes, and the next one all again.
 #[tokio::test]
-async fn scopes_never_widen() {
+async fn refresh_never_widens_scopes() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, "exchange.connect exchange.stock.read").await;
@@ -152,7 +152,7 @@ async fn scopes_never_widen() {
 
 /// IDP-21, LIM-08, ERR-47, list G: 30 days without use.
 #[tokio::test]
-async fn an_unused_connection_ends_after_30_days() {
+async fn unused_connection_expires_after_30_days() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
@@ -165,7 +165,7 @@ async fn an_unused_connection_ends_after_30_days() {
 
 /// IDP-21, LIM-08, list G: 90 days at most, and no token beyond.
 #[tokio::test]
-async fn a_connection_ends_after_90_days() {
+async fn connection_expires_after_90_days() {
     let world = World::new().await;
     let device = Device::new();
     let mut tokens = world.connect(&device, SCOPES).await;
@@ -183,7 +183,7 @@ async fn a_connection_ends_after_90_days() {
 
 /// ERR-47, list G: the member has left, or was disabled by an administrator.
 #[tokio::test]
-async fn a_connection_ends_with_its_member() {
+async fn connection_ends_when_the_member_is_disabled() {
     for state in [
         "UPDATE member SET state = 'deleted' WHERE id = 'm-ada'",
         "UPDATE member SET state = 'disabled' WHERE id = 'm-ada'",
@@ -219,10 +219,11 @@ async fn is_revoked(world: &World, tokens: &Tokens) -> bool {
 /// IDP-25, ERR-12, list G: the member disconnects the client: tokens up to then are revoked, connections ended, and
 /// unconsumed approvals void; a new sign-in, also in the same second, is valid.
 #[tokio::test]
-async fn a_disconnected_client() {
+async fn disconnecting_a_client_revokes_its_tokens() {
     let world = World::new().await;
-    let (device, other) = (Device::new(), Device::new());
-    let (tokens, others) = (world.connect(&device, SCOPES).await, world.connect(&other, SCOPES).await);
+    let (device, other_device) = (Device::new(), Device::new());
+    let (tokens, other_tokens) =
+        (world.connect(&device, SCOPES).await, world.connect(&other_device, SCOPES).await);
     let approved = world.begin(SCOPES).await;
     world.browser().await.decide(&world, &approved, "approve").await.expect(200);
     let bobs = Device::new();
@@ -231,9 +232,9 @@ async fn a_disconnected_client() {
     assert!(!is_revoked(&world, &tokens).await);
 
     assert_eq!(disconnect_tool(&world).await, DisconnectOutcome::Disconnected);
-    assert!(is_revoked(&world, &tokens).await && is_revoked(&world, &others).await);
+    assert!(is_revoked(&world, &tokens).await && is_revoked(&world, &other_tokens).await);
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
-    world.refresh(&others.refresh, &other).await.expect_error(400, "invalid_grant");
+    world.refresh(&other_tokens.refresh, &other_device).await.expect_error(400, "invalid_grant");
     world.poll(&approved, &device).await.expect_error(400, "access_denied");
     world.refresh(&his.refresh, &bobs).await.expect(200);
     assert!(!is_revoked(&world, &his).await);
@@ -254,7 +255,7 @@ async fn a_disconnected_client() {
 /// IDP-08: without `offline_access` the sign-in is that of the browser session, so a disconnected client stays revoked
 /// until the member signs in again.
 #[tokio::test]
-async fn a_disconnected_client_stays_revoked_for_the_browser_session() {
+async fn disconnected_client_stays_revoked_within_the_session() {
     let world = World::new().await;
     let device = Device::new();
     let mut browser = world.browser().await;
@@ -263,8 +264,8 @@ async fn a_disconnected_client_stays_revoked_for_the_browser_session() {
     world.advance(60);
     let tokens = world.connect_by(&mut browser, &device, "exchange.connect").await;
     assert!(is_revoked(&world, &tokens).await);
-    let kept = world.connect_by(&mut browser, &Device::new(), SCOPES).await;
-    assert!(!is_revoked(&world, &kept).await);
+    let offline_tokens = world.connect_by(&mut browser, &Device::new(), SCOPES).await;
+    assert!(!is_revoked(&world, &offline_tokens).await);
     let mut browser = world.browser().await;
     let tokens = world.connect_by(&mut browser, &device, "exchange.connect").await;
     assert!(!is_revoked(&world, &tokens).await);
@@ -272,10 +273,11 @@ async fn a_disconnected_client_stays_revoked_for_the_browser_session() {
 
 /// IDP-25, ERR-13, list G: one disconnected installation.
 #[tokio::test]
-async fn a_disconnected_installation() {
+async fn disconnecting_an_installation_revokes_its_tokens() {
     let world = World::new().await;
-    let (device, other) = (Device::new(), Device::new());
-    let (tokens, others) = (world.connect(&device, SCOPES).await, world.connect(&other, SCOPES).await);
+    let (device, other_device) = (Device::new(), Device::new());
+    let (tokens, other_tokens) =
+        (world.connect(&device, SCOPES).await, world.connect(&other_device, SCOPES).await);
     let (jkt, now) = (device.thumbprint().to_string(), world.now());
     let disconnected = world
         .store
@@ -287,13 +289,14 @@ async fn a_disconnected_installation() {
             )?;
             let (installation, bob, ada) =
                 (InstallationId::new("i-1"), MemberId::new("m-bob"), MemberId::new("m-ada"));
-            let by = |member| disconnect_installation(database, Actor::Member(member), &installation, now);
+            let disconnect_as =
+                |member| disconnect_installation(database, Actor::Member(member), &installation, now);
             let unknown = InstallationId::new("i-2");
             let administrator = Actor::Administrator("root");
             Ok::<_, StoreError>([
-                by(&bob)?,
-                by(&ada)?,
-                by(&ada)?,
+                disconnect_as(&bob)?,
+                disconnect_as(&ada)?,
+                disconnect_as(&ada)?,
                 disconnect_installation(database, administrator, &unknown, now)?,
             ])
         })
@@ -302,7 +305,7 @@ async fn a_disconnected_installation() {
     use DisconnectOutcome::{AlreadyDisconnected, Disconnected, NotFound};
     assert_eq!(disconnected, [NotFound, Disconnected, AlreadyDisconnected, NotFound]);
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
-    world.refresh(&others.refresh, &other).await.expect(200);
+    world.refresh(&other_tokens.refresh, &other_device).await.expect(200);
     let jkt = device.thumbprint().to_string();
     let work = move |database: &rusqlite::Connection| registry::key_is_revoked(database, &jkt);
     assert!(world.store.read::<_, StoreError, _>(work).await.unwrap());
@@ -313,7 +316,7 @@ async fn a_disconnected_installation() {
 /// IDP-23, IDP-24; list G: the current token or its predecessor ends the connection; revoking an unknown token
 /// succeeds.
 #[tokio::test]
-async fn revocation() {
+async fn revoking_either_token_ends_the_connection() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
@@ -337,7 +340,7 @@ async fn revocation() {
 
 /// List G: concurrent revocation and refresh: the connection ends in either order.
 #[tokio::test]
-async fn a_race_of_revocation_and_refresh() {
+async fn concurrent_revocation_and_refresh() {
     let world = World::new().await;
     let device = Device::new();
     for _ in 0..8 {
@@ -355,28 +358,28 @@ async fn a_race_of_revocation_and_refresh() {
 
 /// List G: a crash between the commit and the response is like a lost response, also for a restarted process.
 #[tokio::test]
-async fn a_crash_between_commit_and_answer() {
+async fn crash_after_commit_is_like_a_lost_response() {
     let folder = tempfile::tempdir().unwrap();
     let clock = ManualClock::fixed_at(NOW);
     let device = Device::new();
-    let (tokens, lost) = {
+    let (tokens, lost_tokens) = {
         let world = World::in_folder(folder.path(), clock.clone()).await;
         let tokens = world.connect(&device, SCOPES).await;
-        let lost = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
-        (tokens, lost)
+        let lost_tokens = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
+        (tokens, lost_tokens)
     };
     let world = World::in_folder(folder.path(), clock).await;
     let again = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
-    assert_eq!(again.refresh, lost.refresh);
+    assert_eq!(again.refresh, lost_tokens.refresh);
     // Earlier tokens are still valid, because the keys are the same.
-    assert!(world.provider.verify_token(&lost.access, world.now()).await.is_ok());
+    assert!(world.provider.verify_token(&lost_tokens.access, world.now()).await.is_ok());
     world.refresh(&again.refresh, &device).await.expect(200);
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// If the store is full or closed nothing is spent, and the client is told to retry.
+/// If the store is full or closed nothing is spent, and the response tells the client to retry.
 #[tokio::test]
-async fn a_store_that_does_not_write_spends_nothing() {
+async fn failed_store_write_spends_nothing() {
     let world = World::new().await;
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;

@@ -13,7 +13,7 @@ use crate::kit;
 /// GW-13: each request to an endpoint or page has one log line and one count, by its declared route and its correlation
 /// id. Errors during the request are logged under the same id.
 #[test]
-fn every_request_is_told() {
+fn every_request_has_one_log_line() {
     let log = kit::log();
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
@@ -55,10 +55,10 @@ fn every_request_is_told() {
     }
     let written = log.text();
     let ours: Vec<_> = written.lines().filter(|line| line.contains(id)).collect();
-    let [failed, told] = *ours else { panic!("{ours:#?}") };
+    let [failed, request_line] = *ours else { panic!("{ours:#?}") };
     assert!(failed.contains("identity provider store error"), "{failed}");
     for part in ["endpoint=\"/idp/revoke\"", "method=\"POST\"", "status=503", "millis="] {
-        assert!(told.contains(part), "{told}");
+        assert!(request_line.contains(part), "{request_line}");
     }
     assert!(!written.contains("SECR-ETCD") && !page.contains("SECR-ETCD"));
 }
@@ -94,13 +94,13 @@ async fn dump(world: &World) -> String {
 
 /// List F: no log and no journal contains a code or another secret, accepted or refused.
 #[tokio::test]
-async fn no_secret_is_written_down() {
+async fn store_and_logs_contain_no_secrets() {
     let log = kit::log();
     tracing::info!("the log is read");
 
     let world = World::new().await;
     // A password that occurs nowhere else, once correct and once wrong.
-    let (password, wrong) = ("correct-horse-of-this-test", "battery-staple-of-this-test");
+    let (password, wrong_password) = ("correct-horse-of-this-test", "battery-staple-of-this-test");
     let web = exchange_service::web::WebState::new(world.provider.clone()).unwrap();
     let hash = web.passwords().hash_password(password, world.provider.environment()).unwrap();
     let account = move |database: &rusqlite::Connection| {
@@ -109,7 +109,7 @@ async fn no_secret_is_written_down() {
     world.store.write(account).await.unwrap();
     let mut bob = Browser::default();
     bob.open(&world, "/sign-in").await.expect(200);
-    bob.submit(&world, "/sign-in", &[("username", "bob"), ("password", wrong)]).await.expect(422);
+    bob.submit(&world, "/sign-in", &[("username", "bob"), ("password", wrong_password)]).await.expect(422);
     bob.submit(&world, "/sign-in", &[("username", "bob"), ("password", password)]).await.expect(303);
 
     let (login, device) = (world.begin(SCOPES).await, Device::new());
@@ -137,7 +137,7 @@ async fn no_secret_is_written_down() {
     let secret = |token: &str| token.split_once('.').unwrap().1.to_owned();
     let secrets = [
         password.to_owned(),
-        wrong.to_owned(),
+        wrong_password.to_owned(),
         proof.clone(),
         proof.split('.').next_back().unwrap().to_owned(),
         bob.cookies["session"].clone(),

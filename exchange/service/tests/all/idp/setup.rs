@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::admin::{audited, refused, told, world};
+use super::admin::{read_audit, run_failing, run_json, world};
 
 const CATALOGUE: &str = r#"{
   "entries": [
@@ -16,7 +16,7 @@ const CATALOGUE: &str = r#"{
 /// BPR-10: a catalogue replaces the previous one completely or not at all; a dry run reports the effect; errors name
 /// the place.
 #[tokio::test]
-async fn a_catalogue_is_imported() {
+async fn catalogue_import_is_atomic() {
     let folder = tempfile::tempdir().unwrap();
     let world = world(folder.path()).await;
     let file = folder.path().join("document.json");
@@ -25,17 +25,17 @@ async fn a_catalogue_is_imported() {
     let entries = "SELECT count(*) FROM catalogue_entry";
 
     write(CATALOGUE);
-    let counts = |added, kept, removed| json!({ "added": added, "kept": kept, "removed": removed, "aliases": 1, "locations": 1 });
-    let done = told(folder.path(), &["catalogue", "import", path, "--dry-run"], "");
+    let counts = |added, unchanged, removed| json!({ "added": added, "kept": unchanged, "removed": removed, "aliases": 1, "locations": 1 });
+    let done = run_json(folder.path(), &["catalogue", "import", path, "--dry-run"], "");
     let expected = json!({ "done": "catalogue.import", "catalogue": counts(2, 0, 0), "dryRun": true });
     assert_eq!((done, world.count(entries).await), (expected, 0));
-    let done = told(folder.path(), &["catalogue", "import", path], "");
+    let done = run_json(folder.path(), &["catalogue", "import", path], "");
     assert_eq!((&done["catalogue"], world.count(entries).await), (&counts(2, 0, 0), 2));
     write(&CATALOGUE.replace("bp-rifle", "bp-other"));
-    let done = told(folder.path(), &["catalogue", "import", path], "");
+    let done = run_json(folder.path(), &["catalogue", "import", path], "");
     assert_eq!((&done["catalogue"], world.count(entries).await), (&counts(1, 1, 1), 2));
 
-    for (from, to, says) in [
+    for (from, to, message) in [
         ("\"ore\", \"name\": \"Ore\"", "\"ore\"", "/entries/1: missing field `name`"),
         ("\"kind\": \"BLUEPRINT\"", "\"kind\": \"PLANT\"", "/entries/0: unknown variant `PLANT`"),
         ("\"Ore\"", "\" \"", "/entries/1: id and name must not be empty"),
@@ -54,24 +54,25 @@ async fn a_catalogue_is_imported() {
     ] {
         assert!(CATALOGUE.contains(from), "{from}");
         write(&CATALOGUE.replacen(from, to, 1));
-        refused(folder.path(), &["catalogue", "import", path], "", 2, says);
-        refused(folder.path(), &["catalogue", "import", path], "", 2, path);
+        run_failing(folder.path(), &["catalogue", "import", path], "", 2, message);
+        run_failing(folder.path(), &["catalogue", "import", path], "", 2, path);
     }
-    for (text, says) in [("[]", "the document: expected an object"), ("{}", "/entries: the catalogue needs")]
+    for (text, message) in
+        [("[]", "the document: expected an object"), ("{}", "/entries: the catalogue needs")]
     {
         write(text);
-        refused(folder.path(), &["catalogue", "import", path], "", 2, says);
+        run_failing(folder.path(), &["catalogue", "import", path], "", 2, message);
     }
-    refused(folder.path(), &["catalogue", "import", "/nowhere"], "", 2, "cannot read /nowhere");
+    run_failing(folder.path(), &["catalogue", "import", "/nowhere"], "", 2, "cannot read /nowhere");
     assert_eq!(world.count(entries).await, 2, "nothing of it was done");
 
     // BPR-10: every member's feed reports the default blueprints.
     write(r#"["bp-other"]"#);
-    let done = told(folder.path(), &["catalogue", "defaults", path], "");
+    let done = run_json(folder.path(), &["catalogue", "defaults", path], "");
     assert_eq!(done, json!({ "done": "catalogue.defaults", "count": 1 }));
     assert_eq!(world.count("SELECT count(*) FROM feed_entry WHERE key = 'bp-other' AND gone = 0").await, 1);
     write(r#"["bp-other", "bp-rifle"]"#);
-    refused(
+    run_failing(
         folder.path(),
         &["catalogue", "defaults", path],
         "",
@@ -84,7 +85,7 @@ async fn a_catalogue_is_imported() {
         "catalogue.import catalogue 1 entries added, 1 kept, 1 removed; 1 aliases, 1 locations",
         "catalogue.defaults default blueprints 1 blueprints",
     ];
-    assert_eq!(audited(&world).await, all);
+    assert_eq!(read_audit(&world).await, all);
 }
 
 const UNITS: &str = r#"{ "units": [
@@ -96,7 +97,7 @@ const UNITS: &str = r#"{ "units": [
 /// ORG-01, DEM-06: units are added with their members, and renamed. A unit that lists members has only those; without a
 /// list it keeps them.
 #[tokio::test]
-async fn units_and_their_members() {
+async fn units_import_updates_members() {
     let folder = tempfile::tempdir().unwrap();
     let world = world(folder.path()).await;
     let file = folder.path().join("units.json");
@@ -104,26 +105,26 @@ async fn units_and_their_members() {
     let write = |text: &str| std::fs::write(&file, text).unwrap();
     let import = ["unit", "import", path];
     write(UNITS);
-    assert_eq!(told(folder.path(), &import, ""), json!({ "done": "unit.import", "count": 2 }));
+    assert_eq!(run_json(folder.path(), &import, ""), json!({ "done": "unit.import", "count": 2 }));
     let members = "SELECT count(*) FROM membership";
     let leads = "SELECT count(*) FROM membership WHERE member = 'm-ada' AND unit = 'u-2' AND leadership = 1";
     let below = "SELECT count(*) FROM unit WHERE id = 'u-2' AND above = 'u-1' AND profit_sharing = 1";
     assert_eq!([world.count(members).await, world.count(leads).await, world.count(below).await], [2, 1, 1]);
 
     write(&UNITS.replace(r#", { "member": "m-bob" }"#, "").replace("leader", "logistician"));
-    told(folder.path(), &import, "");
+    run_json(folder.path(), &import, "");
     assert_eq!([world.count(members).await, world.count(leads).await], [1, 0]);
     write(r#"{ "units": [{ "id": "u-2", "name": "Second", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
-    told(folder.path(), &import, "");
+    run_json(folder.path(), &import, "");
     assert_eq!([world.count(members).await, world.count(below).await], [1, 1], "what is not named stays");
     write(
         r#"{ "units": [{ "id": "u-2", "name": "Second", "shorthand": "2ND", "kind": "SQUADRON", "above": null }] }"#,
     );
-    told(folder.path(), &import, "");
+    run_json(folder.path(), &import, "");
     let shares = "SELECT count(*) FROM unit WHERE id = 'u-2' AND above IS NULL AND profit_sharing = 1";
     assert_eq!(world.count(shares).await, 1);
     write(r#"{ "units": [{ "id": "u-2", "name": "Other", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
-    told(folder.path(), &import, "");
+    run_json(folder.path(), &import, "");
     assert_eq!(world.count("SELECT count(*) FROM unit WHERE id = 'u-2' AND name = 'Other'").await, 1);
     // OST-06: each change of a membership is audited, and unchanged ones are not.
     let all = [
@@ -140,9 +141,9 @@ async fn units_and_their_members() {
         "unit.rename u-2 as the members' ships and the unit's pool show it from now on",
         "unit.set u-2 ",
     ];
-    assert_eq!(audited(&world).await, all);
+    assert_eq!(read_audit(&world).await, all);
 
-    for (from, to, says) in [
+    for (from, to, message) in [
         ("u-2", "u 2", "/units/0/id must have 1 to 128 letters"),
         ("\"id\": \"u-1\"", "\"id\": \"u-2\"", "/units/1/id: duplicate unit id"),
         ("2ND", " 2ND", "/units/0/shorthand: a name must have 1 to 50 visible"),
@@ -156,19 +157,19 @@ async fn units_and_their_members() {
     ] {
         assert!(UNITS.contains(from), "{from}");
         write(&UNITS.replacen(from, to, 1));
-        refused(folder.path(), &import, "", 2, says);
+        run_failing(folder.path(), &import, "", 2, message);
     }
     assert_eq!(world.count(members).await, 1, "nothing of it was done");
-    assert_eq!(audited(&world).await.len(), all.len());
+    assert_eq!(read_audit(&world).await.len(), all.len());
 
     // A deleted member cannot join a unit, and is removed from it like others.
     world.change("UPDATE member SET state = 'deleted' WHERE id = 'm-ada'").await;
     write(UNITS);
-    refused(folder.path(), &import, "", 2, "/units/0/members/0/member: unknown member");
+    run_failing(folder.path(), &import, "", 2, "/units/0/members/0/member: unknown member");
     write(&UNITS.replace(r#"{ "member": "m-ada", "role": "leader" }, "#, ""));
-    told(folder.path(), &import, "");
+    run_json(folder.path(), &import, "");
     assert_eq!(
-        audited(&world).await[all.len()..],
+        read_audit(&world).await[all.len()..],
         [
             "unit.rename u-2 as the members' ships and the unit's pool show it from now on",
             "unit.role u-2 m-ada: none",
@@ -181,29 +182,29 @@ async fn units_and_their_members() {
 
 /// ERR-17: the terms are set, shown and removed.
 #[tokio::test]
-async fn terms_and_administrators() {
+async fn terms_are_set_shown_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let world = world(folder.path()).await;
-    assert_eq!(told(folder.path(), &["terms"], ""), json!({ "terms": null }));
-    assert_eq!(told(folder.path(), &["terms", "2026-01"], ""), json!({ "terms": "2026-01" }));
-    assert_eq!(told(folder.path(), &["terms"], ""), json!({ "terms": "2026-01" }));
-    assert_eq!(told(folder.path(), &["terms", "--none"], ""), json!({ "terms": null }));
-    refused(folder.path(), &["terms", " "], "", 2, "a version of the terms must have 1 to 100 visible");
+    assert_eq!(run_json(folder.path(), &["terms"], ""), json!({ "terms": null }));
+    assert_eq!(run_json(folder.path(), &["terms", "2026-01"], ""), json!({ "terms": "2026-01" }));
+    assert_eq!(run_json(folder.path(), &["terms"], ""), json!({ "terms": "2026-01" }));
+    assert_eq!(run_json(folder.path(), &["terms", "--none"], ""), json!({ "terms": null }));
+    run_failing(folder.path(), &["terms", " "], "", 2, "a version of the terms must have 1 to 100 visible");
 
     let set = ["member", "administrator", "m-ada"];
-    told(folder.path(), &set, "");
+    run_json(folder.path(), &set, "");
     let count = "SELECT count(*) FROM member WHERE is_admin = 1";
     assert_eq!(world.count(count).await, 1);
-    told(folder.path(), &[&set[..], &["--no"]].concat(), "");
+    run_json(folder.path(), &[&set[..], &["--no"]].concat(), "");
     assert_eq!(world.count(count).await, 0);
-    refused(folder.path(), &["member", "administrator", "m-nobody"], "", 1, "unknown member `m-nobody`");
+    run_failing(folder.path(), &["member", "administrator", "m-nobody"], "", 1, "unknown member `m-nobody`");
     world.change("UPDATE member SET state = 'deleted' WHERE id = 'm-bob'").await;
-    refused(folder.path(), &["member", "administrator", "m-bob"], "", 1, "unknown member `m-bob`");
+    run_failing(folder.path(), &["member", "administrator", "m-bob"], "", 1, "unknown member `m-bob`");
     let all = [
         "terms terms 2026-01",
         "terms terms none",
         "member.administrator m-ada yes",
         "member.administrator m-ada no",
     ];
-    assert_eq!(audited(&world).await, all);
+    assert_eq!(read_audit(&world).await, all);
 }

@@ -42,7 +42,7 @@ fn with(mut value: Value, changes: &[(&str, Value)]) -> Value {
 }
 
 /// Verifies a token with changes to a valid header and valid claims.
-async fn judge(
+async fn verify_with_changes(
     world: &World,
     header: &[(&str, Value)],
     changes: &[(&str, Value)],
@@ -55,61 +55,67 @@ async fn judge(
 
 /// RFC 9068: the claims of a valid token.
 #[tokio::test]
-async fn a_right_token() {
+async fn valid_token_has_its_claims() {
     let world = World::new().await;
-    let found = judge(&world, &[], &[]).await.unwrap();
+    let found = verify_with_changes(&world, &[], &[]).await.unwrap();
     assert_eq!((found.client.as_str(), found.member.as_str()), ("tool", "m-ada"));
     assert_eq!(found.auth_time.as_secs(), world.now().as_secs() - 10);
     assert!(found.is_for("exchange-gateway"));
-    let several = [("aud", json!(["other", "exchange-gateway"]))];
-    assert!(judge(&world, &[], &several).await.unwrap().is_for("exchange-gateway"));
+    let several_audiences = [("aud", json!(["other", "exchange-gateway"]))];
+    assert!(verify_with_changes(&world, &[], &several_audiences).await.unwrap().is_for("exchange-gateway"));
     let typed = [("typ", json!("application/AT+JWT"))];
-    assert!(judge(&world, &typed, &[]).await.is_ok());
+    assert!(verify_with_changes(&world, &typed, &[]).await.is_ok());
     // A token without `auth_time` may be of any sign-in (ERR-12).
-    let found = judge(&world, &[], &[("auth_time", Value::Null)]).await.unwrap();
+    let found = verify_with_changes(&world, &[], &[("auth_time", Value::Null)]).await.unwrap();
     assert_eq!(found.auth_time, exchange_service::time::Moment::default());
 }
 
 /// List E: another issuer, another audience.
 #[tokio::test]
-async fn for_others_or_by_others() {
+async fn foreign_issuer_is_rejected_and_audience_returned() {
     let world = World::new().await;
     for issuer in ["https://other.example", "http://127.0.0.1:8080/idp/", "http://127.0.0.1:8080", ""] {
-        assert_eq!(judge(&world, &[], &[("iss", json!(issuer))]).await, Err(TokenError::Issuer), "{issuer}");
+        assert_eq!(
+            verify_with_changes(&world, &[], &[("iss", json!(issuer))]).await,
+            Err(TokenError::Issuer),
+            "{issuer}"
+        );
     }
     // The audience is checked in a later stage (GW-01), so the verifier only returns it.
     for audience in [json!("other"), json!(["other", "tool"]), json!([]), Value::Null] {
-        let found = judge(&world, &[], &[("aud", audience)]).await.unwrap();
+        let found = verify_with_changes(&world, &[], &[("aud", audience)]).await.unwrap();
         assert!(!found.is_for("exchange-gateway"));
     }
 }
 
 /// List E: expired; not yet valid.
 #[tokio::test]
-async fn out_of_time() {
+async fn token_outside_of_its_lifetime_is_rejected() {
     let world = World::new().await;
     let now = world.now().as_secs();
-    let at = async |name: &str, offset: i64| judge(&world, &[], &[(name, json!(now + offset))]).await.err();
-    assert_eq!(at("exp", 1).await, None);
-    assert_eq!(at("exp", 0).await, Some(TokenError::Expired));
-    assert_eq!(at("exp", -1).await, Some(TokenError::Expired));
-    assert_eq!(at("nbf", 0).await, None);
-    assert_eq!(at("nbf", 5).await, None);
-    assert_eq!(at("nbf", 6).await, Some(TokenError::NotYetValid));
-    assert_eq!(at("iat", 6).await, Some(TokenError::NotYetValid));
+    let error_at = async |name: &str, offset: i64| {
+        verify_with_changes(&world, &[], &[(name, json!(now + offset))]).await.err()
+    };
+    assert_eq!(error_at("exp", 1).await, None);
+    assert_eq!(error_at("exp", 0).await, Some(TokenError::Expired));
+    assert_eq!(error_at("exp", -1).await, Some(TokenError::Expired));
+    assert_eq!(error_at("nbf", 0).await, None);
+    assert_eq!(error_at("nbf", 5).await, None);
+    assert_eq!(error_at("nbf", 6).await, Some(TokenError::NotYetValid));
+    assert_eq!(error_at("iat", 6).await, Some(TokenError::NotYetValid));
     for missing in ["exp", "iat"] {
-        let refused = judge(&world, &[], &[(missing, Value::Null)]).await;
+        let refused = verify_with_changes(&world, &[], &[(missing, Value::Null)]).await;
         assert_eq!(refused, Err(TokenError::Malformed), "{missing}");
-        let refused = judge(&world, &[], &[(missing, json!("1790000000"))]).await;
+        let refused = verify_with_changes(&world, &[], &[(missing, json!("1790000000"))]).await;
         assert_eq!(refused, Err(TokenError::Malformed), "{missing}");
-        let refused = judge(&world, &[], &[(missing, json!(-1))]).await;
+        let refused = verify_with_changes(&world, &[], &[(missing, json!(-1))]).await;
         assert_eq!(refused, Err(TokenError::Malformed), "{missing}");
     }
 }
 
 /// LIM-07: the provider's own tokens are valid for 300 s.
 #[tokio::test]
-async fn a_token_ends_after_300_seconds() {
+async fn token_expires_after_300_seconds() {
     let world = World::new().await;
     let tokens = world.connect(&Device::new(), SCOPES).await;
     world.clock.advance(Duration::from_millis(299_749));
@@ -120,7 +126,7 @@ async fn a_token_ends_after_300_seconds() {
 
 /// List E: swapped algorithms, with and without a signature.
 #[tokio::test]
-async fn swapped_algorithms() {
+async fn swapped_algorithms_are_rejected() {
     let world = World::new().await;
     let (kid, key) = signing_key(&world).await;
     let header = |algorithm: &str| json!({ "typ": "at+jwt", "alg": algorithm, "kid": kid });
@@ -144,18 +150,22 @@ async fn swapped_algorithms() {
         signature
     });
     assert_eq!(verify(altered).await, Err(TokenError::Signature));
-    let other = jws(&header("ES256"), &claims(&world), |message| Key::p256().sign("ES256", message));
-    assert_eq!(verify(other).await, Err(TokenError::Signature));
+    let other_signature =
+        jws(&header("ES256"), &claims(&world), |message| Key::p256().sign("ES256", message));
+    assert_eq!(verify(other_signature).await, Err(TokenError::Signature));
     // Critical extensions are not supported (RFC 7515, 4.1.11).
-    assert_eq!(judge(&world, &[("crit", json!(["b64"]))], &[]).await, Err(TokenError::Malformed));
+    assert_eq!(
+        verify_with_changes(&world, &[("crit", json!(["b64"]))], &[]).await,
+        Err(TokenError::Malformed)
+    );
 }
 
 /// List E: an unknown key, also one that the header contains.
 #[tokio::test]
-async fn unknown_keys() {
+async fn unknown_keys_are_rejected() {
     let world = World::new().await;
-    assert_eq!(judge(&world, &[("kid", json!("x"))], &[]).await, Err(TokenError::Key));
-    assert_eq!(judge(&world, &[("kid", Value::Null)], &[]).await, Err(TokenError::Key));
+    assert_eq!(verify_with_changes(&world, &[("kid", json!("x"))], &[]).await, Err(TokenError::Key));
+    assert_eq!(verify_with_changes(&world, &[("kid", Value::Null)], &[]).await, Err(TokenError::Key));
     let own = Key::p256();
     let header = json!({ "typ": "at+jwt", "alg": "ES256", "jwk": own.jwk(&[]) });
     let token = jws(&header, &claims(&world), |message| own.sign("ES256", message));
@@ -169,7 +179,7 @@ async fn rotate(world: &World) {
 
 /// List E: a retired key is valid until its tokens have expired, and no longer.
 #[tokio::test]
-async fn keys_rotate() {
+async fn retired_key_is_valid_until_its_tokens_expire() {
     let world = World::new().await;
     let published = async || {
         let keys = world.get("/idp/jwks").await.expect(200).json()["keys"].clone();
@@ -183,7 +193,7 @@ async fn keys_rotate() {
     let (new, _) = signing_key(&world).await;
     assert_ne!(new, old);
     // Another process has rotated: this one uses the new key within five seconds, or when a token names it.
-    let early = judge(&world, &[], &[]).await;
+    let early = verify_with_changes(&world, &[], &[]).await;
     assert!(early.is_ok(), "{early:?}");
     world.advance(5);
     assert_eq!(published().await.len(), 2);
@@ -226,31 +236,31 @@ async fn published_keys_verify_tokens() {
 
 /// List E: bound to no key, or in an invalid way. Whether it is the proof's key is checked with the proof.
 #[tokio::test]
-async fn unbound_tokens() {
+async fn unbound_tokens_are_rejected() {
     let world = World::new().await;
     for unbound in [Value::Null, json!({}), json!({ "x5t#S256": "x" })] {
-        assert_eq!(judge(&world, &[], &[("cnf", unbound)]).await.unwrap().jkt, None);
+        assert_eq!(verify_with_changes(&world, &[], &[("cnf", unbound)]).await.unwrap().jkt, None);
     }
     for broken in [json!({ "jkt": "x" }), json!({ "jkt": 1 }), json!("x")] {
-        assert_eq!(judge(&world, &[], &[("cnf", broken)]).await, Err(TokenError::Malformed));
+        assert_eq!(verify_with_changes(&world, &[], &[("cnf", broken)]).await, Err(TokenError::Malformed));
     }
 }
 
 /// List E: an id token or a refresh token in place of an access token.
 #[tokio::test]
-async fn other_tokens() {
+async fn other_token_types_are_rejected() {
     let world = World::new().await;
     let tokens = world.connect(&Device::new(), SCOPES).await;
     let verify = async |token: &str| world.provider.verify_token(token, world.now()).await;
     assert_eq!(verify(&tokens.refresh).await, Err(TokenError::Malformed));
     for typ in [json!("JWT"), json!("dpop+jwt"), json!("id_token"), json!("logout+jwt"), Value::Null] {
-        assert_eq!(judge(&world, &[("typ", typ)], &[]).await, Err(TokenError::WrongType));
+        assert_eq!(verify_with_changes(&world, &[("typ", typ)], &[]).await, Err(TokenError::WrongType));
     }
     // An id token has no client and no scope.
     let id = [("client_id", Value::Null)];
-    assert_eq!(judge(&world, &[], &id).await, Err(TokenError::Malformed));
+    assert_eq!(verify_with_changes(&world, &[], &id).await, Err(TokenError::Malformed));
     for broken in [("sub", json!("")), ("sub", Value::Null), ("client_id", json!("")), ("scope", json!(1))] {
-        assert_eq!(judge(&world, &[], &[broken]).await, Err(TokenError::Malformed));
+        assert_eq!(verify_with_changes(&world, &[], &[broken]).await, Err(TokenError::Malformed));
     }
     let long = "x".repeat(9 << 10);
     for text in ["", ".", "..", "a.b.c", long.as_str(), &format!("{}.{}.", encode("{}"), encode("{}"))] {
@@ -260,7 +270,7 @@ async fn other_tokens() {
 
 /// List E: claims and headers with a repeated property are refused.
 #[tokio::test]
-async fn repeated_members() {
+async fn repeated_properties_are_rejected() {
     let world = World::new().await;
     let (kid, key) = signing_key(&world).await;
     let sign = |header: &str, claims: &str| {
@@ -268,13 +278,13 @@ async fn repeated_members() {
         let signature = encode(key.sign("ES256", message.as_bytes()));
         format!("{message}.{signature}")
     };
-    let right = format!(r#"{{"typ":"at+jwt","alg":"ES256","kid":"{kid}"}}"#);
+    let valid_header = format!(r#"{{"typ":"at+jwt","alg":"ES256","kid":"{kid}"}}"#);
     let claims = claims(&world).to_string();
     let twice = claims.replacen('{', r#"{"sub":"m-bob","#, 1);
     for (header, claims, expect) in [
-        (right.clone(), claims.clone(), None),
-        (right.clone(), twice, Some(TokenError::Malformed)),
-        (right.replacen('{', r#"{"alg":"none","#, 1), claims, Some(TokenError::Malformed)),
+        (valid_header.clone(), claims.clone(), None),
+        (valid_header.clone(), twice, Some(TokenError::Malformed)),
+        (valid_header.replacen('{', r#"{"alg":"none","#, 1), claims, Some(TokenError::Malformed)),
     ] {
         assert_eq!(world.provider.verify_token(&sign(&header, &claims), world.now()).await.err(), expect);
     }
@@ -282,11 +292,11 @@ async fn repeated_members() {
 
 /// Every error has its own keyword for counters.
 #[test]
-fn reasons() {
+fn every_error_has_its_own_keyword() {
     use TokenError::{
         Algorithm, Expired, Issuer, Key, Malformed, NotYetValid, Signature, Unavailable, WrongType,
     };
-    let all = [Malformed, WrongType, Algorithm, Key, Signature, Issuer, Expired, NotYetValid, Unavailable];
-    let words: std::collections::BTreeSet<_> = all.iter().map(|refusal| refusal.reason()).collect();
-    assert_eq!(words.len(), all.len());
+    let errors = [Malformed, WrongType, Algorithm, Key, Signature, Issuer, Expired, NotYetValid, Unavailable];
+    let keywords: std::collections::BTreeSet<_> = errors.iter().map(|refusal| refusal.reason()).collect();
+    assert_eq!(keywords.len(), errors.len());
 }

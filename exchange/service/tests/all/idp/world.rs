@@ -78,8 +78,8 @@ impl World {
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
-        let answer = self.app.clone().oneshot(request).await.unwrap();
-        let (parts, body) = answer.into_parts();
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
         let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
         Reply {
             status: parts.status.as_u16(),
@@ -131,10 +131,10 @@ impl World {
         client: &str,
         token: &str,
         device: &Device,
-        more: &[(&str, &str)],
+        extra_fields: &[(&str, &str)],
     ) -> Reply {
         let mut fields = vec![("grant_type", REFRESH_GRANT), ("refresh_token", token), ("client_id", client)];
-        fields.extend_from_slice(more);
+        fields.extend_from_slice(extra_fields);
         self.form("token", &fields, &[&device.proof(self.now())]).await
     }
 
@@ -319,12 +319,12 @@ impl Device {
         self.prove("POST", &format!("{ISSUER}/token"), now, None)
     }
 
-    pub(crate) fn prove(&self, method: &str, url: &str, at: Moment, nonce: Option<&str>) -> String {
+    pub(crate) fn prove(&self, method: &str, url: &str, time: Moment, nonce: Option<&str>) -> String {
         let nonce = nonce.map(|text| Nonce::new(text).unwrap());
         let request = ProofRequest {
             method,
             htu: &Htu::from_url(url).unwrap(),
-            iat: UnixTime::from_secs(at.as_secs().try_into().unwrap()),
+            iat: UnixTime::from_secs(time.as_secs().try_into().unwrap()),
             nonce: nonce.as_ref(),
             token: None,
         };

@@ -83,11 +83,11 @@ fn der(signature: &[u8]) -> Vec<u8> {
 
 /// DPP-06: signatures in other encodings or with invalid integers.
 pub(crate) fn signatures() -> Vec<Forgery> {
-    let with = |name, at: Range<usize>, bytes: [u8; 32]| {
+    let with_integer = |name, range: Range<usize>, bytes: [u8; 32]| {
         text(name, move |draft: &Draft| {
-            let at = at.clone();
+            let range = range.clone();
             draft.signature(|mut signature| {
-                signature[at].copy_from_slice(&bytes);
+                signature[range].copy_from_slice(&bytes);
                 signature
             })
         })
@@ -99,14 +99,14 @@ pub(crate) fn signatures() -> Vec<Forgery> {
         text("DER", |draft| draft.signature(|signature| der(&signature))),
         text("63 bytes", |draft| draft.signature(|signature| signature[1..].to_vec())),
         text("65 bytes", |draft| draft.signature(|signature| [&[0][..], &signature].concat())),
-        with("r = 0", r.clone(), [0; 32]),
-        with("s = 0", s.clone(), [0; 32]),
-        with("r = n", r.clone(), ORDER),
-        with("s = n", s.clone(), ORDER),
-        with("r = n + 1", r.clone(), above),
-        with("s = n + 1", s.clone(), above),
-        with("r = 2^256 - 1", r, [0xff; 32]),
-        with("s = 2^256 - 1", s, [0xff; 32]),
+        with_integer("r = 0", r.clone(), [0; 32]),
+        with_integer("s = 0", s.clone(), [0; 32]),
+        with_integer("r = n", r.clone(), ORDER),
+        with_integer("s = n", s.clone(), ORDER),
+        with_integer("r = n + 1", r.clone(), above),
+        with_integer("s = n + 1", s.clone(), above),
+        with_integer("r = 2^256 - 1", r, [0xff; 32]),
+        with_integer("s = 2^256 - 1", s, [0xff; 32]),
     ]
 }
 
@@ -125,14 +125,14 @@ fn of_short(draft: &Draft, name: &str) -> Draft {
 /// DPP-02, DPP-16; RFC 7518, 6.2.1.
 pub(crate) fn keys() -> Vec<Forgery> {
     let p384 = json!({ "kty": "EC", "crv": "P-384", "x": base64([7; 48]), "y": base64([7; 48]) });
-    let with = |what, name: &'static str, change: fn(Vec<u8>) -> String| {
-        draft(what, move |draft| {
+    let with_coordinate = |description, name: &'static str, change: fn(Vec<u8>) -> String| {
+        draft(description, move |draft| {
             let changed = change(coordinate(&draft, name));
             draft.jwk(name, changed)
         })
     };
-    let stripped = |what, name: &'static str| {
-        draft(what, move |draft| {
+    let stripped = |description, name: &'static str| {
+        draft(description, move |draft| {
             let draft = of_short(&draft, name);
             let rest = base64(&coordinate(&draft, name)[1..]);
             draft.jwk(name, rest)
@@ -141,18 +141,18 @@ pub(crate) fn keys() -> Vec<Forgery> {
     let padded = |bytes: Vec<u8>| format!("{}=", base64(bytes));
     let led = |bytes: Vec<u8>| base64([&[0][..], &bytes].concat());
     let short = |bytes: Vec<u8>| base64(&bytes[..31]);
-    let off = |mut bytes: Vec<u8>| {
+    let move_off_curve = |mut bytes: Vec<u8>| {
         bytes[31] ^= 1;
         base64(bytes)
     };
     vec![
-        with("point not on the curve", "x", off),
-        with("x padded with =", "x", padded),
-        with("y padded with =", "y", padded),
-        with("x with a leading zero", "x", led),
-        with("y with a leading zero", "y", led),
-        with("x short", "x", short),
-        with("y short", "y", short),
+        with_coordinate("point not on the curve", "x", move_off_curve),
+        with_coordinate("x padded with =", "x", padded),
+        with_coordinate("y padded with =", "y", padded),
+        with_coordinate("x with a leading zero", "x", led),
+        with_coordinate("y with a leading zero", "y", led),
+        with_coordinate("x short", "x", short),
+        with_coordinate("y short", "y", short),
         stripped("x without its leading zero", "x"),
         stripped("y without its leading zero", "y"),
         draft("y empty", |draft| draft.jwk("y", "")),
@@ -180,8 +180,8 @@ pub(crate) fn spellings() -> Vec<Forgery> {
             let proof = draft.proof();
             let (rest, last) = proof.split_at(proof.len() - 1);
             let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-            let at = alphabet.find(last).unwrap();
-            format!("{rest}{}", &alphabet[at + 1..at + 2])
+            let index = alphabet.find(last).unwrap();
+            format!("{rest}{}", &alphabet[index + 1..index + 2])
         }),
         draft("claims and more", |draft| draft.claims_text(|text| text + "{}")),
         draft("claims a list", |draft| draft.claims_text(|_| "[]".to_owned())),

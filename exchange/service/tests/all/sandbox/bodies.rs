@@ -9,7 +9,7 @@ use exchange_service::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use super::signed_in_for;
-use crate::client::{Answered, Client};
+use crate::client::{Client, ClientResponse};
 use crate::fixtures::{ROUTES, errors, invalid, is_staged, valid};
 
 const STOCK: &str = "/exchange/v1/me/stock";
@@ -31,10 +31,10 @@ async fn wait(sandbox: &Sandbox, client: &mut Client) {
 
 /// Checks the response to a valid body: accepted, or refused with a reason that the specification allows.
 #[track_caller]
-fn assert_taken(path: &str, sent: &Value, answered: &Answered) {
-    let (status, body) = (answered.status.as_u16(), &answered.body);
+fn assert_accepted(path: &str, sent: &Value, response: &ClientResponse) {
+    let (status, body) = (response.status.as_u16(), &response.body);
     if path.contains("/drafts/") && !is_staged(sent) {
-        assert_eq!((status, answered.code(), body.get("errors")), (400, "SCHEMA_INVALID", None), "{body}");
+        assert_eq!((status, response.code(), body.get("errors")), (400, "SCHEMA_INVALID", None), "{body}");
         return;
     }
     assert_eq!(status, 200, "{path}: {body}");
@@ -57,7 +57,7 @@ fn assert_taken(path: &str, sent: &Value, answered: &Answered) {
 
 /// CON-02, CON-04, ERR-02, ERR-22, WRT-01, WRT-09: every fixture of every route, through gateway and backend.
 #[tokio::test]
-async fn fixtures_travel_through_the_whole_exchange() {
+async fn fixtures_pass_through_the_whole_exchange() {
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in_for_all(&sandbox).await;
     let mut sent = 0;
@@ -74,13 +74,13 @@ async fn fixtures_travel_through_the_whole_exchange() {
             }
             sent += 1;
             let file = body.path.display();
-            let answered = client.send_text(path, &body.text, &format!("key-of-fixture-{sent}")).await;
+            let response = client.send_text(path, &body.text, &format!("key-of-fixture-{sent}")).await;
             match expect {
-                None => assert_taken(path, &body.text.parse().unwrap(), &answered),
+                None => assert_accepted(path, &body.text.parse().unwrap(), &response),
                 Some(expect) => {
-                    let got = (answered.status.as_u16(), answered.code());
-                    assert_eq!(got, (400, "SCHEMA_INVALID"), "{file}: {}", answered.body);
-                    assert_eq!(errors(&answered.body, expect), *expect, "{file}");
+                    let got = (response.status.as_u16(), response.code());
+                    assert_eq!(got, (400, "SCHEMA_INVALID"), "{file}: {}", response.body);
+                    assert_eq!(errors(&response.body, expect), *expect, "{file}");
                 }
             }
         }
@@ -90,7 +90,7 @@ async fn fixtures_travel_through_the_whole_exchange() {
 
 /// CON-13: bodies for the seed's data are applied completely, and read again.
 #[tokio::test]
-async fn bodies_that_name_what_the_seed_has() {
+async fn bodies_for_seeded_data_are_applied() {
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in_for_all(&sandbox).await;
     let roster = format!("{POOLS}/members?unit=unit-squadron");
@@ -167,9 +167,9 @@ async fn bodies_that_name_what_the_seed_has() {
     {
         assert_eq!(ROUTES[number].0, path, "each route once");
         let key = format!("key-of-the-body-{number}");
-        let answered = client.send_text(path, &body.to_string(), &key).await;
-        assert_eq!(answered.status, 200, "{path}: {}", answered.body);
-        assert_eq!(answered.body.pointer(pointer), Some(&expect), "{path}: {}", answered.body);
+        let response = client.send_text(path, &body.to_string(), &key).await;
+        assert_eq!(response.status, 200, "{path}: {}", response.body);
+        assert_eq!(response.body.pointer(pointer), Some(&expect), "{path}: {}", response.body);
     }
     let mut read = async |operation: &str, path: &str| client.call(operation, path, None, "").await.body;
     let held = read("blueprints_read", BLUEPRINTS).await.to_string();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{knife, signed_in};
 
 /// Starts a sandbox with other limits.
-async fn limited(change: impl FnOnce(&mut Config)) -> Sandbox {
+async fn start_limited(change: impl FnOnce(&mut Config)) -> Sandbox {
     let mut config = Config::default();
     (config.idp.password_kib, config.idp.password_passes) = (64, 1);
     change(&mut config);
@@ -19,9 +19,9 @@ async fn limited(change: impl FnOnce(&mut Config)) -> Sandbox {
 /// ERR-35, LIM-20, GW-11: a stored response uses its budget for a day. If the budget is exhausted, writes are
 /// refused before they start, and stored responses are still returned.
 #[tokio::test]
-async fn answers_that_are_kept_take_room() {
+async fn stored_responses_use_the_budget() {
     // One more response of the largest size fits, and no further one.
-    let sandbox = limited(|config| {
+    let sandbox = start_limited(|config| {
         config.limits.kept_bytes_of_member = config.limits.kept_answer_bytes as u64 + 600;
     });
     let sandbox = sandbox.await;
@@ -48,8 +48,9 @@ async fn answers_that_are_kept_take_room() {
 /// ERR-36, LIM-02: a set of more than 100 ops needs a slot. Without one, it is refused without cost, and
 /// smaller sets proceed.
 #[tokio::test]
-async fn large_sets_want_a_place() {
-    let sandbox = limited(|config| (config.limits.large_sets, config.limits.writes_per_day) = (0, 1)).await;
+async fn large_sets_need_a_slot() {
+    let sandbox =
+        start_limited(|config| (config.limits.large_sets, config.limits.writes_per_day) = (0, 1)).await;
     let mut client = signed_in(&sandbox).await;
     let ops = |count: usize| Value::from(vec![json!({ "op": "remove", "key": "bp-of-nobody" }); count]);
     for _ in 0..3 {

@@ -29,16 +29,16 @@ fn writer() -> WriteContext {
     }
 }
 
-fn lot(at: usize) -> Lot {
-    let measure = if at / 2 == 2 { Measure::Piece } else { Measure::Scu };
-    let material = if at / 2 == 2 { "parts" } else { "ore" };
+fn lot(index: usize) -> Lot {
+    let measure = if index / 2 == 2 { Measure::Piece } else { Measure::Scu };
+    let material = if index / 2 == 2 { "parts" } else { "ore" };
     Lot {
         kind: EntryKind::Material,
         material: material.to_owned(),
         measure,
-        location: format!("place-{}", at / 2),
+        location: format!("place-{}", index / 2),
         quality: 0,
-        stolen: at % 2 == 1,
+        stolen: index % 2 == 1,
     }
 }
 
@@ -73,9 +73,9 @@ fn lot_states() -> impl Strategy<Value = BTreeMap<Lot, LotState>> {
             row.offer = row.offer.map(|offer| StockOffer { id: format!("offer-{count}"), ..offer });
             row
         };
-        let lot_state = |(at, rows): (usize, Vec<StockRow>)| {
+        let lot_state = |(index, rows): (usize, Vec<StockRow>)| {
             let rows: Vec<StockRow> = rows.into_iter().map(&mut named).collect();
-            (lot(at), LotState { rows, ..LotState::default() })
+            (lot(index), LotState { rows, ..LotState::default() })
         };
         lots.into_iter().enumerate().map(lot_state).collect()
     })
@@ -88,11 +88,11 @@ fn goals() -> impl Strategy<Value = Vec<(usize, i64, bool)>> {
 }
 
 fn kept(rows: &[&StockRow]) -> BTreeMap<StockOwnership, i64> {
-    let mut kept = BTreeMap::new();
+    let mut totals = BTreeMap::new();
     for row in rows {
-        *kept.entry(row.keeping.clone()).or_default() += row.amount;
+        *totals.entry(row.keeping.clone()).or_default() += row.amount;
     }
-    kept
+    totals
 }
 
 fn journalled(holding: Option<&LotHolding>) -> &[StockRow] {
@@ -109,21 +109,21 @@ proptest! {
 
     /// STK-02, STK-10, STK-11, STK-13, STK-15, STK-16, STK-17, STK-19, WRT-02.
     #[test]
-    fn what_is_booked_comes_to_what_the_ops_say(lot_states in lot_states(), goals in goals()) {
+    fn bookings_match_the_ops(lot_states in lot_states(), goals in goals()) {
         let mut held: BTreeMap<Lot, i64> =
             lot_states.iter().map(|(lot, lot_state)| (lot.clone(), super::total_amount(&lot_state.rows))).collect();
         let mut targets = Vec::new();
         let mut ends = Vec::new();
-        for (at, to, knows) in goals {
-            let lot = lot(at);
+        for (index, to, knows) in goals {
+            let lot = lot(index);
             let reserved: i64 = lot_states[&lot].rows.iter().map(|row| row.reserved).sum();
-            let is = held[&lot];
-            let expected = is + i64::from(!knows);
+            let held_amount = held[&lot];
+            let expected = held_amount + i64::from(!knows);
             ends.push(if !knows {
                 OpStatus::Refused(Reason::VersionConflict)
-            } else if is == to {
+            } else if held_amount == to {
                 OpStatus::Unchanged
-            } else if to < is && is - to > is - reserved {
+            } else if to < held_amount && held_amount - to > held_amount - reserved {
                 OpStatus::Refused(Reason::StockEarmarked)
             } else {
                 held.insert(lot.clone(), to);
@@ -131,8 +131,8 @@ proptest! {
             });
             targets.push(Ok(QuantityTarget { lot, quantity: to, expected, overrides_removal: false }));
         }
-        let known = StockState { is_marking_enabled: true, lots: lot_states.clone() };
-        let decided = decide_ops(known, &targets, &writer());
+        let state = StockState { is_marking_enabled: true, lots: lot_states.clone() };
+        let decided = decide_ops(state, &targets, &writer());
         prop_assert_eq!(&decided.statuses, &ends);
 
         let mut after = lot_states.clone();
@@ -145,11 +145,11 @@ proptest! {
             let lot_state = after.get_mut(&holding.lot).expect("a lot that is known");
             prop_assert_eq!(&touched.key, &holding.lot.key());
             prop_assert_eq!(touched.before.as_ref().map_or(0, |before| before.held), super::total_amount(&lot_state.rows));
-            let (was, is) = (journalled(touched.before.as_ref()), journalled(touched.after.as_ref()));
+            let (was, current) = (journalled(touched.before.as_ref()), journalled(touched.after.as_ref()));
             prop_assert!(was.iter().all(|row| lot_state.rows.contains(row)));
-            prop_assert!(!was.iter().any(|row| is.contains(row)), "what stays as it is is not journalled");
+            prop_assert!(!was.iter().any(|row| current.contains(row)), "what stays as it is is not journalled");
             lot_state.rows.retain(|row| !was.contains(row));
-            lot_state.rows.extend_from_slice(is);
+            lot_state.rows.extend_from_slice(current);
             prop_assert_eq!(touched.after.as_ref().map(|after| after.held).unwrap_or_default(), super::total_amount(&lot_state.rows));
             prop_assert_eq!(touched.after.is_none(), lot_state.rows.is_empty());
         }
@@ -170,8 +170,8 @@ proptest! {
                 Some((was_in, was)) => {
                     prop_assert_eq!((row.reserved, row.booked_at, &row.keeping), (was.reserved, was.booked_at, &was.keeping));
                     let moved = lot != was_in;
-                    let whole = row.amount == was.amount || lot.measure == Measure::Piece;
-                    prop_assert!(!moved || (whole && row.reserved == 0 && was.offer.is_none()));
+                    let is_whole = row.amount == was.amount || lot.measure == Measure::Piece;
+                    prop_assert!(!moved || (is_whole && row.reserved == 0 && was.offer.is_none()));
                     let changed = moved || row.amount != was.amount;
                     prop_assert_eq!(row.version, was.version + i64::from(changed));
                 }
@@ -185,7 +185,7 @@ proptest! {
         };
         let (offered, offers) = (offers(&were), offers(&are));
         let lost = offered.keys().filter(|id| !offers.contains_key(*id)).count();
-        let lowered = offered.iter().filter(|(id, was)| offers.get(*id).is_some_and(|is| is < *was)).count();
+        let lowered = offered.iter().filter(|(id, was)| offers.get(*id).is_some_and(|current| current < *was)).count();
         let extras = (decided.extras.offers_removed, decided.extras.offers_reduced);
         prop_assert_eq!(extras, (Some(lost as i64), Some(lowered as i64)));
 
@@ -195,15 +195,15 @@ proptest! {
             let of = |lot_states: &BTreeMap<Lot, LotState>| -> BTreeMap<StockOwnership, i64> {
                 kept(&pair.iter().flat_map(|lot| &lot_states[lot].rows).collect::<Vec<_>>())
             };
-            let (was, is) = (of(&lot_states), of(&after));
+            let (was, current) = (of(&lot_states), of(&after));
             for keeping in [StockOwnership::Shared, StockOwnership::Pool("u".into())] {
-                prop_assert!(is.get(&keeping) <= was.get(&keeping));
+                prop_assert!(current.get(&keeping) <= was.get(&keeping));
             }
-            let sum = |lot_states: &BTreeMap<Lot, LotState>, at: usize| super::total_amount(&lot_states[&pair[at]].rows);
+            let sum = |lot_states: &BTreeMap<Lot, LotState>, index: usize| super::total_amount(&lot_states[&pair[index]].rows);
             let level = sum(&lot_states, 0) + sum(&lot_states, 1) == sum(&after, 0) + sum(&after, 1);
-            let stands = pair.iter().flat_map(|lot| &lot_states[lot].rows).any(|row| row.movable_amount() < row.amount);
-            if level && !stands {
-                prop_assert_eq!(is, was, "re-marked, and nothing else");
+            let is_fixed = pair.iter().flat_map(|lot| &lot_states[lot].rows).any(|row| row.movable_amount() < row.amount);
+            if level && !is_fixed {
+                prop_assert_eq!(current, was, "re-marked, and nothing else");
             }
         }
         let removed: BTreeSet<&str> =
@@ -217,7 +217,7 @@ proptest! {
 /// STK-12, WRT-14: filling a lot that another author emptied needs the member's permission, which is
 /// recorded. A lot that the batch itself emptied needs none.
 #[test]
-fn a_lot_that_was_emptied_elsewhere_asks() {
+fn refilling_a_foreign_emptied_lot_needs_override() {
     let gone = |installation: &str| Some(KeyRemoval { at: NOW, by: author(installation) });
     let goal = |expected, quantity, overrides_removal| {
         Ok(QuantityTarget { lot: lot(0), quantity, expected, overrides_removal })

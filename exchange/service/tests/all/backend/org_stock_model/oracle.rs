@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::stock::{At, GUN, METAL, ORE, PARTS};
+use super::super::stock::{GUN, LotKey, METAL, ORE, PARTS};
 
 /// A location of stock with its properties.
-pub(super) fn places() -> Vec<At> {
+pub(super) fn places() -> Vec<LotKey> {
     let plain = [ORE, ORE.place("Station"), METAL.quality(7), PARTS, GUN];
-    plain.into_iter().flat_map(|at| [at, at.stolen()]).collect()
+    plain.into_iter().flat_map(|lot_key| [lot_key, lot_key.stolen()]).collect()
 }
 
 pub(super) const MEMBERS: [&str; 3] = ["m-1", "m-2", "m-3"];
@@ -24,7 +24,7 @@ pub(super) struct Entry {
     pub(super) id: String,
     pub(super) number: i64,
     pub(super) holder: usize,
-    pub(super) at: At,
+    pub(super) at: LotKey,
     /// The pool; none for personal stock and for shared stock in no pool.
     pub(super) unit: Option<usize>,
     pub(super) shared: bool,
@@ -52,14 +52,14 @@ impl Entry {
         self.jobs().max(self.missions()).max(self.donated)
     }
 
-    fn key(&self) -> (usize, At, Option<usize>) {
+    fn key(&self) -> (usize, LotKey, Option<usize>) {
         (self.holder, self.at, self.unit)
     }
 }
 
 /// A member's role in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Is {
+pub(super) enum ModelRole {
     Member,
     Logistician,
 }
@@ -67,13 +67,13 @@ pub(super) enum Is {
 #[derive(Clone, Default)]
 pub(super) struct Oracle {
     pub(super) entries: Vec<Entry>,
-    pub(super) roles: BTreeMap<(usize, usize), Is>,
+    pub(super) roles: BTreeMap<(usize, usize), ModelRole>,
     pub(super) withheld: BTreeSet<usize>,
     pub(super) names: Vec<String>,
     pub(super) missions: Vec<String>,
     pub(super) no_marking: bool,
     /// The holders with taken or moved stock, and the writers, in the current change set.
-    pub(super) told: BTreeSet<(usize, &'static str)>,
+    pub(super) sent_notices: BTreeSet<(usize, &'static str)>,
     /// The missions' income, and the proceeds of sales.
     pub(super) income: BTreeMap<String, i64>,
     pub(super) proceeds: i64,
@@ -93,7 +93,7 @@ pub(super) enum Op {
     BookIn {
         unit: usize,
         holder: Option<usize>,
-        at: At,
+        at: LotKey,
         amount: i64,
         note: Option<String>,
         shares: Shares,
@@ -157,39 +157,39 @@ pub(super) enum Op {
 }
 
 /// Returns `None` if the op is applied, else `result reason`.
-type Ends = Result<(), &'static str>;
+type OpResult = Result<(), &'static str>;
 
-const UNCHANGED: Ends = Err("unchanged -");
+const UNCHANGED: OpResult = Err("unchanged -");
 
 fn rejected<T>(reason: &'static str) -> Result<T, &'static str> {
     Err(reason)
 }
 
 impl Oracle {
-    fn may(&self, who: usize, unit: usize) -> Ends {
-        let is = self.roles.get(&(who, unit)) == Some(&Is::Logistician);
-        if is { Ok(()) } else { rejected("rejected NOT_PERMITTED") }
+    fn check_permission(&self, who: usize, unit: usize) -> OpResult {
+        let is_permitted = self.roles.get(&(who, unit)) == Some(&ModelRole::Logistician);
+        if is_permitted { Ok(()) } else { rejected("rejected NOT_PERMITTED") }
     }
 
     /// Returns the index of an entry in a pool of the member's units.
-    fn find(&self, who: usize, unit: usize, id: &str) -> Result<usize, &'static str> {
-        self.may(who, unit)?;
-        let is = |entry: &Entry| entry.id == id && entry.unit == Some(unit) && entry.amount > 0;
-        self.entries.iter().position(is).ok_or("rejected NOT_PERMITTED")
+    fn find_entry(&self, who: usize, unit: usize, id: &str) -> Result<usize, &'static str> {
+        self.check_permission(who, unit)?;
+        let matches_entry = |entry: &Entry| entry.id == id && entry.unit == Some(unit) && entry.amount > 0;
+        self.entries.iter().position(matches_entry).ok_or("rejected NOT_PERMITTED")
     }
 
-    fn on_roster(&self, unit: usize, holder: Option<usize>) -> Result<usize, &'static str> {
+    fn check_roster(&self, unit: usize, holder: Option<usize>) -> Result<usize, &'static str> {
         let on =
             |holder: &usize| self.roles.contains_key(&(*holder, unit)) && !self.withheld.contains(holder);
         holder.filter(on).ok_or("rejected HOLDER_UNKNOWN")
     }
 
     /// Applies one op.
-    pub(super) fn op(&mut self, who: usize, op: &Op) -> Ends {
+    pub(super) fn op(&mut self, who: usize, op: &Op) -> OpResult {
         match op.clone() {
             Op::BookIn { unit, holder, at, amount, note, shares, merge } => {
-                self.may(who, unit)?;
-                let holder = self.on_roster(unit, holder)?;
+                self.check_permission(who, unit)?;
+                let holder = self.check_roster(unit, holder)?;
                 if at.stolen && amount > 0 && self.no_marking {
                     return rejected("rejected STOLEN_MARKING_DISABLED");
                 }
@@ -199,12 +199,16 @@ impl Oracle {
                         "j-3" => at.material == "metal" || at.material == "gun",
                         _ => false,
                     };
-                    if !needs || shares.jobs.iter().filter(|(other, _)| other == order).count() > 1 {
+                    if !needs
+                        || shares.jobs.iter().filter(|(other_target, _)| other_target == order).count() > 1
+                    {
                         return rejected("rejected EARMARK_TARGET_INVALID");
                     }
                 }
                 for (mission, _) in &shares.missions {
-                    let twice = shares.missions.iter().filter(|(other, _)| other == mission).count() > 1;
+                    let twice =
+                        shares.missions.iter().filter(|(other_target, _)| other_target == mission).count()
+                            > 1;
                     if at.material == "gun" || twice || !MISSIONS.contains(&mission.as_str()) {
                         return rejected("rejected EARMARK_TARGET_INVALID");
                     }
@@ -217,20 +221,20 @@ impl Oracle {
                     return UNCHANGED;
                 }
                 let note = note.filter(|note| !note.trim().is_empty());
-                let new = self.fresh(holder, at, unit, amount, shares);
-                self.put(Entry { note: note.clone(), ..new }, merge, note);
+                let new = self.new_entry(holder, at, unit, amount, shares);
+                self.add_part(Entry { note: note.clone(), ..new }, merge, note);
                 Ok(())
             }
             Op::BookOut { unit, entry, version, amount, shares } => {
-                let at = self.find(who, unit, &entry)?;
-                self.current(at, version)?;
+                let at = self.find_entry(who, unit, &entry)?;
+                self.check_version(at, version)?;
                 let part = self.take(at, amount, &shares)?;
-                self.tell(who, part.holder, "org-stock.book-out");
+                self.notify(who, part.holder, "org-stock.book-out");
                 Ok(())
             }
             Op::Sell { unit, entry, version, amount, shares, proceeds } => {
-                let at = self.find(who, unit, &entry)?;
-                self.current(at, version)?;
+                let at = self.find_entry(who, unit, &entry)?;
+                self.check_version(at, version)?;
                 let part = self.take(at, amount, &shares)?;
                 self.proceeds += proceeds;
                 for (mission, sold) in part.missions {
@@ -239,74 +243,74 @@ impl Oracle {
                         *self.income.entry(mission).or_default() += proceeds * sold / amount;
                     }
                 }
-                self.tell(who, part.holder, "org-stock.sale");
+                self.notify(who, part.holder, "org-stock.sale");
                 Ok(())
             }
             Op::MoveLocation { unit, entry, version, amount, shares, place, merge } => {
-                let at = self.find(who, unit, &entry)?;
+                let at = self.find_entry(who, unit, &entry)?;
                 let place = place.ok_or("rejected LOCATION_UNKNOWN")?;
-                self.current(at, version)?;
+                self.check_version(at, version)?;
                 if self.entries[at].at.place == place {
                     return UNCHANGED;
                 }
                 let part = self.take(at, amount, &shares)?;
-                self.tell(who, part.holder, "org-stock.move");
+                self.notify(who, part.holder, "org-stock.move");
                 let to = part.at.place(place);
-                self.put(Entry { at: to, ..part }, merge, None);
+                self.add_part(Entry { at: to, ..part }, merge, None);
                 Ok(())
             }
             Op::MoveHolder { unit, entry, version, amount, shares, to_unit, holder, merge } => {
-                let at = self.find(who, unit, &entry)?;
-                self.may(who, to_unit)?;
-                let to = self.on_roster(to_unit, holder)?;
+                let at = self.find_entry(who, unit, &entry)?;
+                self.check_permission(who, to_unit)?;
+                let to = self.check_roster(to_unit, holder)?;
                 let own = to == self.entries[at].holder;
                 if own && to_unit != unit {
                     return rejected("rejected NOT_PERMITTED");
                 }
-                self.current(at, version)?;
+                self.check_version(at, version)?;
                 if own {
                     return UNCHANGED;
                 }
                 let part = self.take(at, amount, &shares)?;
-                self.tell(who, part.holder, "org-stock.move");
-                self.tell(who, to, "org-stock.move");
-                self.put(Entry { holder: to, unit: Some(to_unit), note: None, ..part }, merge, None);
+                self.notify(who, part.holder, "org-stock.move");
+                self.notify(who, to, "org-stock.move");
+                self.add_part(Entry { holder: to, unit: Some(to_unit), note: None, ..part }, merge, None);
                 Ok(())
             }
             Op::MovePool { unit, entry, version, amount, to_unit, merge } => {
-                let at = self.find(who, unit, &entry)?;
-                self.may(who, to_unit)?;
-                let was = self.entries[at].clone();
-                if to_unit != unit && !self.roles.contains_key(&(was.holder, to_unit)) {
+                let at = self.find_entry(who, unit, &entry)?;
+                self.check_permission(who, to_unit)?;
+                let previous = self.entries[at].clone();
+                if to_unit != unit && !self.roles.contains_key(&(previous.holder, to_unit)) {
                     return rejected("rejected HOLDER_UNKNOWN");
                 }
-                self.current(at, version)?;
+                self.check_version(at, version)?;
                 if to_unit == unit {
                     return UNCHANGED;
                 }
                 let Some(amount) = amount else {
-                    if was.donated > 0 {
+                    if previous.donated > 0 {
                         return rejected("rejected STOCK_EARMARKED");
                     }
-                    self.tell(who, was.holder, "org-stock.move");
-                    let whole = Entry { unit: Some(to_unit), ..was };
-                    let joins = (merge || whole.at.is_counted()) && whole.offer == 0;
+                    self.notify(who, previous.holder, "org-stock.move");
+                    let whole_entry = Entry { unit: Some(to_unit), ..previous };
+                    let joins = (merge || whole_entry.at.is_counted()) && whole_entry.offer == 0;
                     self.entries[at].amount = 0;
-                    if joins && self.like(&whole).is_some() {
-                        self.put(whole, true, None);
+                    if joins && self.find_mergeable(&whole_entry).is_some() {
+                        self.add_part(whole_entry, true, None);
                     } else {
-                        self.entries[at] = Entry { version: whole.version + 1, ..whole };
+                        self.entries[at] = Entry { version: whole_entry.version + 1, ..whole_entry };
                     }
                     return Ok(());
                 };
                 let part = self.split(at, amount)?;
-                self.tell(who, part.holder, "org-stock.move");
-                self.put(Entry { unit: Some(to_unit), ..part }, merge, None);
+                self.notify(who, part.holder, "org-stock.move");
+                self.add_part(Entry { unit: Some(to_unit), ..part }, merge, None);
                 Ok(())
             }
             Op::Note { unit, entry, version, note } => {
-                let at = self.find(who, unit, &entry)?;
-                self.current(at, version)?;
+                let at = self.find_entry(who, unit, &entry)?;
+                self.check_version(at, version)?;
                 let note = note.filter(|note| !note.trim().is_empty());
                 if self.entries[at].note == note {
                     return UNCHANGED;
@@ -316,11 +320,11 @@ impl Oracle {
                 Ok(())
             }
             Op::Stolen { unit, entry, version, stolen, amount } => {
-                let at = self.find(who, unit, &entry)?;
+                let at = self.find_entry(who, unit, &entry)?;
                 if stolen && amount != Some(0) && self.no_marking {
                     return rejected("rejected STOLEN_MARKING_DISABLED");
                 }
-                self.current(at, version)?;
+                self.check_version(at, version)?;
                 if self.entries[at].at.stolen == stolen {
                     return UNCHANGED;
                 }
@@ -340,18 +344,18 @@ impl Oracle {
         }
     }
 
-    fn tell(&mut self, who: usize, holder: usize, kind: &'static str) {
+    fn notify(&mut self, who: usize, holder: usize, kind: &'static str) {
         if who != holder {
-            self.told.insert((holder, kind));
+            self.sent_notices.insert((holder, kind));
         }
     }
 
-    fn current(&self, at: usize, version: i64) -> Ends {
-        if self.entries[at].version == version { Ok(()) } else { rejected("rejected VERSION_CONFLICT") }
+    fn check_version(&self, index: usize, version: i64) -> OpResult {
+        if self.entries[index].version == version { Ok(()) } else { rejected("rejected VERSION_CONFLICT") }
     }
 
     /// Creates an entry.
-    fn fresh(&self, holder: usize, at: At, unit: usize, amount: i64, shares: Shares) -> Entry {
+    fn new_entry(&self, holder: usize, lot_key: LotKey, unit: usize, amount: i64, shares: Shares) -> Entry {
         let map = |shares: Vec<(String, i64)>| shares.into_iter().filter(|(_, amount)| *amount > 0).collect();
         let (jobs, missions) = (map(shares.jobs), map(shares.missions));
         let (id, number) = (String::new(), i64::MAX);
@@ -360,7 +364,7 @@ impl Oracle {
             id,
             number,
             holder,
-            at,
+            at: lot_key,
             unit,
             shared: true,
             amount,
@@ -375,21 +379,22 @@ impl Oracle {
     }
 
     /// Takes a part with named earmarks; the rest must be free.
-    fn take(&mut self, at: usize, amount: i64, shares: &Shares) -> Result<Entry, &'static str> {
-        let mut entry = self.entries[at].clone();
-        for (wanted, has) in [(&shares.jobs, &mut entry.jobs), (&shares.missions, &mut entry.missions)] {
-            for (target, part) in wanted {
-                let twice = wanted.iter().filter(|(other, _)| other == target).count() > 1;
-                let there = has.get(target).copied().unwrap_or(0);
-                if twice || there == 0 || there < *part {
+    fn take(&mut self, index: usize, amount: i64, shares: &Shares) -> Result<Entry, &'static str> {
+        let mut entry = self.entries[index].clone();
+        for (named_targets, has) in [(&shares.jobs, &mut entry.jobs), (&shares.missions, &mut entry.missions)]
+        {
+            for (target, part) in named_targets {
+                let twice = named_targets.iter().filter(|(other, _)| other == target).count() > 1;
+                let earmarked = has.get(target).copied().unwrap_or(0);
+                if twice || earmarked == 0 || earmarked < *part {
                     return rejected("rejected EARMARK_TARGET_INVALID");
                 }
             }
-            for (target, part) in wanted {
+            for (target, part) in named_targets {
                 *has.get_mut(target).expect("it is there") -= part;
             }
             has.retain(|_, amount| *amount > 0);
-            if wanted.iter().map(|(_, part)| part).sum::<i64>() > amount {
+            if named_targets.iter().map(|(_, part)| part).sum::<i64>() > amount {
                 return rejected("rejected EARMARK_TARGET_INVALID");
             }
         }
@@ -406,15 +411,15 @@ impl Oracle {
         entry.offer = entry.offer.min(entry.amount);
         entry.version += 1;
         let unit = entry.unit.expect("a pool");
-        let part = self.fresh(entry.holder, entry.at, unit, amount, shares.clone());
+        let part = self.new_entry(entry.holder, entry.at, unit, amount, shares.clone());
         let part = Entry { note: entry.note.clone(), booked: entry.booked, ..part };
-        self.entries[at] = entry;
+        self.entries[index] = entry;
         Ok(part)
     }
 
     /// Takes a free part.
-    fn split(&mut self, at: usize, amount: i64) -> Result<Entry, &'static str> {
-        let entry = &self.entries[at];
+    fn split(&mut self, index: usize, amount: i64) -> Result<Entry, &'static str> {
+        let entry = &self.entries[index];
         if amount > entry.amount {
             return rejected("rejected INSUFFICIENT_STOCK");
         }
@@ -424,30 +429,30 @@ impl Oracle {
         if entry.amount - amount < entry.offer {
             return rejected("rejected STOCK_OFFERED");
         }
-        self.take(at, amount, &Shares::default())
+        self.take(index, amount, &Shares::default())
     }
 
     /// Finds the oldest entry of the same holder, lot and pool.
-    fn like(&self, part: &Entry) -> Option<usize> {
-        let mut all: Vec<usize> = (0..self.entries.len())
-            .filter(|at| self.entries[*at].key() == part.key() && self.entries[*at].amount > 0)
+    fn find_mergeable(&self, part: &Entry) -> Option<usize> {
+        let mut candidates: Vec<usize> = (0..self.entries.len())
+            .filter(|index| self.entries[*index].key() == part.key() && self.entries[*index].amount > 0)
             .collect();
         // At the same age, entries of this change set follow existing ones.
-        all.sort_by_key(|at| {
-            let entry = &self.entries[*at];
-            (entry.booked, entry.id.is_empty(), entry.number, *at)
+        candidates.sort_by_key(|index| {
+            let entry = &self.entries[*index];
+            (entry.booked, entry.id.is_empty(), entry.number, *index)
         });
-        all.first().copied()
+        candidates.first().copied()
     }
 
-    fn put(&mut self, part: Entry, merge: bool, note: Option<String>) {
-        let like = if merge || part.at.is_counted() { self.like(&part) } else { None };
-        let Some(at) = like else { return self.entries.push(part) };
-        let entry = &mut self.entries[at];
+    fn add_part(&mut self, part: Entry, merge: bool, note: Option<String>) {
+        let oldest = if merge || part.at.is_counted() { self.find_mergeable(&part) } else { None };
+        let Some(index) = oldest else { return self.entries.push(part) };
+        let entry = &mut self.entries[index];
         entry.amount += part.amount;
         entry.version += 1;
-        for (more, has) in [(part.jobs, &mut entry.jobs), (part.missions, &mut entry.missions)] {
-            for (target, amount) in more {
+        for (added, has) in [(part.jobs, &mut entry.jobs), (part.missions, &mut entry.missions)] {
+            for (target, amount) in added {
                 *has.entry(target).or_default() += amount;
             }
         }
@@ -462,13 +467,13 @@ impl Oracle {
     }
 
     /// Sets a holder's lot on the web; `None` if reservations forbid it.
-    pub(super) fn set(&mut self, holder: usize, at: At, to: i64) -> Ends {
+    pub(super) fn set(&mut self, holder: usize, lot_key: LotKey, to: i64) -> OpResult {
         let mut own: Vec<usize> = (0..self.entries.len())
-            .filter(|one| self.entries[*one].holder == holder && self.entries[*one].at == at)
+            .filter(|one| self.entries[*one].holder == holder && self.entries[*one].at == lot_key)
             .collect();
         let held: i64 = own.iter().map(|one| self.entries[*one].amount).sum();
         let reserved: i64 = own.iter().map(|one| self.entries[*one].standing()).sum();
-        if at.stolen && to > 0 && self.no_marking {
+        if lot_key.stolen && to > 0 && self.no_marking {
             return rejected("rejected STOLEN_MARKING_DISABLED");
         }
         if held == to {
@@ -483,14 +488,14 @@ impl Oracle {
         });
         let mut fall = held - to;
         if fall < 0 {
-            let first = own.first().filter(|one| at.is_counted() && !self.entries[**one].shared);
+            let first = own.first().filter(|one| lot_key.is_counted() && !self.entries[**one].shared);
             match first {
                 Some(one) => {
                     self.entries[*one].amount -= fall;
                     self.entries[*one].version += 1;
                 }
                 None => {
-                    let new = self.fresh(holder, at, 0, -fall, Shares::default());
+                    let new = self.new_entry(holder, lot_key, 0, -fall, Shares::default());
                     self.entries.push(Entry { unit: None, shared: false, ..new });
                 }
             }
@@ -512,7 +517,7 @@ impl Oracle {
 
     /// Returns the pools that a member reads: each lot with its entries where permitted.
     pub(super) fn view(&self, member: usize, details: bool) -> Vec<String> {
-        let mut lots: BTreeMap<(usize, At), Vec<&Entry>> = BTreeMap::new();
+        let mut lots: BTreeMap<(usize, LotKey), Vec<&Entry>> = BTreeMap::new();
         for entry in &self.entries {
             if let Some(unit) = entry.unit
                 && self.roles.contains_key(&(member, unit))
@@ -520,29 +525,31 @@ impl Oracle {
                 lots.entry((unit, entry.at)).or_default().push(entry);
             }
         }
-        let mut told = Vec::new();
-        for ((unit, at), mut entries) in lots {
+        let mut lines = Vec::new();
+        for ((unit, lot_key), mut entries) in lots {
             entries.sort_by_key(|entry| (entry.booked, entry.number));
-            let sum = |of: fn(&Entry) -> i64| shown(at, entries.iter().map(|entry| of(entry)).sum());
+            let sum = |amount_of: fn(&Entry) -> i64| {
+                format_amount(lot_key, entries.iter().map(|entry| amount_of(entry)).sum())
+            };
             let (held, jobs, missions) = (sum(|entry| entry.amount), sum(Entry::jobs), sum(Entry::missions));
-            let stolen = if at.stolen { "!" } else { "" };
+            let stolen = if lot_key.stolen { "!" } else { "" };
             let lot = format!(
                 "{} {} {} q{}{stolen}: {held} {jobs}/{missions}",
-                UNITS[unit], at.material, at.place, at.quality
+                UNITS[unit], lot_key.material, lot_key.place, lot_key.quality
             );
-            if !details || self.roles.get(&(member, unit)) != Some(&Is::Logistician) {
-                told.push(lot);
+            if !details || self.roles.get(&(member, unit)) != Some(&ModelRole::Logistician) {
+                lines.push(lot);
                 continue;
             }
-            let entries: Vec<String> = entries.iter().map(|entry| self.told(entry)).collect();
-            told.push(format!("{lot} [{}]", entries.join(", ")));
+            let entries: Vec<String> = entries.iter().map(|entry| self.describe_entry(entry)).collect();
+            lines.push(format!("{lot} [{}]", entries.join(", ")));
         }
-        told.sort();
-        told
+        lines.sort();
+        lines
     }
 
-    fn told(&self, entry: &Entry) -> String {
-        let at = entry.at;
+    fn describe_entry(&self, entry: &Entry) -> String {
+        let lot_key = entry.at;
         let withheld = self.withheld.contains(&entry.holder);
         let holder = if withheld { "?" } else { &self.names[entry.holder] };
         let note =
@@ -550,21 +557,26 @@ impl Oracle {
         let mut marks = String::new();
         for (order, amount) in &entry.jobs {
             let number = 11 + ORDERS.iter().position(|one| one == order).expect("an order");
-            marks += &format!(" {order}({number}):{}", shown(at, *amount));
+            marks += &format!(" {order}({number}):{}", format_amount(lot_key, *amount));
         }
         for (mission, amount) in &entry.missions {
             let at_list = MISSIONS.iter().position(|one| one == mission).expect("a mission");
-            marks += &format!(" {mission}(\"{}\"):{}", self.missions[at_list], shown(at, *amount));
+            marks +=
+                &format!(" {mission}(\"{}\"):{}", self.missions[at_list], format_amount(lot_key, *amount));
         }
-        let free = |of: i64| shown(at, entry.amount - of);
+        let free = |reserved: i64| format_amount(lot_key, entry.amount - reserved);
         let (jobs, missions) = (free(entry.jobs()), free(entry.missions()));
-        format!("{holder} {} v{}{note}{marks} free {jobs}/{missions}", shown(at, entry.amount), entry.version)
+        format!(
+            "{holder} {} v{}{note}{marks} free {jobs}/{missions}",
+            format_amount(lot_key, entry.amount),
+            entry.version
+        )
     }
 }
 
 /// Formats an amount as JSON.
-pub(super) fn shown(at: At, amount: i64) -> String {
-    if at.is_counted() {
+pub(super) fn format_amount(lot_key: LotKey, amount: i64) -> String {
+    if lot_key.is_counted() {
         return amount.to_string();
     }
     let text = format!("{}.{:03}", amount / 1000, amount % 1000);

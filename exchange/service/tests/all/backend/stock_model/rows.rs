@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use exchange_service::time::Moment;
 
-use super::super::stock::At;
+use super::super::stock::LotKey;
 
 /// The ownership of a row, in booking order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kept {
+pub(super) enum RowOwnership {
     Personal,
     Shared,
     Pool(usize),
 }
 
-impl Kept {
+impl RowOwnership {
     /// The rank for booking; the same for all pools.
     fn turn(self) -> u8 {
         match self {
@@ -29,7 +29,7 @@ impl Kept {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) amount: i64,
-    pub(super) kept: Kept,
+    pub(super) ownership: RowOwnership,
     pub(super) reserved: i64,
     pub(super) offered: i64,
 }
@@ -56,88 +56,94 @@ pub(super) type Age = (Moment, Option<i64>);
 
 /// A member's rows by lot, the oldest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rows(BTreeMap<At, Vec<(Age, Row)>>);
+pub(super) struct Rows(BTreeMap<LotKey, Vec<(Age, Row)>>);
 
 impl Rows {
-    pub(super) fn of(&self, at: At) -> &[(Age, Row)] {
-        self.0.get(&at).map_or(&[], Vec::as_slice)
+    pub(super) fn of(&self, lot_key: LotKey) -> &[(Age, Row)] {
+        self.0.get(&lot_key).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn of_mut(&mut self, at: At) -> &mut Vec<(Age, Row)> {
-        self.0.entry(at).or_default()
+    pub(super) fn of_mut(&mut self, lot_key: LotKey) -> &mut Vec<(Age, Row)> {
+        self.0.entry(lot_key).or_default()
     }
 
-    pub(super) fn held(&self, at: At) -> i64 {
-        self.of(at).iter().map(|(_, row)| row.amount).sum()
+    pub(super) fn held(&self, lot_key: LotKey) -> i64 {
+        self.of(lot_key).iter().map(|(_, row)| row.amount).sum()
     }
 
     /// Returns the amount of a lot that cannot be booked out.
-    pub(super) fn reserved(&self, at: At) -> i64 {
-        self.of(at).iter().map(|(_, row)| row.reserved).sum()
+    pub(super) fn reserved(&self, lot_key: LotKey) -> i64 {
+        self.of(lot_key).iter().map(|(_, row)| row.reserved).sum()
     }
 
     /// Returns the lots that are not empty.
-    pub(super) fn lots(&self) -> BTreeMap<At, i64> {
-        self.0.keys().map(|at| (*at, self.held(*at))).filter(|(_, held)| *held > 0).collect()
+    pub(super) fn lots(&self) -> BTreeMap<LotKey, i64> {
+        self.0.keys().map(|lot_key| (*lot_key, self.held(*lot_key))).filter(|(_, held)| *held > 0).collect()
     }
 
     /// Books the net change of each lot.
-    pub(super) fn book(&mut self, changes: &BTreeMap<At, i64>, now: Moment) {
+    pub(super) fn book(&mut self, changes: &BTreeMap<LotKey, i64>, now: Moment) {
         let mut lacks = changes.clone();
-        for (&at, &change) in changes.iter().filter(|(_, change)| **change < 0) {
-            let twin = At { stolen: !at.stolen, ..at };
+        for (&lot_key, &change) in changes.iter().filter(|(_, change)| **change < 0) {
+            let twin = LotKey { stolen: !lot_key.stolen, ..lot_key };
             // STK-19
             let rise = changes.get(&twin).copied().unwrap_or(0).max(0);
-            let remarked = take(self.of_mut(at), rise.min(-change), Row::movable);
+            let remarked = take(self.of_mut(lot_key), rise.min(-change), Row::movable);
             let sum: i64 = remarked.iter().map(|(_, row)| row.amount).sum();
-            take(self.of_mut(at), -change - sum, Row::free);
+            take(self.of_mut(lot_key), -change - sum, Row::free);
             if sum > 0 {
                 self.of_mut(twin).extend(remarked);
                 lacks.entry(twin).and_modify(|rise| *rise -= sum);
             }
         }
-        for (at, rise) in lacks.into_iter().filter(|(_, rise)| *rise > 0) {
-            self.put(at, rise, now);
+        for (lot_key, rise) in lacks.into_iter().filter(|(_, rise)| *rise > 0) {
+            self.put(lot_key, rise, now);
         }
         self.0.values_mut().for_each(|rows| rows.sort_by_key(|(age, _)| written(*age)));
     }
 
     /// Receives another member's stock: it is inserted anew, without offers.
-    pub(super) fn get(&mut self, at: At, given: Vec<(Age, Row)>) {
-        let given = given.into_iter().map(|((at, _), row)| ((at, None), Row { offered: 0, ..row }));
-        let rows = self.of_mut(at);
-        rows.extend(given);
+    pub(super) fn get(&mut self, lot_key: LotKey, received: Vec<(Age, Row)>) {
+        let received = received.into_iter().map(|((time, _), row)| ((time, None), Row { offered: 0, ..row }));
+        let rows = self.of_mut(lot_key);
+        rows.extend(received);
         rows.sort_by_key(|(age, _)| written(*age));
     }
 
     /// STK-15: adds personal stock; pieces join existing ones.
-    fn put(&mut self, at: At, amount: i64, now: Moment) {
-        let rows = self.of_mut(at);
-        let personal = rows.iter_mut().filter(|(_, row)| row.kept == Kept::Personal);
-        match personal.min_by_key(|(age, _)| written(*age)).filter(|_| at.is_counted()) {
+    fn put(&mut self, lot_key: LotKey, amount: i64, now: Moment) {
+        let rows = self.of_mut(lot_key);
+        let personal = rows.iter_mut().filter(|(_, row)| row.ownership == RowOwnership::Personal);
+        match personal.min_by_key(|(age, _)| written(*age)).filter(|_| lot_key.is_counted()) {
             Some((_, row)) => row.amount += amount,
-            None => rows.push(((now, None), Row { amount, kept: Kept::Personal, reserved: 0, offered: 0 })),
+            None => rows.push((
+                (now, None),
+                Row { amount, ownership: RowOwnership::Personal, reserved: 0, offered: 0 },
+            )),
         }
     }
 }
 
 /// Returns the sort key for age.
-fn written((at, number): Age) -> (Moment, i64) {
-    (at, number.unwrap_or(i64::MAX))
+fn written((time, number): Age) -> (Moment, i64) {
+    (time, number.unwrap_or(i64::MAX))
 }
 
 /// STK-16: takes up to an amount from the free parts of rows: personal stock first, then shared, then pools,
 /// each from the oldest. A taken part keeps the row's age and is inserted as a new row.
 fn take(rows: &mut Vec<(Age, Row)>, amount: i64, may: fn(&Row) -> i64) -> Vec<(Age, Row)> {
     let mut turns: Vec<&mut (Age, Row)> = rows.iter_mut().collect();
-    turns.sort_by_key(|(age, row)| (row.kept.turn(), written(*age)));
+    turns.sort_by_key(|(age, row)| (row.ownership.turn(), written(*age)));
     let (mut left, mut taken) = (amount, Vec::new());
     for ((booked_at, number), row) in turns {
         let part = may(row).min(left).max(0);
         left -= part;
         row.lose(part);
         let number = number.filter(|_| row.amount == 0);
-        taken.push(((*booked_at, number), Row { amount: part, kept: row.kept, reserved: 0, offered: 0 }));
+        taken.push((
+            (*booked_at, number),
+            Row { amount: part, ownership: row.ownership, reserved: 0, offered: 0 },
+        ));
     }
     rows.retain(|(_, row)| row.amount > 0);
     taken.retain(|(_, row)| row.amount > 0);

@@ -154,15 +154,15 @@ impl Problem {
 /// One that only passes a rejection to the service's `reject` has no problem to encode; it becomes a `500`
 /// without a body.
 #[must_use]
-pub fn encode_response(refusal: ErrorResponse) -> Response {
-    match refusal {
+pub fn encode_response(error_response: ErrorResponse) -> Response {
+    match error_response {
         ErrorResponse::Typed(refused) => {
             let TypedError { status, mut headers, body } = *refused;
             let body = body.to_json().map(|json| json.to_string()).unwrap_or_default();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
             build_response(status, headers, body)
         }
-        ErrorResponse::Encoded(answer) => answer.into_response(),
+        ErrorResponse::Encoded(response) => response.into_response(),
         ErrorResponse::Rejected(_) => {
             build_response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), String::new())
         }
@@ -185,13 +185,13 @@ fn with_standard_headers(problem: Problem) -> ErrorResponse {
     let status = u16::try_from(problem.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
     let id = HeaderValue::from_str(problem.correlation_id.as_str());
     let seconds = problem.code.retry_after_seconds();
-    let mut refusal = ErrorResponse::new(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), problem);
+    let mut error_response = ErrorResponse::new(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), problem);
     if let Ok(id) = id {
-        refusal = refusal.with_header(CORRELATION_ID, id);
+        error_response = error_response.with_header(CORRELATION_ID, id);
     }
     match seconds {
-        Some(seconds) => refusal.with_header(RETRY_AFTER, seconds.into()),
-        None => refusal,
+        Some(seconds) => error_response.with_header(RETRY_AFTER, seconds.into()),
+        None => error_response,
     }
 }
 
@@ -260,8 +260,8 @@ mod tests {
         CorrelationId::new("c-1").unwrap()
     }
 
-    fn sent(refusal: ErrorResponse) -> TypedError<Problem> {
-        refusal.as_typed().unwrap().clone()
+    fn sent(error_response: ErrorResponse) -> TypedError<Problem> {
+        error_response.as_typed().unwrap().clone()
     }
 
     fn fault(name: &'static str, keyword: &'static str) -> ParameterFault {
@@ -288,7 +288,7 @@ mod tests {
     /// ERR-03, ERR-27: every code that is sent is refused in exactly one way, by what it comes with;
     /// only the code with several waits has two.
     #[test]
-    fn every_code_is_refused_with_what_it_needs() {
+    fn every_code_is_plain_or_timed() {
         let plain: BTreeSet<Code> = PlainCode::ALL.iter().map(|&code| code.into()).collect();
         let timed: BTreeSet<Code> = TimedCode::ALL.iter().map(|&code| code.into()).collect();
         for code in Code::ALL {
@@ -304,7 +304,7 @@ mod tests {
 
     /// ERR-01, ERR-36, GW-13: status, title, detail and fixed wait come from the registry.
     #[test]
-    fn a_refusal_is_what_the_registry_says() {
+    fn error_response_matches_the_registry() {
         let reply = sent(Problem::error_response(PlainCode::RelayBusy, id(), PATH));
         assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(
@@ -327,8 +327,9 @@ mod tests {
             (TimedCode::QuotaExceeded, 86_399_001, 86_400),
             (TimedCode::ServiceUnavailable, 5000, 5),
         ] {
-            let refusal = Problem::error_response_after(code, Duration::from_millis(millis), id(), PATH);
-            let reply = sent(refusal);
+            let error_response =
+                Problem::error_response_after(code, Duration::from_millis(millis), id(), PATH);
+            let reply = sent(error_response);
             assert_eq!(reply.headers.get_all("retry-after").iter().count(), 1);
             assert_eq!(reply.headers["retry-after"], HeaderValue::from(seconds), "{code:?} {millis}");
         }
@@ -336,7 +337,7 @@ mod tests {
 
     /// ERR-27, WRT-11: a held batch has its link, in the body and nowhere else.
     #[test]
-    fn a_held_batch_has_its_link() {
+    fn held_batch_contains_its_link() {
         let url = ConfirmationUrl::new("https://web.example/c/hush").unwrap();
         let reply = sent(Problem::confirmation_required(url, id(), PATH));
         assert_eq!(reply.status, StatusCode::CONFLICT);
@@ -346,7 +347,7 @@ mod tests {
 
     /// ERR-22: a body that is not JSON, or nested too deeply to be parsed, is one error at the empty pointer.
     #[test]
-    fn what_cannot_be_read_is_one_error_at_the_whole() {
+    fn unparsable_body_is_one_error_at_the_root() {
         for (body, rejection) in
             [("{", Rejection::MalformedBody), (&*"[".repeat(100_000), Rejection::TooDeep)]
         {
@@ -361,7 +362,7 @@ mod tests {
     /// WRT-01, ERR-32, A5: more than 500 ops are `BATCH_TOO_LARGE`, even with more violations than the
     /// validator counts; 500 are not.
     #[test]
-    fn too_many_ops_are_a_batch_too_large_whatever_they_hold() {
+    fn too_many_ops_are_a_batch_too_large() {
         for (ops, op, code) in [
             (501, r#"{"op": "link"}"#, "BATCH_TOO_LARGE"),
             (501, r#"{"op": "link", "shipId": "s"}"#, "BATCH_TOO_LARGE"),
@@ -377,7 +378,7 @@ mod tests {
 
     /// GW-03, ERR-29: an unknown method is an unknown route.
     #[test]
-    fn an_unknown_method_is_not_found() {
+    fn unknown_method_is_not_found() {
         let rejection = Rejection::MethodNotAllowed { allowed: vec!["GET"] };
         assert_eq!(problem(rejection).code, Code::NotFound);
     }
@@ -385,7 +386,7 @@ mod tests {
     /// FED-08, GW-09, GW-01: a cursor that cannot be parsed has expired; a limit violates the schema and
     /// takes precedence; a missing key has its own code and comes last.
     #[test]
-    fn parameters_have_codes_of_their_own() {
+    fn invalid_parameters_have_their_own_codes() {
         let (cursor, limit) = (fault("cursor", "type"), fault("limit", "maximum"));
         let key = fault("Idempotency-Key", "required");
         for (faults, code, expected) in [
@@ -404,7 +405,7 @@ mod tests {
 
     /// ERR-01: an encoded problem has the media type of the contract.
     #[test]
-    fn a_refusal_becomes_a_response() {
+    fn error_response_is_encoded() {
         let response = encode_response(Problem::error_response(PlainCode::ExchangeDisabled, id(), PATH));
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()["content-type"], "application/problem+json");

@@ -26,39 +26,39 @@ pub trait ProblemErrorExt {
 impl ProblemErrorExt for Error<Problem> {
     fn code(&self) -> Option<Code> {
         match self {
-            Self::ErrorResponse(answer) => {
-                Some(&answer.body().code).filter(|code| is_code(code.as_str())).cloned()
+            Self::ErrorResponse(response) => {
+                Some(&response.body().code).filter(|code| is_code(code.as_str())).cloned()
             }
-            Self::UnexpectedResponse(answer)
-                if answer.status.is_client_error() || answer.status.is_server_error() =>
+            Self::UnexpectedResponse(response)
+                if response.status.is_client_error() || response.status.is_server_error() =>
             {
-                read_string_field(&answer.body, "code").filter(|code| is_code(code)).map(Code::from)
+                read_string_field(&response.body, "code").filter(|code| is_code(code)).map(Code::from)
             }
             _ => None,
         }
     }
 
     fn correlation_id(&self) -> Option<String> {
-        let said = match self {
-            Self::ErrorResponse(answer) => {
-                Some(answer.body().correlation_id.as_str().to_owned()).filter(|id| is_id(id))
+        let from_problem = match self {
+            Self::ErrorResponse(response) => {
+                Some(response.body().correlation_id.as_str().to_owned()).filter(|id| is_id(id))
             }
             Self::UnexpectedResponse(_) => None,
             _ => return None,
         };
-        let sent = || self.header("x-correlation-id").map(str::to_owned).filter(|id| is_id(id));
-        let unread = || match self {
-            Self::UnexpectedResponse(answer) => {
-                read_string_field(&answer.body, "correlationId").filter(|id| is_id(id))
+        let from_header = || self.header("x-correlation-id").map(str::to_owned).filter(|id| is_id(id));
+        let from_body = || match self {
+            Self::UnexpectedResponse(response) => {
+                read_string_field(&response.body, "correlationId").filter(|id| is_id(id))
             }
             _ => None,
         };
-        said.or_else(sent).or_else(unread)
+        from_problem.or_else(from_header).or_else(from_body)
     }
 
     fn describe(&self) -> String {
         match (self, self.code(), self.correlation_id()) {
-            (Self::ErrorResponse(answer), ..) => format!("the server refused: {}", answer.body()),
+            (Self::ErrorResponse(response), ..) => format!("the server refused: {}", response.body()),
             (_, Some(code), Some(id)) => format!("{self} ({code}) [correlation id {id}]"),
             (_, Some(code), None) => format!("{self} ({code})"),
             (_, None, Some(id)) => format!("{self} [correlation id {id}]"),
@@ -95,17 +95,17 @@ mod tests {
 
     impl Transport for RefusingTransport {
         fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
-            let mut answer = Response::builder().status(self.status);
-            answer = answer.header("Content-Type", "application/problem+json");
+            let mut response = Response::builder().status(self.status);
+            response = response.header("Content-Type", "application/problem+json");
             if let Some(id) = self.id {
-                answer = answer.header("X-Correlation-Id", id);
+                response = response.header("X-Correlation-Id", id);
             }
-            let answer = answer.body(Bytes::from(self.body.clone())).unwrap();
-            Box::pin(async move { Ok(answer) })
+            let response = response.body(Bytes::from(self.body.clone())).unwrap();
+            Box::pin(async move { Ok(response) })
         }
     }
 
-    fn refused(status: u16, id: Option<&'static str>, body: &str) -> Error<Problem> {
+    fn call_with_error(status: u16, id: Option<&'static str>, body: &str) -> Error<Problem> {
         let client =
             Client::new("https://exchange.example", RefusingTransport { status, id, body: body.to_owned() });
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -122,9 +122,9 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_says_code_and_id() {
+    fn problem_has_code_and_id() {
         let body = r#"{"status": 403, "code": "SCOPE_MISSING", "title": "Scope missing", "detail": "d.", "correlationId": "c-1"}"#;
-        let error = refused(403, None, body);
+        let error = call_with_error(403, None, body);
         assert_eq!(code_and_id(&error), (some("SCOPE_MISSING"), some("c-1")));
         let expected = "the server refused: SCOPE_MISSING (403): Scope missing [correlation id c-1]";
         assert_eq!(error.describe(), expected);
@@ -132,39 +132,39 @@ mod tests {
 
     /// CON-12: a problem without its id, or with only its code, still has its code.
     #[test]
-    fn a_problem_that_cannot_be_read_keeps_its_code() {
+    fn unparsable_problem_still_has_its_code() {
         let without = r#"{"status": 409, "code": "VERSION_CONFLICT", "title": "t", "detail": "d"}"#;
-        let error = refused(409, None, without);
+        let error = call_with_error(409, None, without);
         assert_eq!(code_and_id(&error), (some("VERSION_CONFLICT"), None));
         assert!(error.describe().contains("VERSION_CONFLICT"), "{}", error.describe());
-        let error = refused(409, Some("c-2"), without);
+        let error = call_with_error(409, Some("c-2"), without);
         assert_eq!(code_and_id(&error), (some("VERSION_CONFLICT"), some("c-2")));
         assert!(error.describe().ends_with("(VERSION_CONFLICT) [correlation id c-2]"));
-        let error = refused(429, None, r#"{"code": "LATER_CODE", "correlationId": "c-3"}"#);
+        let error = call_with_error(429, None, r#"{"code": "LATER_CODE", "correlationId": "c-3"}"#);
         assert_eq!(code_and_id(&error), (some("LATER_CODE"), some("c-3")));
     }
 
     /// A valid problem is logged with the same restrictions as an invalid one.
     #[test]
-    fn a_readable_problem_is_one_line_too() {
+    fn valid_problem_is_formatted_on_one_line() {
         let body = r#"{"status": 409, "code": "HUSH\nforged", "title": "hush\nforged", "detail": "hush",
             "correlationId": "hush\nforged"}"#;
-        let error = refused(409, None, body);
+        let error = call_with_error(409, None, body);
         assert!(matches!(error, Error::ErrorResponse(_)), "{error:?}");
         assert_eq!(
             (code_and_id(&error), error.describe().as_str()),
             ((None, None), "the server refused: status 409")
         );
-        let error = refused(409, Some("c-4"), body);
+        let error = call_with_error(409, Some("c-4"), body);
         assert_eq!(code_and_id(&error), (None, some("c-4")));
         let later = r#"{"status": 409, "code": "LATER_CODE", "title": "hush", "detail": "hush", "correlationId": "c-5"}"#;
         let expected = "the server refused: LATER_CODE (409) [correlation id c-5]";
-        assert_eq!(refused(409, None, later).describe(), expected);
+        assert_eq!(call_with_error(409, None, later).describe(), expected);
     }
 
     /// The body contributes only a code and an id to the output.
     #[test]
-    fn what_is_no_code_and_no_id_is_not_taken() {
+    fn invalid_codes_and_ids_are_ignored() {
         for body in [
             r#"{"code": "hush, a secret", "correlationId": "hush hush"}"#,
             r#"{"code": 7, "correlationId": {"hush": 1}}"#,
@@ -172,11 +172,11 @@ mod tests {
             "hush",
             "",
         ] {
-            let error = refused(500, Some("hush hush"), body);
+            let error = call_with_error(500, Some("hush hush"), body);
             assert_eq!(code_and_id(&error), (None, None), "{body}");
             assert!(!error.describe().contains("hush"), "{}", error.describe());
         }
         let long = format!(r#"{{"code": "RATE_LIMITED", "x": "{}"}}"#, "x".repeat(MAX_INSPECTED_BYTES));
-        assert_eq!(code_and_id(&refused(429, None, &long)), (None, None));
+        assert_eq!(code_and_id(&call_with_error(429, None, &long)), (None, None));
     }
 }

@@ -12,10 +12,10 @@ use crate::store::StoreError;
 /// Refusals after which the client retries with the same key are never stored: `409` for a batch that waits for the
 /// member, `409 IDEMPOTENCY_IN_PROGRESS`, `422 IDEMPOTENCY_KEY_REUSED`, 401, 403, 413, 415, 429 and every 5xx (GW-11).
 #[must_use]
-pub fn is_kept(answer: &EncodedResponse) -> bool {
-    match answer.status.as_u16() {
+pub fn is_stored(response: &EncodedResponse) -> bool {
+    match response.status.as_u16() {
         200..=299 => true,
-        400 | 404 | 409 | 410 | 422 => !is_transient(&answer.body),
+        400 | 404 | 409 | 410 | 422 => !is_transient(&response.body),
         _ => false,
     }
 }
@@ -47,7 +47,11 @@ pub(super) fn encode_headers(headers: &HeaderMap) -> String {
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] if the row was not written by this service.
-pub(super) fn parse_answer(status: u16, headers: &str, body: Vec<u8>) -> Result<EncodedResponse, StoreError> {
+pub(super) fn parse_response(
+    status: u16,
+    headers: &str,
+    body: Vec<u8>,
+) -> Result<EncodedResponse, StoreError> {
     let corrupt = StoreError::Corrupt("a kept answer");
     let Ok(status) = StatusCode::from_u16(status) else { return Err(corrupt) };
     let Ok(pairs) = serde_json::from_str::<Vec<(String, String)>>(headers) else { return Err(corrupt) };
@@ -75,30 +79,30 @@ mod tests {
 
     /// GW-11, A2: storage by problem code.
     #[test]
-    fn what_is_kept() {
+    fn stored_responses_depend_on_the_problem_code() {
         for code in Code::ALL {
-            let kept = matches!(
+            let expected = matches!(
                 code,
                 Code::SchemaInvalid | Code::NotFound | Code::VersionConflict | Code::CursorExpired
             );
             if code.retired() == Some(false) {
                 let body = format!(r#"{{"code":"{code}"}}"#);
-                assert_eq!(is_kept(&answer(code.status().unwrap(), &body)), kept, "{code}");
+                assert_eq!(is_stored(&answer(code.status().unwrap(), &body)), expected, "{code}");
             }
         }
-        assert!(is_kept(&answer(200, "{}")) && !is_kept(&answer(304, "")));
+        assert!(is_stored(&answer(200, "{}")) && !is_stored(&answer(304, "")));
     }
 
     /// GW-10: headers are restored unchanged, repeated ones in their order.
     #[test]
-    fn headers_come_back() {
+    fn headers_round_trip() {
         let mut headers = HeaderMap::new();
         headers.append("content-type", HeaderValue::from_static("application/json"));
         headers.append("x-a", HeaderValue::from_static("1"));
         headers.append("x-a", HeaderValue::from_static("\"2\""));
-        let back = parse_answer(200, &encode_headers(&headers), b"{}".to_vec()).unwrap();
-        assert_eq!(back.headers, headers);
-        for broken in [parse_answer(1, "[]", Vec::new()), parse_answer(200, "{}", Vec::new())] {
+        let parsed = parse_response(200, &encode_headers(&headers), b"{}".to_vec()).unwrap();
+        assert_eq!(parsed.headers, headers);
+        for broken in [parse_response(1, "[]", Vec::new()), parse_response(200, "{}", Vec::new())] {
             assert!(matches!(broken, Err(StoreError::Corrupt(_))));
         }
     }
