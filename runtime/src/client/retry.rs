@@ -7,8 +7,6 @@ use http::{
     header::{DATE, RETRY_AFTER},
 };
 
-use crate::timestamp::{days_in_month, days_since_1970};
-
 /// The point in time from which a request may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryAfter {
@@ -78,40 +76,12 @@ fn server_date(headers: &HeaderMap) -> Option<SystemTime> {
 /// Parses the three formats of RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`,
 /// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Years of two digits are 1970 to 2069.
 fn parse_http_date(text: &str) -> Option<SystemTime> {
-    let words: Vec<&str> = text.split([' ', ',', '-']).filter(|word| !word.is_empty()).collect();
-    let (day, month, year, time) = match words.as_slice() {
-        [_, day, month, year, time, "GMT"] => (day, month, year, time),
-        [_, month, day, time, year] => (day, month, year, time),
-        _ => return None,
-    };
-    let number = |text: &str, digits: std::ops::RangeInclusive<usize>| {
-        let plain = digits.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        plain.then(|| text.parse::<i64>().ok()).flatten()
-    };
-    let (day, year) = (
-        number(day, 1..=2)?,
-        match year.len() {
-            2 => number(year, 2..=2).map(|year| if year < 70 { 2000 + year } else { 1900 + year })?,
-            _ => number(year, 4..=4)?,
-        },
-    );
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let month = i64::try_from(MONTHS.iter().position(|name| name == month)?).ok()? + 1;
-    let mut parts = time.split(':').map(|part| number(part, 2..=2));
-    let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    if parts.next().is_some()
-        || year < 1970
-        || !(1..=days_in_month(year, month)).contains(&day)
-        || hour > 23
-        || minute > 59
-        || second > 60
-    {
-        return None;
+    if let Ok(time) = httpdate::parse_http_date(text) {
+        return Some(time);
     }
-    let days = days_since_1970(year, month, day);
-    let seconds = u64::try_from(((days * 24 + hour) * 60 + minute) * 60 + second).ok()?;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+    // A leap second, which RFC 9110 allows and the library rejects, is one second after `:59`.
+    let before = httpdate::parse_http_date(&text.replacen(":60 ", ":59 ", 1)).ok()?;
+    before.checked_add(Duration::from_secs(1)).filter(|_| text.contains(":60 "))
 }
 
 #[cfg(test)]
