@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::drift;
+use crate::drift_args::DriftArgs;
 
 /// Development commands of this repository.
 ///
@@ -53,7 +53,7 @@ Examples:
   cargo xtask regen --json")]
     Regen(RegenArgs),
     /// Compare the contract with another version of itself.
-    Drift(drift::args::DriftArgs),
+    Drift(DriftArgs),
     /// Check the rules of this repository.
     ///
     /// Hand-written Rust files start with `//!`, have at most 800 lines and are not called `mod.rs`.

@@ -1,17 +1,8 @@
 //! `cargo xtask drift` builds and runs the package `xtask-drift`.
 
-#[allow(
-    dead_code,
-    reason = "the command reads the values; this program parses them for help and usage errors"
-)]
-#[path = "../drift/src/args.rs"]
-pub(crate) mod args;
-
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
-use args::DriftArgs;
-
-use crate::{style::report_error, test::cargo_command};
+use crate::{drift_args::DriftArgs, style::report_error, test::cargo_command};
 
 /// The exit code if nothing could be compared.
 const EXIT_FAILED: u8 = 3;

@@ -12,6 +12,12 @@ mod compare;
 mod demo;
 mod deny;
 mod drift;
+#[allow(
+    dead_code,
+    reason = "`xtask-drift` reads the values; this program parses them for help and usage errors"
+)]
+#[path = "../drift/src/args.rs"]
+mod drift_args;
 mod faults;
 mod msrv;
 mod oracles;

@@ -35,8 +35,8 @@ mod tests {
         let args = SandboxArgs { args: vec!["--port".into(), "8080".into()] };
         let command = sandbox_command(&args, Path::new("/checkout"));
         let given: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
-        assert_eq!(given[2..4], ["--manifest-path", "/checkout/Cargo.toml"]);
-        assert_eq!(given[6..], ["--", "sandbox", "--port", "8080"]);
+        assert_eq!(given[1..3], ["--manifest-path", "/checkout/Cargo.toml"]);
+        assert_eq!(given[5..], ["--", "sandbox", "--port", "8080"]);
         assert_eq!(
             command.get_current_dir(),
             None,
