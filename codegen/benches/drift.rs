@@ -1,6 +1,6 @@
 //! Benchmarks of the comparison of two versions of a large contract.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::unwrap_used, reason = "benchmarks panic on failure")]
 
 #[path = "../tests/drift/large.rs"]
 mod large;

@@ -1,6 +1,6 @@
 //! Benchmarks of the pipeline from files to printed modules, with the exchange contract.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::unwrap_used, reason = "benchmarks panic on failure")]
 
 use std::path::Path;
 

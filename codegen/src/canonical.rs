@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_returns_none() {
+    fn panic_returns_none() {
         let engine = ContainmentChecker::default();
         assert_eq!(
             engine.run_with_timeout(|| -> Option<u8> { panic::resume_unwind(Box::new("gone")) }),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_is_asserted() {
+    fn formats_are_asserted() {
         let engine = ContainmentChecker::default();
         let covers =
             |wide, narrow| engine.check_coverage(&engine.canonicalize(wide)?, &engine.canonicalize(narrow)?);

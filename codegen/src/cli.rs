@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_an_internal_error() {
+    fn panic_is_an_internal_error() {
         assert_eq!(run_guarded(|| std::panic::panic_any("boom")), EXIT_INTERNAL_ERROR);
         assert_eq!(run_guarded(|| 3), 3);
     }

@@ -403,7 +403,7 @@ mod tests {
 
     /// The explanation shows the body types of generated code; schemas of text and byte bodies add no rules.
     #[test]
-    fn bodies_are_of_the_types_that_the_code_has() {
+    fn body_types_match_the_generated_code() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"post": {
             "operationId": "a", "responses": {"204": {"description": ""}},
             "requestBody": {"content": {
@@ -423,12 +423,12 @@ mod tests {
                 (part.wire.as_str(), part.ty.as_str(), rules.join(", "))
             })
             .collect();
-        let none = String::new;
+        let empty = String::new;
         let expect = [
-            ("application/xml", "String", none()),
-            ("text/plain", "String", none()),
+            ("application/xml", "String", empty()),
+            ("text/plain", "String", empty()),
             ("application/json", "Vec<Pet>", "type array, maxItems 3, items elements".to_owned()),
-            ("image/*", "bytes of any media type in the range", none()),
+            ("image/*", "bytes of any media type in the range", empty()),
         ];
         assert_eq!(found, expect);
     }

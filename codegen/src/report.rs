@@ -390,7 +390,7 @@ mod tests {
 
     /// Rules of parameters and of bodies without a named type are counted and explained like rules of types.
     #[test]
-    fn rules_of_operations_count() {
+    fn operation_rules_are_counted() {
         let text = r#"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/t": {"post": {
             "operationId": "t",
             "parameters": [{"name": "req", "in": "query", "schema": {"type": "string", "minLength": 1}}],
@@ -409,9 +409,9 @@ mod tests {
         let report = Report::for_contract(&project, &contract, &|_| {});
         // Text and byte bodies are not validated.
         let counts = |keyword: &str| {
-            let by = &report.constraints[keyword];
-            let passed = by.get(&EnforcedBy::Nothing).copied().unwrap_or(0);
-            (by.values().sum::<usize>() - passed, passed, by.contains_key(&EnforcedBy::Type))
+            let counts = &report.constraints[keyword];
+            let passed = counts.get(&EnforcedBy::Nothing).copied().unwrap_or(0);
+            (counts.values().sum::<usize>() - passed, passed, counts.contains_key(&EnforcedBy::Type))
         };
         assert_eq!(counts("minLength"), (1, 1, false));
         assert_eq!(counts("maxLength"), (0, 1, false));

@@ -1,17 +1,16 @@
-//! The book does not lie: what it says comes out does, what it quotes is compiled, what it runs
-//! runs.
+//! Tests the examples of the book: generated declarations, quoted code and commands.
 //!
 //! In the pages of `docs/book/`, and in README.md
 //!
-//! * a ```` ```json ```` or ```` ```yaml ```` block with a ```` ```rust ```` block behind it (options in a
-//!   ```` ```toml ```` block between them) is a contract and the declarations that it becomes;
-//! * `<!-- from: path -->` above a block of Rust names the compiled file that it is quoted from;
-//! * `<!-- file: name -->` above a block makes it a file of the page's folder;
-//! * a ```` ```console ```` block is run there, and its last command prints the lines of the ```` ```text ````
-//!   block behind it.
+//! * a ```` ```json ```` or ```` ```yaml ```` block followed by a ```` ```rust ```` block (with options in a
+//!   ```` ```toml ```` block between them) is a contract and its generated declarations;
+//! * `<!-- from: path -->` above a block of Rust names the compiled file that contains the block;
+//! * `<!-- file: name -->` above a block writes it to a file of the page's folder;
+//! * a ```` ```console ```` block is run in that folder, and its last command prints the lines of the
+//!   following ```` ```text ```` block.
 //!
-//! `UPDATE=1 cargo test -p contract-codegen --test book` writes the declarations anew.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+//! `UPDATE=1 cargo test -p contract-codegen --test book` updates the declarations.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 use std::{
     collections::BTreeSet,
@@ -32,28 +31,28 @@ fn root() -> PathBuf {
 /// A fenced block.
 #[derive(Clone, Debug)]
 struct Block {
-    /// Number of its first line of text, from 0.
+    /// The index of its first line of text.
     line: usize,
     language: String,
-    /// The comment above it: `file: a.json`.
+    /// The comment above it, such as `file: a.json`.
     note: Option<String>,
     text: String,
 }
 
 impl Block {
-    fn noted(&self, word: &str) -> Option<&str> {
-        self.note.as_deref()?.strip_prefix(word)?.strip_prefix(": ")
+    fn note_value(&self, key: &str) -> Option<&str> {
+        self.note.as_deref()?.strip_prefix(key)?.strip_prefix(": ")
     }
 }
 
-/// A page: its name, its text, its blocks.
+/// A page of the book with its blocks.
 struct Page {
     path: PathBuf,
     text: String,
     blocks: Vec<Block>,
 }
 
-fn pages() -> Vec<Page> {
+fn read_pages() -> Vec<Page> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(root().join("docs/book")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
@@ -63,12 +62,12 @@ fn pages() -> Vec<Page> {
         .into_iter()
         .map(|path| {
             let text = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
-            Page { blocks: blocks(&text), path, text }
+            Page { blocks: parse_blocks(&text), path, text }
         })
         .collect()
 }
 
-fn blocks(text: &str) -> Vec<Block> {
+fn parse_blocks(text: &str) -> Vec<Block> {
     let mut found: Vec<Block> = Vec::new();
     let mut open: Option<Block> = None;
     let mut note = None;
@@ -93,14 +92,14 @@ fn blocks(text: &str) -> Vec<Block> {
     found
 }
 
-/// Contracts with their options and the declarations that the page shows.
-fn examples(page: &Page) -> Vec<(&Block, String, &Block)> {
+/// Returns the contracts of a page with their options and the declarations that the page shows.
+fn find_examples(page: &Page) -> Vec<(&Block, String, &Block)> {
     let mut found = Vec::new();
-    for (at, block) in page.blocks.iter().enumerate() {
+    for (index, block) in page.blocks.iter().enumerate() {
         if !matches!(block.language.as_str(), "json" | "yaml") {
             continue;
         }
-        let mut next = page.blocks[at + 1..].iter();
+        let mut next = page.blocks[index + 1..].iter();
         let mut follower = next.next();
         let mut options = String::new();
         if let Some(toml) = follower.filter(|block| block.language == "toml") {
@@ -114,8 +113,8 @@ fn examples(page: &Page) -> Vec<(&Block, String, &Block)> {
     found
 }
 
-/// The declarations of a contract, without attributes and bodies.
-fn declarations(contract: &Block, options: &str) -> String {
+/// Returns the generated declarations of a contract, without attributes and bodies.
+fn generate_declarations(contract: &Block, options: &str) -> String {
     let mut config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{e}\n{options}"));
     config.output.layout = OutputLayout::Modules;
     config.client.skip_unsupported = Some(true);
@@ -132,20 +131,20 @@ fn declarations(contract: &Block, options: &str) -> String {
     let mut out = Vec::new();
     for (_, text) in types.chain(calls) {
         for item in syn::parse_file(text).unwrap().items {
-            out.extend(declaration(item));
+            out.extend(simplify_item(item));
         }
     }
     out.join("\n")
 }
 
-fn declaration(item: syn::Item) -> Option<String> {
+fn simplify_item(item: syn::Item) -> Option<String> {
     let item = match item {
         syn::Item::Struct(mut item) => {
             item.attrs.clear();
             item.fields.iter_mut().for_each(|field| field.attrs.clear());
-            // State of clients and builders is nobody's business.
-            let own = item.ident == "Client" || item.ident.to_string().ends_with("Builder");
-            (!own).then_some(syn::Item::Struct(item))?
+            // Fields of clients and builders are private.
+            let is_opaque = item.ident == "Client" || item.ident.to_string().ends_with("Builder");
+            (!is_opaque).then_some(syn::Item::Struct(item))?
         }
         syn::Item::Enum(mut item) => {
             item.attrs.clear();
@@ -159,10 +158,10 @@ fn declaration(item: syn::Item) -> Option<String> {
             item.attrs.clear();
             syn::Item::Type(item)
         }
-        syn::Item::Impl(mut item) if item.trait_.is_none() && is(&item.self_ty, "Client") => {
-            let own = ["new", "with_request_checks", "base_url"];
+        syn::Item::Impl(mut item) if item.trait_.is_none() && is_type(&item.self_ty, "Client") => {
+            let common = ["new", "with_request_checks", "base_url"];
             item.items.retain(|part| match part {
-                syn::ImplItem::Fn(method) => !own.contains(&method.sig.ident.to_string().as_str()),
+                syn::ImplItem::Fn(method) => !common.contains(&method.sig.ident.to_string().as_str()),
                 _ => true,
             });
             for part in &mut item.items {
@@ -187,26 +186,26 @@ fn declaration(item: syn::Item) -> Option<String> {
     Some(prettyplease::unparse(&file))
 }
 
-fn is(ty: &syn::Type, name: &str) -> bool {
+fn is_type(ty: &syn::Type, name: &str) -> bool {
     matches!(ty, syn::Type::Path(path) if path.path.is_ident(name))
 }
 
 #[test]
-fn contracts_become_what_the_pages_show() {
+fn pages_show_the_generated_declarations() {
     let update = std::env::var_os("UPDATE").is_some();
     let mut count = 0;
-    for page in pages() {
+    for page in read_pages() {
         let mut lines: Vec<String> = page.text.lines().map(str::to_owned).collect();
-        // From the end, so that line numbers stay.
-        for (contract, options, rust) in examples(&page).into_iter().rev() {
+        // In reverse order, so that line numbers remain valid.
+        for (contract, options, rust) in find_examples(&page).into_iter().rev() {
             count += 1;
-            let found = declarations(contract, &options);
+            let found = generate_declarations(contract, &options);
             if update {
                 let end = rust.line + rust.text.lines().count();
                 lines.splice(rust.line..end, found.lines().map(str::to_owned));
             } else {
                 let place = format!("{}:{}", page.path.display(), rust.line + 1);
-                assert!(found == rust.text, "{place}: {REPAIR}\n{found}");
+                assert!(found == rust.text, "{place}: {UPDATE_COMMAND}\n{found}");
             }
         }
         if update {
@@ -216,62 +215,62 @@ fn contracts_become_what_the_pages_show() {
     assert!(count >= 8, "{count}");
 }
 
-const REPAIR: &str = "run UPDATE=1 cargo test -p contract-codegen --test book";
+const UPDATE_COMMAND: &str = "run UPDATE=1 cargo test -p contract-codegen --test book";
 
 #[test]
-fn quotes_are_compiled() {
-    let flat =
+fn quoted_code_is_compiled() {
+    let normalize =
         |text: &str| text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("\n");
     let mut count = 0;
-    for page in pages() {
-        for (at, block) in page.blocks.iter().enumerate() {
-            let shown = examples(&page).iter().any(|(.., rust)| rust.line == block.line);
+    for page in read_pages() {
+        for (index, block) in page.blocks.iter().enumerate() {
+            let shown = find_examples(&page).iter().any(|(.., rust)| rust.line == block.line);
             if block.language != "rust" || shown {
                 continue;
             }
             count += 1;
-            let place = format!("{}: block {at}", page.path.display());
-            let from = block.noted("from").unwrap_or_else(|| panic!("{place} is quoted from nowhere"));
+            let place = format!("{}: block {index}", page.path.display());
+            let from = block.note_value("from").unwrap_or_else(|| panic!("{place} has no source file"));
             let source = fs::read_to_string(root().join(from)).unwrap_or_else(|e| panic!("{from}: {e}"));
-            assert!(flat(&source).contains(&flat(&block.text)), "{place} does not stand in {from}");
+            assert!(normalize(&source).contains(&normalize(&block.text)), "{place} is not in {from}");
         }
     }
     assert!(count > 3, "{count}");
 }
 
 #[test]
-fn commands_run() {
+fn commands_print_the_shown_output() {
     let mut count = 0;
-    for page in pages() {
+    for page in read_pages() {
         let (name, within) = (page.path.file_stem().unwrap(), page.path.parent().and_then(Path::file_name));
         let name = format!("{}-{}", within.unwrap_or_default().display(), name.display());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("book-{name}"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let mut printed = String::new();
-        let mut ran = false;
+        let mut has_output = false;
         for block in &page.blocks {
-            if let Some(file) = block.noted("file") {
+            if let Some(file) = block.note_value("file") {
                 let path = folder.join(file);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, &block.text).unwrap();
             }
             match block.language.as_str() {
                 "console" => {
-                    // What others print is not looked at.
-                    ran = false;
+                    // The output of other programs is not checked.
+                    has_output = false;
                     for command in block.text.lines().filter_map(|line| line.strip_prefix("$ ")) {
-                        let expected = block.noted("exit").map_or(0, |code| code.parse().unwrap());
-                        if let Some(text) = run(&folder, command, expected) {
-                            (printed, ran) = (text, true);
+                        let expected = block.note_value("exit").map_or(0, |code| code.parse().unwrap());
+                        if let Some(text) = run_command(&folder, command, expected) {
+                            (printed, has_output) = (text, true);
                             count += 1;
                         }
                     }
                 }
-                "text" if ran && block.note.is_none() => {
+                "text" if has_output && block.note.is_none() => {
                     let missing = block.text.lines().map(str::trim).find(|line| !printed.contains(line));
                     assert!(missing.is_none(), "{name}: {missing:?} is not in\n{printed}");
-                    ran = false;
+                    has_output = false;
                 }
                 _ => {}
             }
@@ -280,10 +279,11 @@ fn commands_run() {
     assert!(count > 10, "{count}");
 }
 
-/// Runs one of our own commands; others are checked by `cargo xtask tidy`.
-fn run(folder: &Path, command: &str, expected: i32) -> Option<String> {
-    let words: Vec<String> = command.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect();
-    let (program, args) = words.split_first()?;
+/// Runs a command of this package; `cargo xtask tidy` checks other commands.
+fn run_command(folder: &Path, command: &str, expected: i32) -> Option<String> {
+    let arguments: Vec<String> =
+        command.split(' ').map(|argument| argument.trim_matches('\'').to_owned()).collect();
+    let (program, args) = arguments.split_first()?;
     if program != "contract-codegen" {
         return None;
     }
@@ -299,10 +299,10 @@ fn run(folder: &Path, command: &str, expected: i32) -> Option<String> {
     Some(text)
 }
 
-/// Every keyword that the generator knows has its line in the book.
+/// The book documents every keyword that the generator supports.
 #[test]
-fn no_keyword_is_missing() {
-    let pages: String = pages().into_iter().map(|page| page.text).collect();
+fn every_keyword_is_documented() {
+    let pages: String = read_pages().into_iter().map(|page| page.text).collect();
     let source = include_str!("../core/src/schema/keywords.rs");
     let table = source.split_once("\nkeywords! {\n").unwrap().1;
     let names: Vec<&str> = table
@@ -313,7 +313,7 @@ fn no_keyword_is_missing() {
         .map(|line| line.trim_start_matches('"').split('"').next().unwrap())
         .collect();
     assert!(names.len() > 50, "{names:?}");
-    // Older drafts' words for what has another name today.
+    // Keywords of older drafts with a current replacement.
     let older = ["$recursiveAnchor"];
     for name in names.into_iter().filter(|name| !older.contains(name)) {
         let quoted = pages.contains(&format!("`{name}`")) || pages.contains(&format!("`{name}:"));
@@ -321,28 +321,28 @@ fn no_keyword_is_missing() {
     }
 }
 
-/// The rows of the one table of a page that says what shows a feature.
-fn features(page: &str) -> Vec<String> {
+/// Returns the rows of the feature table of a page.
+fn read_feature_rows(page: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join(page)).unwrap();
     let rows = text.lines().skip_while(|line| *line != "| feature | how | shown by |").skip(2);
     rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
 }
 
-/// Each feature of the book's list names a case that shows it, and files that name the case's folder or module.
+/// Each feature in the list of the book has a case, and files that refer to the folder or module of the case.
 #[test]
-fn every_feature_has_its_case() {
-    let rows = features("docs/book/features.md");
+fn every_feature_has_a_case() {
+    let rows = read_feature_rows("docs/book/features.md");
     assert!(rows.len() >= 8, "{rows:#?}");
     for row in &rows {
         let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
         let [_, _, shown] = cells[..] else { panic!("{row}") };
-        // What stands between backticks is every second part.
+        // Every second part is between backticks.
         let shown: Vec<&str> = shown.split('`').skip(1).step_by(2).collect();
         let (files, cases): (Vec<&str>, Vec<&str>) = shown.iter().partition(|name| name.contains('/'));
-        assert!(!cases.is_empty(), "no case shows this: {row}");
+        assert!(!cases.is_empty(), "this feature has no case: {row}");
         for case in &cases {
             let folder = root().join("codegen/tests/cases").join(case);
-            assert!(folder.join("expected").is_dir(), "`{case}` is no case: {row}");
+            assert!(folder.join("expected").is_dir(), "`{case}` is not a case: {row}");
         }
         for file in files {
             let text = fs::read_to_string(root().join(file)).unwrap_or_else(|e| panic!("{file}: {e}: {row}"));
@@ -350,14 +350,14 @@ fn every_feature_has_its_case() {
                 ["/", "\""].iter().any(|end| text.contains(&format!("cases/{case}{end}")))
                     || text.contains(&format!("::{case}::"))
             };
-            assert!(cases.iter().any(names), "`{file}` has nothing to do with any of {cases:?}: {row}");
+            assert!(cases.iter().any(names), "`{file}` does not refer to any of {cases:?}: {row}");
         }
     }
 }
 
-/// What can be asked of a crate stands in the table of its README, and nothing else does.
+/// The feature table in the README of each crate equals the features of its manifest.
 #[test]
-fn every_feature_of_a_crate_is_in_its_readme() {
+fn crate_features_equal_the_readme_table() {
     for folder in ["runtime", "codegen", "dpop", "exchange/client"] {
         let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
         let manifest: toml::Table = manifest.parse().unwrap();
@@ -368,11 +368,11 @@ fn every_feature_of_a_crate_is_in_its_readme() {
         let rows =
             readme.lines().skip_while(|line| !is_head(line)).skip_while(|line| !line.starts_with("| `"));
         let cells = rows.take_while(|line| line.starts_with('|')).map(|row| row.split('|').nth(1).unwrap());
-        // What stands between backticks is every second part.
-        let told: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        // Every second part is between backticks.
+        let documented: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
         assert_eq!(
-            told, features,
-            "the table of features in {folder}/README.md is not that of its Cargo.toml"
+            documented, features,
+            "the feature table in {folder}/README.md differs from its Cargo.toml"
         );
     }
 }

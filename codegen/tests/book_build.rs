@@ -1,5 +1,5 @@
-//! The build script that the book shows, run as cargo runs one.
-#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs, reason = "a test that cannot go on fails")]
+//! Runs the build script of the book in the same way as cargo.
+#![allow(clippy::unwrap_used, clippy::print_stderr, missing_docs, reason = "tests panic on failure")]
 
 use std::{
     env, fs,
@@ -13,44 +13,44 @@ fn main() -> ExitCode {
     BuildScript::new("tickets.yaml").with_config(|config| config.output.server = false).run("api.rs")
 }
 
-/// Set for the process that is the build script.
-const IS_BUILD: &str = "BOOK_BUILD";
+/// The environment variable that makes the test process a build script.
+const BUILD_VARIABLE: &str = "BOOK_BUILD";
 
-/// Run by the tests below in a process of its own, as its folder and variables are those of a build script;
-/// by itself it is none.
+/// The tests below run this function in a separate process with the folder and variables of a build script.
+/// Otherwise it does nothing.
 #[test]
 fn the_build_script() {
-    if env::var_os(IS_BUILD).is_some() {
+    if env::var_os(BUILD_VARIABLE).is_some() {
         assert_eq!(main(), ExitCode::SUCCESS);
     }
 }
 
-/// What the script printed: lines for cargo, and whether it succeeded.
-fn run(package: &Path, out: &Path) -> (Vec<String>, bool) {
+/// Runs the build script; returns its lines for cargo, and true if it succeeded.
+fn run_build_script(package: &Path, out: &Path) -> (Vec<String>, bool) {
     fs::create_dir_all(out).unwrap();
-    let ran = Command::new(env::current_exe().unwrap())
+    let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "the_build_script", "--nocapture"])
         .current_dir(package)
-        .env(IS_BUILD, "1")
+        .env(BUILD_VARIABLE, "1")
         .env("OUT_DIR", out)
         .output()
         .unwrap();
-    let text = String::from_utf8(ran.stdout).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
     let lines = text.lines().filter(|line| line.starts_with("cargo::")).map(str::to_owned).collect();
-    (lines, ran.status.success())
+    (lines, output.status.success())
 }
 
-fn folder(name: &str) -> PathBuf {
+fn create_folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// What was made and what it was made of; what was read by reference too.
+/// The script writes the code, and lists all files of the contract, including referenced ones.
 #[test]
-fn a_build_script_writes_one_file_and_says_what_of() {
-    let package = folder("book-build");
+fn build_script_writes_one_file_and_lists_its_inputs() {
+    let package = create_folder("book-build");
     fs::write(
         package.join("tickets.yaml"),
         "{openapi: 3.1.0, info: {title: Tickets, version: '1'}, paths: {/t: {get: {responses: {'200': \
@@ -62,7 +62,7 @@ fn a_build_script_writes_one_file_and_says_what_of() {
     fs::create_dir_all(package.join("parts")).unwrap();
     fs::write(package.join("seat.json"), r#"{"type": "string", "maxLength": 4}"#).unwrap();
     let out = package.join("out");
-    let (lines, succeeded) = run(&package, &out);
+    let (lines, succeeded) = run_build_script(&package, &out);
     assert!(succeeded, "{lines:?}");
     let api = fs::read_to_string(out.join("api.rs")).unwrap();
     assert!(api.contains("pub struct Ticket") && api.contains("Seat"), "{api}");
@@ -71,35 +71,34 @@ fn a_build_script_writes_one_file_and_says_what_of() {
         let path = lines.iter().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed="));
         assert!(path.into_iter().any(|path| Path::new(path).ends_with(file) && package.join(path).exists()));
     }
-    // A file that is missing is heard of by the folder that it would lie in, unless the output lies there too.
+    // A missing file is tracked by its folder, unless the output is in the same folder.
     let named = |path: &str| format!("cargo::rerun-if-changed={}", package.join(path).display());
     assert!(lines.contains(&named("parts")) && !lines.contains(&named("parts/gone.json")), "{lines:?}");
     assert!(lines.contains(&named("none/gone.json")), "{lines:?}");
-    let warned: Vec<_> = lines
+    let warnings: Vec<_> = lines
         .iter()
         .filter(|line| !line.contains("gone.json"))
         .filter(|line| line.starts_with("cargo::warning="))
         .collect();
-    let [warned] = warned.as_slice() else { panic!("notes are no warnings: {warned:?}") };
-    assert!(warned.contains("tickets.yaml:1:") && warned.contains("`gone`"), "{warned}");
+    let [warning] = warnings.as_slice() else { panic!("notes are not warnings: {warnings:?}") };
+    assert!(warning.contains("tickets.yaml:1:") && warning.contains("`gone`"), "{warning}");
 }
 
-/// Set to the `codegen.toml` of the process that is another build script.
-const CONFIGURED: &str = "BOOK_BUILD_CONFIGURED";
+/// The environment variable that makes the test process a build script with a `codegen.toml`.
+const CONFIGURED_VARIABLE: &str = "BOOK_BUILD_CONFIGURED";
 
-/// As [`the_build_script`], from a `codegen.toml`.
+/// Like [`the_build_script`], with a `codegen.toml`.
 #[test]
 fn the_configured_build_script() {
-    if env::var_os(CONFIGURED).is_some() {
+    if env::var_os(CONFIGURED_VARIABLE).is_some() {
         let _ = BuildScript::new("api/codegen.toml").run("api.rs");
     }
 }
 
-/// A file that comes to be in one of its folders is part of the contract from then on, and one that is
-/// mended is tried again.
+/// A new file in a tracked folder becomes part of the contract, and a repaired file triggers another run.
 #[test]
-fn a_build_script_says_which_folders_it_looks_into() {
-    let package = folder("book-build-configured");
+fn build_script_lists_its_folders() {
+    let package = create_folder("book-build-configured");
     for folder in ["api/schemas", "api/vendor", "out"] {
         fs::create_dir_all(package.join(folder)).unwrap();
     }
@@ -108,29 +107,29 @@ fn a_build_script_says_which_folders_it_looks_into() {
     fs::write(package.join("api/codegen.toml"), options).unwrap();
     for text in [r#"{"type": "string"}"#, "{"] {
         fs::write(package.join("api/schemas/seat.json"), text).unwrap();
-        let ran = Command::new(env::current_exe().unwrap())
+        let output = Command::new(env::current_exe().unwrap())
             .args(["--exact", "the_configured_build_script", "--nocapture"])
             .current_dir(&package)
-            .env(CONFIGURED, "1")
+            .env(CONFIGURED_VARIABLE, "1")
             .env("OUT_DIR", package.join("out"))
             .output()
             .unwrap();
-        let said = String::from_utf8(ran.stdout).unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
         let named: Vec<&str> =
-            said.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")).collect();
+            stdout.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")).collect();
         assert_eq!(named[0], "api/codegen.toml");
         for folder in ["api/schemas", "api/vendor"] {
-            assert!(named.iter().any(|path| Path::new(path).ends_with(folder)), "{folder}: {said}");
+            assert!(named.iter().any(|path| Path::new(path).ends_with(folder)), "{folder}: {stdout}");
         }
-        // What is not there would be built anew each time.
-        assert!(named.iter().all(|path| package.join(path).exists()), "{said}");
+        // A missing path would cause a rebuild every time.
+        assert!(named.iter().all(|path| package.join(path).exists()), "{stdout}");
     }
 }
 
-/// Whoever tells another build system asks for the list of files read.
+/// Other build systems can use the list of files that were read.
 #[test]
-fn a_program_hears_what_was_read() -> Result<(), Box<dyn std::error::Error>> {
-    let package = folder("book-build-program");
+fn programs_get_the_list_of_files_read() -> Result<(), Box<dyn std::error::Error>> {
+    let package = create_folder("book-build-program");
     let contract = package.join("tickets.yaml");
     fs::write(&contract, "{$defs: {seat: {$ref: seat.json}}}")?;
     fs::write(package.join("seat.json"), r#"{"type": "string", "maxLength": 4}"#)?;
@@ -144,17 +143,17 @@ fn a_program_hears_what_was_read() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A contract that cannot be read fails the build, in words that cargo shows, and leaves what is there.
+/// An unreadable contract fails the build with an error for cargo, and the existing file is unchanged.
 #[test]
-fn a_build_script_fails_with_the_contract() {
-    let package = folder("book-build-fails");
+fn invalid_contract_fails_the_build() {
+    let package = create_folder("book-build-fails");
     let out = package.join("out");
     fs::create_dir_all(&out).unwrap();
     fs::write(out.join("api.rs"), "").unwrap();
-    let (lines, succeeded) = run(&package, &out);
+    let (lines, succeeded) = run_build_script(&package, &out);
     assert!(!succeeded);
-    let told = lines.iter().find(|line| line.starts_with("cargo::error=")).unwrap();
-    assert!(told.contains("tickets.yaml"), "{told}");
-    assert_eq!(lines[0], "cargo::rerun-if-changed=tickets.yaml", "mended, it is tried again");
+    let error = lines.iter().find(|line| line.starts_with("cargo::error=")).unwrap();
+    assert!(error.contains("tickets.yaml"), "{error}");
+    assert_eq!(lines[0], "cargo::rerun-if-changed=tickets.yaml", "a repaired contract triggers another run");
     assert_eq!(fs::read_to_string(out.join("api.rs")).unwrap(), "");
 }

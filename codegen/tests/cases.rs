@@ -1,28 +1,28 @@
-//! Generation, proved by cases: each folder of `cases/` holds a contract, the code that must come
-//! of it, and documents that its types must take or refuse.
+//! Tests of the generated code: each folder of `cases/` contains a contract, the expected code, and valid and
+//! invalid documents for its types.
 //!
 //! * `input.json` or `input/` with several files, JSON or YAML, and a `codegen.toml` where
 //!   options matter;
-//! * `expected/*.rs`: the output, compiled into this binary with warnings denied;
-//! * `valid/*.json`, and `invalid/*.json` with the violations in `*.expect.json`; a name that
-//!   starts with `Type--` is for that type, any other for the root's;
-//! * `notes.txt`: what the generator has to say beside the output, when it says anything;
-//! * `strict.txt`: how `faults = "deny"` refuses what is mended otherwise;
-//! * `error.txt` instead of all of these where the contract must be refused.
+//! * `expected/*.rs`: the generated code, compiled into this binary with warnings as errors;
+//! * `valid/*.json`, and `invalid/*.json` with the violations in `*.expect.json`; the prefix
+//!   `Type--` of a name selects a type, the default is the type of the root schema;
+//! * `notes.txt`: the messages of the generator, if there are any;
+//! * `strict.txt`: the errors of `faults = "deny"` for faults that are repaired by default;
+//! * `error.txt` instead of all others, if the contract must be rejected.
 //!
-//! `constructs.md` says which construct of a contract is proved by which folders.
+//! `constructs.md` lists the cases of each construct.
 //!
-//! This binary asks the compiled output. That it is what the generator writes is asked by
-//! `cases_output.rs`, which compiles none of it and so can repair it:
+//! This binary tests the compiled code. `cases_output.rs` compares it with the output of the generator. That
+//! binary does not compile the code, so it can also update it:
 //! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.
 #![recursion_limit = "512"]
 #![allow(
     confusable_idents,
     mixed_script_confusables,
     uncommon_codepoints,
-    reason = "names of `names_foreign`, which its notes ask for"
+    reason = "the code of `names_foreign` requires them, according to its notes"
 )]
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 #[path = "harness/api_promises.rs"]
 mod api_promises;

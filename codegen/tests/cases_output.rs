@@ -1,8 +1,8 @@
-//! What the generator writes for each folder of `cases/` is what is committed there; `cases.rs`
-//! says what the folders hold and asks the compiled output.
+//! Compares the output of the generator with the committed code of each folder in `cases/`. `cases.rs`
+//! describes the folders and tests the compiled code.
 //!
-//! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output` writes it anew.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+//! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output` updates the committed code.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 #[path = "harness/constructs.rs"]
 mod constructs;

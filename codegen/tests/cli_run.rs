@@ -1,9 +1,9 @@
-//! The command of the case `command_line`: its table in this process, and the whole package as cargo builds it, both
-//! against a server that says byte for byte what it was told to.
+//! The command of the case `command_line`, in this process and as a package that cargo builds, with a server
+//! that returns scripted responses.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+#![allow(dead_code, reason = "these tests do not use all generated items")]
 
 #[rustfmt::skip]
 #[path = "cases/command_line/expected/cli.rs"]
@@ -34,12 +34,12 @@ use contract_runtime::{
     client::ReqwestTransport,
 };
 
-/// A server that takes as many connections as there are answers, and what was sent on each.
-fn serve(answers: Vec<&'static str>) -> (String, JoinHandle<Vec<String>>) {
+/// Starts a server with one connection per response; the thread returns the requests.
+fn serve(responses: Vec<&'static str>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
-    let serving = std::thread::spawn(move || {
-        let answer = |answer: &str| {
+    let server_thread = std::thread::spawn(move || {
+        let respond = |response: &str| {
             let (mut connection, _) = listener.accept().unwrap();
             let mut request = Vec::new();
             while !is_whole(&request) {
@@ -47,12 +47,12 @@ fn serve(answers: Vec<&'static str>) -> (String, JoinHandle<Vec<String>>) {
                 let read = connection.read(&mut piece).unwrap();
                 request.extend_from_slice(&piece[..read]);
             }
-            connection.write_all(answer.as_bytes()).unwrap();
+            connection.write_all(response.as_bytes()).unwrap();
             String::from_utf8(request).unwrap()
         };
-        answers.into_iter().map(answer).collect()
+        responses.into_iter().map(respond).collect()
     });
-    (address, serving)
+    (address, server_thread)
 }
 
 fn is_whole(request: &[u8]) -> bool {
@@ -64,14 +64,14 @@ fn is_whole(request: &[u8]) -> bool {
 
 const TICKET: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 26\r\nconnection: close\r\n\r\n\
      {\"seat\":7,\"class\":\"first\"}";
-const GONE: &str = "HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 16\r\n\
+const NOT_FOUND: &str = "HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 16\r\n\
      connection: close\r\n\r\n{\"title\":\"None\"}";
 const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n\
      data: {\"title\":\"a\"}\n\ndata: {\"title\":\"b\"}\n\ndata: [DONE]\n\n";
-const NOTHING: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
+const NO_CONTENT: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
 
-/// What a test says of the command's surroundings, and a transport of its own.
-fn run(words: &[&str]) -> (CliExit, String, String) {
+/// Runs the command in this process; returns exit, output and errors.
+fn run(arguments: &[&str]) -> (CliExit, String, String) {
     let (mut output, mut errors) = (Vec::new(), Vec::new());
     let mut process = ProcessContext {
         variable: &|name| (name == "TRAIN_TICKETS_API_KEY").then(|| "hush".to_owned()),
@@ -82,13 +82,13 @@ fn run(words: &[&str]) -> (CliExit, String, String) {
         now: &SystemTime::now,
         transport: &|| Ok(Box::new(ReqwestTransport::new()?)),
     };
-    let exit = cli::PROGRAM.run(["train-tickets"].iter().chain(words), &mut process);
+    let exit = cli::PROGRAM.run(["train-tickets"].iter().chain(arguments), &mut process);
     (exit, String::from_utf8(output).unwrap(), String::from_utf8(errors).unwrap())
 }
 
-/// No option is called like another of its command, or like one that all have.
+/// The options of a command and the common options have distinct names.
 #[test]
-fn names_are_told_apart() {
+fn option_names_are_unique() {
     let names = |command: &str| {
         let row = cli::PROGRAM.commands.iter().find(|row| row.name == command).unwrap();
         row.arguments.iter().map(|argument| argument.name).collect::<Vec<_>>()
@@ -113,9 +113,9 @@ fn names_are_told_apart() {
 }
 
 #[test]
-fn a_command_calls_a_server() {
-    let (server, serving) = serve(vec![TICKET, TICKET, EVENTS]);
-    let words = [
+fn commands_call_the_server() {
+    let (server, server_thread) = serve(vec![TICKET, TICKET, EVENTS]);
+    let arguments = [
         "list-tickets",
         "--server",
         &server,
@@ -126,7 +126,7 @@ fn a_command_calls_a_server() {
         "least=1.50",
         "--json",
     ];
-    let (exit, output, errors) = run(&words);
+    let (exit, output, errors) = run(&arguments);
     assert_eq!((exit, errors.as_str()), (CliExit::Done, ""));
     assert_eq!(output, "{\"seat\":7,\"class\":\"first\"}\n");
     let (exit, output, _) =
@@ -134,13 +134,13 @@ fn a_command_calls_a_server() {
     assert_eq!((exit, output.as_str()), (CliExit::Done, "seat: 7\nclass: first\n"));
     let (exit, output, _) = run(&["watch-events", "--server", &server]);
     assert_eq!((exit, output.as_str()), (CliExit::Done, "{\"title\":\"a\"}\n{\"title\":\"b\"}\n"));
-    let sent = serving.join().unwrap();
+    let sent = server_thread.join().unwrap();
     assert!(
         sent[0].starts_with("GET /tickets?class=first&paidOnly=true&fare%5Bleast%5D=1.50 "),
         "{}",
         sent[0]
     );
-    assert!(!sent[0].contains("hush"), "it asks for no credentials: {}", sent[0]);
+    assert!(!sent[0].contains("hush"), "the operation requires no credentials: {}", sent[0]);
     assert!(sent[1].starts_with("GET /tickets/T-01?id=7&json=true "), "{}", sent[1]);
     assert!(sent[1].contains("x-key: hush\r\n"), "{}", sent[1]);
     let (exit, _, errors) = run(&["write-ticket", "T-01", "--body", "-", "--server", "http://127.0.0.1:1"]);
@@ -149,13 +149,13 @@ fn a_command_calls_a_server() {
         errors.contains("/seat: maximum (file:///input.json#/components/schemas/Ticket/properties/seat)"),
         "{errors}"
     );
-    // Of several media types nobody guesses the one that a range stands for.
+    // A media range requires an explicit media type.
     let (exit, _, errors) = run(&["add-scan", "T-01", "--body", "-", "--server", "http://127.0.0.1:1"]);
     assert!(exit == CliExit::Usage && errors.contains("give --content-type TYPE"), "{errors}");
 }
 
-/// The package of the case. TLS is left out: it takes a compiler of C minutes, and nothing of it is written here.
-fn package() -> PathBuf {
+/// Writes the package of the case, without TLS, whose C code takes minutes to compile.
+fn write_package() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-run");
     let _ = fs::remove_dir_all(&folder);
     let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/command_line/codegen.toml");
@@ -179,12 +179,12 @@ fn package() -> PathBuf {
 
 const TLS: &str = ", \"contract-runtime/reqwest-rustls\"";
 
-/// The command as cargo builds it of what is generated, with the versions that this workspace has.
+/// Builds the generated package with the dependency versions of this workspace, and runs its command.
 #[test]
-fn the_package_has_a_command() {
-    let folder = package();
+fn generated_package_has_a_command() {
+    let folder = write_package();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
-    let ran = Command::new(env!("CARGO"))
+    let output = Command::new(env!("CARGO"))
         .args(["build", "--offline", "--quiet", "--features", "cli"])
         .current_dir(&folder)
         .env("CARGO_TARGET_DIR", &target)
@@ -192,43 +192,43 @@ fn the_package_has_a_command() {
         .env("RUSTFLAGS", "-Dwarnings")
         .output()
         .unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let program = target.join("debug").join("train-tickets").with_extension(std::env::consts::EXE_EXTENSION);
-    let run = |words: &[&str], input: &str| {
+    let run = |arguments: &[&str], input: &str| {
         let mut child = Command::new(&program)
-            .args(words)
+            .args(arguments)
             .env("TRAIN_TICKETS_API_KEY", "hush")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // Who reads none of it may be gone.
+        // The process may have exited without reading its input.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        let ran = child.wait_with_output().unwrap();
+        let output = child.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        (ran.status.code().unwrap(), text(ran.stdout), text(ran.stderr))
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     };
     let (code, help, _) = run(&["--help"], "");
     assert_eq!(code, 0);
-    for words in [
+    for expected in [
         "Seats in trains.",
         "tickets:\n  list-tickets",
         "(deprecated) DELETE /tickets/{id}",
         "TRAIN_TICKETS_SERVER",
     ] {
-        assert!(help.contains(words), "{words}: {help}");
+        assert!(help.contains(expected), "{expected}: {help}");
     }
-    let (server, serving) = serve(vec![NOTHING, GONE]);
-    let words = ["write-ticket", "T-01", "--body", "-", "--server", &server];
-    assert_eq!(run(&words, "{\"seat\": 7}"), (0, String::new(), String::new()));
+    let (server, server_thread) = serve(vec![NO_CONTENT, NOT_FOUND]);
+    let arguments = ["write-ticket", "T-01", "--body", "-", "--server", &server];
+    assert_eq!(run(&arguments, "{\"seat\": 7}"), (0, String::new(), String::new()));
     let (code, output, errors) = run(&["read-ticket", "T-02", "--server", &server], "");
     assert_eq!((code, output.as_str()), (5, ""));
     assert_eq!(errors, "error: the server returned 404 Not Found\n  title: None\n");
-    let sent = serving.join().unwrap();
+    let sent = server_thread.join().unwrap();
     assert!(sent[0].starts_with("PUT /tickets/T-01 ") && sent[0].ends_with("{\"seat\": 7}"), "{}", sent[0]);
     assert!(sent[0].contains("x-key: hush\r\n"), "{}", sent[0]);
-    let (code, _, errors) = run(&words, "{\"seat\": 100}");
+    let (code, _, errors) = run(&arguments, "{\"seat\": 100}");
     assert_eq!(code, 2);
     assert!(
         errors.contains("the body violates the contract") && errors.contains("/seat: maximum"),

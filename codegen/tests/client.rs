@@ -1,4 +1,4 @@
-//! The contract of the case `hangar`, with one more operation that no client can send.
+//! Operations that a client cannot send, added to the contract of the case `hangar`.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -6,32 +6,33 @@ use std::{fs, path::Path};
 
 use contract_codegen::{Project, Sources};
 
-fn hangar() -> String {
+fn read_hangar() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/hangar/input.json");
     fs::read_to_string(path).unwrap()
 }
 
-/// A document with one more operation.
-fn with(path: &str, item: &str) -> String {
-    hangar().replacen(r#""paths": {"#, &format!(r#""paths": {{"{path}": {item},"#), 1)
+/// Returns the contract with an additional operation.
+fn add_operation(path: &str, item: &str) -> String {
+    read_hangar().replacen(r#""paths": {"#, &format!(r#""paths": {{"{path}": {item},"#), 1)
 }
 
-/// What no client can send is refused by name, or left out with a warning; the rest stays.
+/// An operation that a client cannot send is an error with its name, or is skipped with a warning.
 #[test]
-fn impossible_operations_are_refused_or_skipped() {
+fn unsupported_operations_are_rejected_or_skipped() {
     let check = |path: &str, item: &str, reason: &str| {
         let generate = |skip: bool| {
-            let document = with(path, item);
+            let document = add_operation(path, item);
             let sources =
                 Sources::from_texts(&[("api.json", "https://exchange.example/api.json", &document)]).unwrap();
             let mut project = Project::default();
             project.config.client.skip_unsupported = Some(skip);
             project.generate_from(project.analyze_sources(sources).unwrap())
         };
-        let refused = generate(false).unwrap_err();
-        let messages: Vec<&str> = refused.iter().map(|each| each.message.as_str()).collect();
-        let named = messages.iter().find(|message| message.starts_with("`odd` has no method in the client"));
-        assert!(named.is_some_and(|message| message.contains(reason)), "{messages:?}");
+        let errors = generate(false).unwrap_err();
+        let messages: Vec<&str> = errors.iter().map(|each| each.message.as_str()).collect();
+        let message_of_odd =
+            messages.iter().find(|message| message.starts_with("`odd` has no method in the client"));
+        assert!(message_of_odd.is_some_and(|message| message.contains(reason)), "{messages:?}");
         let generated = generate(true).unwrap_or_else(|problems| panic!("{problems}"));
         let client = generated
             .files

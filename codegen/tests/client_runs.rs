@@ -1,9 +1,9 @@
-//! The client of the case `hangar`, compiled with warnings denied and called against a transport
-//! without a network.
+//! Tests of the generated client of the case `hangar` with transports in this process. The generated code is
+//! compiled with warnings as errors.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+#![allow(dead_code, reason = "these tests do not use all generated items")]
 
 #[rustfmt::skip]
 #[path = "cases/hangar/expected/responses.rs"]
@@ -62,17 +62,21 @@ use types::{IdempotencyKey, Problem, Ship, ShipChangeSet};
 
 type Reply = fn() -> Result<Response<Bytes>, TransportError>;
 
-/// Gives one answer to everything, and keeps what was sent.
-struct Fake(Reply, Arc<Mutex<Vec<Request<Bytes>>>>);
+/// A transport with one response for all requests, which it records.
+struct FakeTransport(Reply, Arc<Mutex<Vec<Request<Bytes>>>>);
 
-impl Transport for Fake {
+impl Transport for FakeTransport {
     fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         self.1.lock().unwrap().push(request);
         Box::pin(std::future::ready((self.0)()))
     }
 }
 
-fn answer(status: u16, media_type: &str, body: &'static str) -> Result<Response<Bytes>, TransportError> {
+fn make_response(
+    status: u16,
+    media_type: &str,
+    body: &'static str,
+) -> Result<Response<Bytes>, TransportError> {
     Ok(Response::builder()
         .status(status)
         .header("Content-Type", media_type)
@@ -81,12 +85,12 @@ fn answer(status: u16, media_type: &str, body: &'static str) -> Result<Response<
         .unwrap())
 }
 
-fn fake(reply: Reply) -> (Client, Arc<Mutex<Vec<Request<Bytes>>>>) {
+fn fake_client(reply: Reply) -> (Client, Arc<Mutex<Vec<Request<Bytes>>>>) {
     let sent = Arc::new(Mutex::new(Vec::new()));
-    (Client::new("https://exchange.example/v1/", Fake(reply, Arc::clone(&sent))), sent)
+    (Client::new("https://exchange.example/v1/", FakeTransport(reply, Arc::clone(&sent))), sent)
 }
 
-/// A transport that is never pending needs no runtime.
+/// Polls a call once; the transports are never pending.
 fn run<T>(call: impl Future<Output = T>) -> T {
     match pin!(call).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -102,78 +106,81 @@ fn changes(note: &str) -> ShipChangeSet {
     ShipChangeSet::new(note).unwrap()
 }
 
-/// Over reqwest a client takes one line, and each part of what is around it is a setting.
+/// A client with the default layers over reqwest takes one line, and each layer has options.
 #[test]
-fn a_ready_transport_is_one_line() {
+fn default_transport_takes_one_line() {
     let client = Client::new("https://exchange.example", ReqwestTransport::with_default_layers().unwrap());
-    let sends = ReqwestTransport::new().unwrap().with_idle_timeout(Duration::from_secs(5));
+    let transport = ReqwestTransport::new().unwrap().with_idle_timeout(Duration::from_secs(5));
     let layers = TransportStack {
         retry: Some(RetryOptions { max_attempts: 5, ..RetryOptions::default() }),
         max_concurrency: Some(4),
         call_timeout: Some(Duration::from_secs(30)),
         ..TransportStack::default()
     };
-    let other = Client::new("https://exchange.example", layers.wrap(sends, TokioTimer));
+    let other = Client::new("https://exchange.example", layers.wrap(transport, TokioTimer));
     assert_eq!(client.api_client().base_url(), other.api_client().base_url());
 }
 
-/// Waits for nothing.
-struct Impatient;
+/// A timer that does not wait.
+struct InstantTimer;
 
-impl Timer for Impatient {
+impl Timer for InstantTimer {
     fn sleep(&self, _: Duration) -> SleepFuture {
         Box::pin(std::future::ready(()))
     }
 }
 
-/// A call passes the layers around a transport: one that does no harm is sent again, and says how often.
+/// Layers around a transport retry safe calls, and responses contain the number of attempts.
 #[test]
-fn a_call_goes_through_all_layers() {
-    /// Answers every third request.
+fn calls_pass_through_all_layers() {
+    /// A transport that succeeds for every third request.
     #[derive(Clone, Default)]
-    struct Flaky(Arc<Mutex<Vec<String>>>);
-    impl Transport for Flaky {
+    struct FlakyTransport(Arc<Mutex<Vec<String>>>);
+    impl Transport for FlakyTransport {
         fn send<'a>(&'a self, operation: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
             let mut sent = self.0.lock().unwrap();
             sent.push(operation.id.to_owned());
-            let came = match sent.len() % 3 {
-                0 => answer(200, "application/json", r#"{"ships":["a"]}"#),
+            let result = match sent.len() % 3 {
+                0 => make_response(200, "application/json", r#"{"ships":["a"]}"#),
                 _ => Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown)),
             };
-            Box::pin(std::future::ready(came))
+            Box::pin(std::future::ready(result))
         }
     }
-    let flaky = Flaky::default();
+    let flaky = FlakyTransport::default();
     let client =
-        Client::new("https://exchange.example", TransportStack::default().wrap(flaky.clone(), Impatient));
+        Client::new("https://exchange.example", TransportStack::default().wrap(flaky.clone(), InstantTimer));
     let page = run(client.ships_read("a", "t", ShipsReadOptions::new())).unwrap();
     assert_eq!((page.ships.len(), page.extensions().get()), (1, Some(&AttemptCount(3))));
     assert_eq!(*flaky.0.lock().unwrap(), ["ships_read"; 3]);
-    // One that is given up says it, too.
+    // The error after the last attempt contains the number, too.
     let retries = Some(RetryOptions { max_attempts: 2, ..RetryOptions::default() });
     let layers = TransportStack { retry: retries, ..TransportStack::default() };
-    let client = Client::new("https://exchange.example", layers.wrap(flaky, Impatient));
+    let client = Client::new("https://exchange.example", layers.wrap(flaky, InstantTimer));
     let error = run(client.ships_read("a", "t", ShipsReadOptions::new())).unwrap_err();
     let Error::Transport(error) = error else { panic!("{error}") };
     assert_eq!(error.attempts(), Some(2));
 }
 
-/// Any service of tower carries calls: here the generated router itself.
+/// A tower service can be a transport; here it is the generated router.
 #[test]
-fn a_service_of_tower_is_a_transport() {
+fn tower_service_is_a_transport() {
     let echo = Arc::new(Echo(Mutex::default()));
     let router = server::router(Arc::clone(&echo), RouterOptions::default());
     let service = router.map_request(|request: Request<Bytes>| request.map(axum::body::Body::from));
     let client = Client::new("https://exchange.example", TowerTransport::new(service));
-    let page = drive(client.ships_read("here", "t", ShipsReadOptions::new())).unwrap();
+    let page = poll_to_completion(client.ships_read("here", "t", ShipsReadOptions::new())).unwrap();
     assert_eq!((page.status(), page.ships.len()), (StatusCode::OK, 0));
-    let heard = echo.0.lock().unwrap();
-    assert!(matches!(&heard[..], [server::AnyCall::ShipsRead(call)] if call.ship_id == "here"), "{heard:?}");
+    let calls_received = echo.0.lock().unwrap();
+    assert!(
+        matches!(&calls_received[..], [server::AnyCall::ShipsRead(call)] if call.ship_id == "here"),
+        "{calls_received:?}"
+    );
 }
 
 #[test]
-fn arguments_go_where_the_contract_says() {
-    let (client, sent) = fake(|| answer(200, "application/json", r#"{"ships":["a"]}"#));
+fn arguments_are_sent_at_their_locations() {
+    let (client, sent) = fake_client(|| make_response(200, "application/json", r#"{"ships":["a"]}"#));
     let page =
         run(client.ships_read("a/b c", "é", ShipsReadOptions::new().limit(100).tag(["x&y", "z"]))).unwrap();
     assert_eq!((page.status(), page.ships.len()), (StatusCode::OK, 1));
@@ -189,8 +196,8 @@ fn arguments_go_where_the_contract_says() {
 }
 
 #[test]
-fn bodies_and_headers_are_sent_and_results_may_be_absent() {
-    let (client, sent) = fake(|| answer(200, "application/ship+json", r#"{"name":"x"}"#));
+fn bodies_and_headers_are_sent() {
+    let (client, sent) = fake_client(|| make_response(200, "application/ship+json", r#"{"name":"x"}"#));
     let result = run(client.ships_write(&key(), &changes("n"), ShipsWriteOptions::new())).unwrap();
     assert_eq!(result.into_body(), Some(ship("x")));
     let request = sent.lock().unwrap().remove(0);
@@ -198,7 +205,7 @@ fn bodies_and_headers_are_sent_and_results_may_be_absent() {
     assert_eq!(request.headers()["content-type"], "application/merge-patch+json");
     assert_eq!(request.body(), "\"n\"");
 
-    let (client, _) = fake(|| answer(202, "text/plain", ""));
+    let (client, _) = fake_client(|| make_response(202, "text/plain", ""));
     assert_eq!(
         run(client.ships_write(&key(), &changes("n"), ShipsWriteOptions::new().x_note("hi")))
             .unwrap()
@@ -206,20 +213,20 @@ fn bodies_and_headers_are_sent_and_results_may_be_absent() {
         None
     );
 
-    let (client, sent) = fake(|| answer(204, "text/plain", ""));
+    let (client, sent) = fake_client(|| make_response(204, "text/plain", ""));
     let imported: contract_runtime::client::Response<()> = run(client.import("a,b")).unwrap();
     assert_eq!(imported.status(), StatusCode::NO_CONTENT);
     assert_eq!(sent.lock().unwrap()[0].headers()["content-type"], "text/csv");
 
-    let (client, sent) = fake(|| answer(200, "image/png", "PNG"));
+    let (client, sent) = fake_client(|| make_response(200, "image/png", "PNG"));
     assert_eq!(run(client.picture(PictureOptions::default())).unwrap().into_body(), "PNG");
     assert!(sent.lock().unwrap()[0].body().is_empty());
 }
 
 #[test]
-fn refusals_are_typed_and_keep_their_headers() {
-    let (client, _) = fake(|| {
-        answer(
+fn error_responses_are_typed_and_have_headers() {
+    let (client, _) = fake_client(|| {
+        make_response(
             429,
             "application/problem+json; charset=utf-8",
             r#"{"code":"LIMITED","id":"7","detail":"SECRET"}"#,
@@ -230,58 +237,58 @@ fn refusals_are_typed_and_keep_their_headers() {
     assert_eq!(error.header("retry-after"), Some("7"));
     assert_eq!(error.retry_after(), Some(RetryAfter::Delay(Duration::from_secs(7))));
     assert_eq!(error.body().unwrap().code, "LIMITED");
-    // What `shown` names, and nothing else of a refusal.
+    // The message contains only the fields that the option `shown` lists.
     assert_eq!(error.to_string(), "the server returned 429 Too Many Requests: code LIMITED, id 7");
     assert_eq!(format!("{error:?}"), format!("ErrorResponse({error})"));
 }
 
-/// Each status has the body that the contract gives it; a proxy's page keeps status, headers
+/// Each status has the body type of the contract. An unexpected response of a proxy preserves status, headers
 /// and body.
 #[test]
-fn refusals_of_several_types_are_told_apart() {
+fn error_responses_have_one_type_per_status() {
     #[allow(deprecated, reason = "deprecated by the contract of this one")]
-    let call = |reply: Reply| run(fake(reply).0.ship_remove("a")).unwrap_err();
-    let unknown = call(|| answer(404, "application/json", r#"{"code":"GONE"}"#));
+    let call = |reply: Reply| run(fake_client(reply).0.ship_remove("a")).unwrap_err();
+    let unknown = call(|| make_response(404, "application/json", r#"{"code":"GONE"}"#));
     assert_eq!(unknown.body(), Some(&OtherOrProblem::Problem(problem("GONE"))));
-    let used = call(|| answer(409, "application/json", r#"{"other":"x"}"#));
+    let used = call(|| make_response(409, "application/json", r#"{"other":"x"}"#));
     assert_eq!(used.body(), Some(&OtherOrProblem::Other(read(r#"{"other":"x"}"#))));
-    let page = call(|| answer(404, "text/html", "<html>"));
+    let page = call(|| make_response(404, "text/html", "<html>"));
     let Error::UnexpectedResponse(page) = page else { panic!("{page}") };
     assert_eq!((page.status.as_u16(), page.reason), (404, UnexpectedReason::MediaType));
     assert_eq!((&page.headers["retry-after"], &page.body[..]), (&"7".parse().unwrap(), &b"<html>"[..]));
 }
 
-/// An answer that nobody described keeps its status and shows nothing of its body.
+/// An unexpected response preserves its status, and its message contains nothing of the body.
 #[test]
-fn other_answers_are_unreadable() {
+fn unexpected_responses_hide_their_body() {
     let check = |reply: Reply, status: u16, expect: &str| {
-        let (client, _) = fake(reply);
+        let (client, _) = fake_client(reply);
         let error = run(client.ships_read("a", "t", ShipsReadOptions::default())).unwrap_err();
         assert_eq!(error.status().unwrap().as_u16(), status);
         let text = format!("{error} {error:?}");
-        let Error::UnexpectedResponse(unreadable) = error else { panic!("{error}") };
-        assert_eq!(unreadable.reason.to_string(), expect);
-        assert!(!format!("{text} {unreadable:?}").contains("SECRET"), "{text}");
+        let Error::UnexpectedResponse(unexpected) = error else { panic!("{error}") };
+        assert_eq!(unexpected.reason.to_string(), expect);
+        assert!(!format!("{text} {unexpected:?}").contains("SECRET"), "{text}");
     };
-    check(|| answer(502, "text/html", "<html>SECRET"), 502, "unexpected content type");
-    check(|| answer(200, "application/json", ""), 200, "there is no body");
+    check(|| make_response(502, "text/html", "<html>SECRET"), 502, "unexpected content type");
+    check(|| make_response(200, "application/json", ""), 200, "there is no body");
     check(
-        || answer(200, "application/json", r#"{"ships":["SECRET"#),
+        || make_response(200, "application/json", r#"{"ships":["SECRET"#),
         200,
         "the body is not JSON (line 1, byte 17)",
     );
-    // Where and which rule, as `T::parse` says it.
+    // Position and keyword are those of `T::parse`.
     check(
-        || answer(200, "application/json", r#"{"ships":"SECRET"}"#),
+        || make_response(200, "application/json", r#"{"ships":"SECRET"}"#),
         200,
         "the body does not match its type (line 1, byte 17): `type` at \"/ships\"",
     );
-    check(|| answer(301, "text/html", "SECRET"), 301, "undocumented status");
+    check(|| make_response(301, "text/html", "SECRET"), 301, "undocumented status");
 }
 
 #[test]
-fn failures_of_the_transport_arrive_as_they_are() {
-    let (client, _) = fake(|| {
+fn transport_errors_are_returned_unchanged() {
+    let (client, _) = fake_client(|| {
         Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown)
             .with_source(std::io::Error::other("stalled")))
     });
@@ -294,22 +301,22 @@ fn failures_of_the_transport_arrive_as_they_are() {
 }
 
 #[test]
-fn what_breaks_the_contract_is_not_sent() {
+fn invalid_requests_are_not_sent() {
     let long: ShipChangeSet = read(&format!("{:?}", "x".repeat(17)));
-    let (client, sent) = fake(|| answer(202, "text/plain", ""));
-    fn refused<E>(error: Error<E>) -> Vec<String> {
+    let (client, sent) = fake_client(|| make_response(202, "text/plain", ""));
+    fn violations_of<E>(error: Error<E>) -> Vec<String> {
         let Error::InvalidRequest(violations) = error else { panic!("{error}") };
         violations.iter().map(|each| format!("{} {}", each.pointer, each.keyword)).collect()
     }
     let error = run(client.ships_write(&key(), &long, ShipsWriteOptions::new())).unwrap_err();
-    assert_eq!(refused(error), [" maxLength"]);
+    assert_eq!(violations_of(error), [" maxLength"]);
     let key: IdempotencyKey = read(r#""a key of far too many characters""#);
     let error = run(client.ships_write(&key, &changes(""), ShipsWriteOptions::new().x_note("line\nbreak")))
         .unwrap_err();
-    assert_eq!(refused(error), ["/Idempotency-Key maxLength", "/X-Note pattern"]);
-    for lost in ["", ".", ".."] {
-        let error = run(client.ships_read(lost, "t", ShipsReadOptions::new())).unwrap_err();
-        assert_eq!(refused(error), ["/shipId pattern"]);
+    assert_eq!(violations_of(error), ["/Idempotency-Key maxLength", "/X-Note pattern"]);
+    for segment in ["", ".", ".."] {
+        let error = run(client.ships_read(segment, "t", ShipsReadOptions::new())).unwrap_err();
+        assert_eq!(violations_of(error), ["/shipId pattern"]);
     }
     assert!(sent.lock().unwrap().is_empty());
 
@@ -319,9 +326,9 @@ fn what_breaks_the_contract_is_not_sent() {
 }
 
 #[test]
-fn a_base_url_that_is_none_is_reported_by_the_call() {
+fn invalid_base_urls_are_reported_by_the_call() {
     for base in ["", "exchange.example", "https://", "https://a/?b", "not a url"] {
-        let client = Client::new(base, Fake(|| answer(200, "", ""), Arc::default()));
+        let client = Client::new(base, FakeTransport(|| make_response(200, "", ""), Arc::default()));
         let error = run(client.picture(PictureOptions::default())).unwrap_err();
         let Error::Transport(cause) = error else { panic!("{base}: {error}") };
         assert_eq!((cause.fault(), cause.delivery()), (TransportFault::Request, Delivery::NotSent));
@@ -329,13 +336,13 @@ fn a_base_url_that_is_none_is_reported_by_the_call() {
 }
 
 #[test]
-fn the_table_says_what_may_be_repeated() {
+fn operations_have_their_repeat_safety() {
     let repeat = |id: operations::OperationId| id.operation().repeat;
     assert_eq!(repeat(operations::OperationId::ShipsRead), RepeatSafety::Safe);
     assert_eq!(repeat(operations::OperationId::ShipsWrite), RepeatSafety::Keyed);
     assert_eq!(repeat(operations::OperationId::ShipRemove), RepeatSafety::Idempotent);
     assert_eq!(repeat(operations::OperationId::Picture), RepeatSafety::Idempotent);
-    // What its owner says of a `POST`.
+    // The configuration marks this `POST`.
     assert_eq!(repeat(operations::OperationId::Import), RepeatSafety::Idempotent);
     assert_eq!(repeat(operations::OperationId::Resolve), RepeatSafety::Safe);
 }
@@ -352,10 +359,10 @@ fn problem(code: &str) -> Problem {
     read(&format!(r#"{{"code":{code:?}}}"#))
 }
 
-/// An outbox keeps the bytes that were checked once, and sends those however often.
+/// A stored call is validated once, and can be sent several times.
 #[test]
-fn a_stored_call_is_sent_again_byte_for_byte() {
-    let (client, sent) = fake(|| answer(200, "application/ship+json", r#"{"name":"x"}"#));
+fn stored_calls_are_sent_byte_for_byte() {
+    let (client, sent) = fake_client(|| make_response(200, "application/ship+json", r#"{"name":"x"}"#));
     let call = ShipsWriteCall {
         idempotency_key: key(),
         body: changes("n"),
@@ -364,8 +371,8 @@ fn a_stored_call_is_sent_again_byte_for_byte() {
     let stored = call.build_request(client.api_client()).into_stored().unwrap();
     assert_eq!(stored.operation, "ships_write");
     for _ in 0..2 {
-        let answer = run(client.api_client().send_stored::<ShipsWriteCall>(&stored)).unwrap();
-        assert_eq!(*answer, Some(ship("x")));
+        let response = run(client.api_client().send_stored::<ShipsWriteCall>(&stored)).unwrap();
+        assert_eq!(*response, Some(ship("x")));
     }
     let direct = run(client.api_client().call(&call)).unwrap();
     assert_eq!(direct.into_body(), Some(ship("x")));
@@ -376,31 +383,31 @@ fn a_stored_call_is_sent_again_byte_for_byte() {
             (sent[0].uri(), sent[0].headers(), sent[0].body())
         );
     }
-    // What breaks the contract is not kept either.
+    // Invalid calls cannot be stored.
     let broken = ShipsWriteCall { body: read(&format!("{:?}", "x".repeat(17))), ..call };
     assert!(broken.build_request(client.api_client()).into_stored().is_err());
 }
 
-/// A caller speaks to its transport, and the transport to its caller, by types of their own.
+/// Caller and transport exchange values with extensions.
 #[test]
-fn extensions_go_with_a_call_and_come_with_its_answer() {
+fn extensions_pass_between_caller_and_transport() {
     #[derive(Clone, Debug, PartialEq)]
     struct Attempt(u32);
-    struct Counting;
-    impl Transport for Counting {
+    struct CountingTransport;
+    impl Transport for CountingTransport {
         fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
             let Attempt(before) = request.extensions().get().cloned().unwrap_or(Attempt(0));
-            let mut answer = answer(204, "text/plain", "").unwrap();
-            answer.extensions_mut().insert(Attempt(before + 1));
-            Box::pin(std::future::ready(Ok(answer)))
+            let mut response = make_response(204, "text/plain", "").unwrap();
+            response.extensions_mut().insert(Attempt(before + 1));
+            Box::pin(std::future::ready(Ok(response)))
         }
     }
-    let client = Client::new("https://exchange.example", Counting);
-    let answer = run(client.import("a").with_extension(Attempt(4))).unwrap();
-    assert_eq!(answer.extensions().get(), Some(&Attempt(5)));
+    let client = Client::new("https://exchange.example", CountingTransport);
+    let response = run(client.import("a").with_extension(Attempt(4))).unwrap();
+    assert_eq!(response.extensions().get(), Some(&Attempt(5)));
 }
 
-/// What a service says of a call, and what it was asked.
+/// A service that records its calls.
 struct Echo(Mutex<Vec<server::AnyCall>>);
 
 impl server::Service for Echo {
@@ -434,9 +441,9 @@ impl server::Service for Echo {
     }
 }
 
-struct Direct(runtime::Router);
+struct RouterTransport(runtime::Router);
 
-impl Transport for Direct {
+impl Transport for RouterTransport {
     fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         let router = self.0.clone();
         Box::pin(async move {
@@ -447,14 +454,14 @@ impl Transport for Direct {
     }
 }
 
-fn wired() -> (Client, Arc<Echo>) {
+fn echo_client() -> (Client, Arc<Echo>) {
     let echo = Arc::new(Echo(Mutex::default()));
     let router = server::router(Arc::clone(&echo), RouterOptions::default());
-    (Client::new("https://exchange.example", Direct(router)), echo)
+    (Client::new("https://exchange.example", RouterTransport(router)), echo)
 }
 
-/// Drives what waits for nothing outside.
-fn drive<T>(call: impl Future<Output = T>) -> T {
+/// Polls a call to completion; no test waits for I/O.
+fn poll_to_completion<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
     for _ in 0..100 {
         if let Poll::Ready(value) = call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -464,11 +471,11 @@ fn drive<T>(call: impl Future<Output = T>) -> T {
     panic!("pending")
 }
 
-/// Parameters whose names differ only in case, or not at all, have rows of their own on both
-/// sides; an object without `type` is written as it is read; raw bodies keep their bytes.
+/// Parameters with equal names, or names that differ only in case, are distinct on both sides. Objects
+/// without `type` and raw bodies round-trip.
 #[test]
-fn what_is_asked_is_what_is_read() {
-    let (client, echo) = wired();
+fn calls_round_trip_between_client_and_server() {
+    let (client, echo) = echo_client();
     let call = ManualCall {
         path_name: "a/b".to_owned(),
         query_name: 7,
@@ -476,21 +483,21 @@ fn what_is_asked_is_what_is_read() {
         body: Bytes::from_static(b"{ \"a\" : 1 }"),
         options: calls::ManualOptions::new().range(read(r#"{"from":1,"to":2}"#)),
     };
-    let answer = drive(client.api_client().call(&call)).unwrap();
-    assert_eq!(*answer, call.body);
+    let response = poll_to_completion(client.api_client().call(&call)).unwrap();
+    assert_eq!(*response, call.body);
     assert_eq!(*echo.0.lock().unwrap(), [server::AnyCall::Manual(call)]);
 }
 
-/// A redirect beside `200` is a refusal for the client, for the service, and in the table.
+/// A redirect next to `200` is an error for the client, for the service, and in the tables.
 #[test]
-fn both_sides_agree_what_is_a_success() {
-    let (client, _) = wired();
-    let refused = drive(client.ships_read("moved", "t", ShipsReadOptions::new())).unwrap_err();
-    assert_eq!((refused.status(), refused.body()), (Some(StatusCode::FOUND), Some(&EmptyOrProblem::Empty)));
+fn client_and_server_agree_on_success() {
+    let (client, _) = echo_client();
+    let error = poll_to_completion(client.ships_read("moved", "t", ShipsReadOptions::new())).unwrap_err();
+    assert_eq!((error.status(), error.body()), (Some(StatusCode::FOUND), Some(&EmptyOrProblem::Empty)));
     let row = operations::OperationId::ShipsRead.operation();
     assert_eq!(
         (row.response_kind(302), row.response_kind(200)),
         (Some(ResponseKind::Error), Some(ResponseKind::Success))
     );
-    assert!(drive(client.ships_read("here", "t", ShipsReadOptions::new())).is_ok());
+    assert!(poll_to_completion(client.ships_read("here", "t", ShipsReadOptions::new())).is_ok());
 }

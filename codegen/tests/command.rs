@@ -1,5 +1,5 @@
-//! The command as people and programs call it: exit codes, words, files.
-#![allow(clippy::unwrap_used, reason = "a test")]
+//! Runs the command and checks exit codes, messages and files.
+#![allow(clippy::unwrap_used, reason = "tests panic on failure")]
 
 #[path = "command/explain.rs"]
 mod explain;
@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-/// A folder of its own for a test.
+/// A separate folder for a test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -31,14 +31,14 @@ impl Folder {
         fs::write(path, text).unwrap();
     }
 
-    fn run(&self, args: &[&str]) -> Ran {
+    fn run(&self, args: &[&str]) -> CommandResult {
         let output = Command::new(env!("CARGO_BIN_EXE_contract-codegen"))
             .args(args)
             .current_dir(&self.0)
             .env("NO_COLOR", "1")
             .output()
             .unwrap();
-        Ran {
+        CommandResult {
             code: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
@@ -47,20 +47,20 @@ impl Folder {
 }
 
 #[derive(Debug)]
-struct Ran {
+struct CommandResult {
     code: i32,
     out: String,
     err: String,
 }
 
-impl Ran {
+impl CommandResult {
     #[track_caller]
-    fn ended(self, code: i32) -> Self {
+    fn expect_exit(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
         self
     }
 
-    /// The lines of `--json`, the summary last.
+    /// Parses the lines of `--json`; the last one is the summary.
     fn lines(&self) -> Vec<Value> {
         self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
@@ -108,29 +108,29 @@ components:
 #[test]
 fn generate_writes_a_package_and_only_what_changed() {
     let folder = Folder::new("generate");
-    let ran = folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
-    assert_eq!(ran.out, "");
-    for words in ["files in api\n", "2 operations, 4 types", "0 warnings"] {
-        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    let result = folder.run(&["generate", "tickets.yaml", "--output", "api"]).expect_exit(0);
+    assert_eq!(result.out, "");
+    for expected in ["files in api\n", "2 operations, 4 types", "0 warnings"] {
+        assert!(result.err.contains(expected), "{expected}: {}", result.err);
     }
-    // What goes on is for terminals.
-    assert!(!ran.err.contains("reading the contract"), "{}", ran.err);
-    // A few files are named, many are counted unless all are asked for.
-    assert!(ran.err.contains("created ") && !ran.err.contains("models.rs"), "{}", ran.err);
-    assert!(!ran.err.contains("progenitor"), "another engine was asked: {}", ran.err);
-    let ran = folder.run(&["generate", "tickets.yaml", "--output", "other", "--verbose"]).ended(0);
-    assert!(ran.err.contains("created other/src/models.rs"), "{}", ran.err);
+    // Progress messages are printed only to terminals.
+    assert!(!result.err.contains("reading the contract"), "{}", result.err);
+    // Few files are listed; many are counted, except with `--verbose`.
+    assert!(result.err.contains("created ") && !result.err.contains("models.rs"), "{}", result.err);
+    assert!(!result.err.contains("progenitor"), "another engine ran: {}", result.err);
+    let result = folder.run(&["generate", "tickets.yaml", "--output", "other", "--verbose"]).expect_exit(0);
+    assert!(result.err.contains("created other/src/models.rs"), "{}", result.err);
     let manifest = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     assert!(manifest.contains("name = \"tickets\""), "{manifest}");
     assert!(folder.0.join("api/runtime/src/lib.rs").exists());
-    let again = folder.run(&["generate", "tickets.yaml", "-o", "api", "--json"]).ended(0);
+    let again = folder.run(&["generate", "tickets.yaml", "-o", "api", "--json"]).expect_exit(0);
     let summary = again.summary();
     assert_eq!(summary["changed"], serde_json::json!({}));
     assert_eq!((&summary["exit"], &summary["counts"]["operations"]), (&0.into(), &2.into()));
 }
 
 #[test]
-fn options_of_the_command_line_count() {
+fn command_line_options_override_the_configuration() {
     let folder = Folder::new("options");
     let args = [
         "generate",
@@ -144,45 +144,45 @@ fn options_of_the_command_line_count() {
         "--runtime",
         "../rt",
     ];
-    folder.run(&args).ended(0);
+    folder.run(&args).expect_exit(0);
     let manifest = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     assert!(manifest.contains("name = \"seats\"") && manifest.contains("path = \"../rt\""), "{manifest}");
-    for gone in ["src/client.rs", "src/server.rs", "runtime"] {
-        assert!(!folder.0.join("api").join(gone).exists(), "{gone}");
+    for absent in ["src/client.rs", "src/server.rs", "runtime"] {
+        assert!(!folder.0.join("api").join(absent).exists(), "{absent}");
     }
-    folder.run(&["generate", "tickets.yaml", "-o", "modules", "--layout", "modules"]).ended(0);
+    folder.run(&["generate", "tickets.yaml", "-o", "modules", "--layout", "modules"]).expect_exit(0);
     assert!(folder.0.join("modules/root.rs").exists() && !folder.0.join("modules/Cargo.toml").exists());
 }
 
-/// What `cargo metadata` makes of a folder, with the versions that this workspace has.
-fn metadata(folder: &Path) -> Value {
+/// Runs `cargo metadata` in a folder, with the dependency versions of this workspace.
+fn read_metadata(folder: &Path) -> Value {
     let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock");
     fs::copy(lock, folder.join("Cargo.lock")).unwrap();
-    let ran = Command::new(env!("CARGO"))
+    let result = Command::new(env!("CARGO"))
         .args(["metadata", "--offline", "--format-version", "1"])
         .current_dir(folder)
         .output()
         .unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    serde_json::from_slice(&ran.stdout).unwrap()
+    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
+    serde_json::from_slice(&result.stdout).unwrap()
 }
 
-/// The names of the workspace's members.
-fn members(metadata: &Value) -> Vec<&str> {
-    let all = metadata["workspace_members"].as_array().unwrap();
+/// Returns the sorted names of the workspace members.
+fn member_names(metadata: &Value) -> Vec<&str> {
+    let ids = metadata["workspace_members"].as_array().unwrap();
     let mut names: Vec<&str> = metadata["packages"]
         .as_array()
         .unwrap()
         .iter()
-        .filter(|package| all.contains(&package["id"]))
+        .filter(|package| ids.contains(&package["id"]))
         .map(|package| package["name"].as_str().unwrap())
         .collect();
     names.sort_unstable();
     names
 }
 
-/// A member that uses all three packages: the types of those that share a runtime are the same, and
-/// what the runtime has for users of clients is there by way of the package.
+/// A member that uses all three packages. Packages with a shared runtime have the same types, and each
+/// package re-exports its runtime.
 const FLEET: &str = "
 pub fn read(bytes: &[u8]) -> Result<north::types::Ticket, north::runtime::DocumentError> {
     north::runtime::Contract::parse(bytes)
@@ -223,10 +223,13 @@ fn packages_of_one_workspace_compile_together() {
         let options =
             format!("inputs = ['tickets.yaml']\npackage = '{name}'\n[output]\nmember = true\n{output}");
         folder.put(&format!("{name}.toml"), &options);
-        folder.run(&["generate", &format!("{name}.toml"), "--output", name]).ended(0);
+        folder.run(&["generate", &format!("{name}.toml"), "--output", name]).expect_exit(0);
     }
-    let metadata = metadata(&folder.0);
-    assert_eq!(members(&metadata), ["fleet", "north", "north-runtime", "south", "south-runtime", "third"]);
+    let metadata = read_metadata(&folder.0);
+    assert_eq!(
+        member_names(&metadata),
+        ["fleet", "north", "north-runtime", "south", "south-runtime", "third"]
+    );
     let packages = metadata["packages"].as_array().unwrap();
     for (name, runtime) in
         [("north", "north-runtime"), ("south", "south-runtime"), ("third", "south-runtime")]
@@ -237,7 +240,7 @@ fn packages_of_one_workspace_compile_together() {
         assert_eq!(used["name"], runtime);
         let runtime = packages.iter().find(|package| package["name"] == runtime).unwrap();
         assert_eq!(runtime["rust_version"], env!("CARGO_PKG_RUST_VERSION"));
-        // What the runtime can do is asked for by way of the package.
+        // The package forwards the features of the runtime.
         for feature in ["client", "server", "reqwest", "reqwest-rustls", "ready", "layers", "tower", "tokio"]
         {
             let passed = package["features"][feature].to_string();
@@ -247,24 +250,24 @@ fn packages_of_one_workspace_compile_together() {
     }
     let root = fs::read_to_string(folder.0.join("north/src/lib.rs")).unwrap();
     assert!(root.contains("pub use ::contract_runtime as runtime;"), "{root}");
-    compiled(&folder.0);
+    check_packages(&folder.0);
 }
 
-/// Who generates below a workspace hears once how the package joins it, from `init` too.
+/// The first `generate` below a workspace and `init` explain how the package joins the workspace.
 #[test]
-fn a_package_below_a_workspace_says_how_it_joins() {
+fn packages_below_a_workspace_get_a_hint_to_join() {
     let folder = Folder::new("joins");
     folder.put("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = []\nexclude = [\"out\"]\n");
-    let said = |args: &[&str]| {
-        let ran = folder.run(args).ended(0);
-        ran.err.contains("`member = true` in [output]")
+    let prints_hint = |args: &[&str]| {
+        let result = folder.run(args).expect_exit(0);
+        result.err.contains("`member = true` in [output]")
     };
-    assert!(said(&["generate", "tickets.yaml", "-o", "api"]));
-    assert!(!said(&["generate", "tickets.yaml", "-o", "api"]), "it exists already");
-    assert!(!said(&["generate", "tickets.yaml", "-o", "out/api"]), "it is excluded");
+    assert!(prints_hint(&["generate", "tickets.yaml", "-o", "api"]));
+    assert!(!prints_hint(&["generate", "tickets.yaml", "-o", "api"]), "the package exists");
+    assert!(!prints_hint(&["generate", "tickets.yaml", "-o", "out/api"]), "the package is excluded");
     folder.put("joined.toml", "inputs = ['tickets.yaml']\n[output]\nmember = true\n");
-    assert!(!said(&["generate", "joined.toml", "-o", "joined"]), "it is a member");
-    folder.run(&["init", "tickets.yaml"]).ended(0);
+    assert!(!prints_hint(&["generate", "joined.toml", "-o", "joined"]), "the package is a member");
+    folder.run(&["init", "tickets.yaml"]).expect_exit(0);
     let text = fs::read_to_string(folder.0.join("codegen.toml")).unwrap();
     assert!(
         text.contains("# The package is inside a Cargo workspace.") && text.contains("# member = true\n"),
@@ -272,20 +275,20 @@ fn a_package_below_a_workspace_says_how_it_joins() {
     );
 }
 
-/// Asks the compiler about all packages of a folder, warnings included.
-fn compiled(folder: &Path) {
-    let ran = Command::new(env!("CARGO"))
+/// Checks all packages of a folder with the compiler; warnings are errors.
+fn check_packages(folder: &Path) {
+    let result = Command::new(env!("CARGO"))
         .args(["check", "--offline", "--workspace", "--quiet"])
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages"))
         .env("RUSTFLAGS", "-Dwarnings")
         .output()
         .unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(result.status.success(), "{}", String::from_utf8_lossy(&result.stderr));
 }
 
 #[test]
-fn no_module_replaces_another() {
+fn conflicting_and_invalid_names_are_rejected() {
     let folder = Folder::new("modules");
     folder.put("rows.json", r#"[{ "code": "A" }]"#);
     for (name, area, message) in [
@@ -322,37 +325,46 @@ fn no_module_replaces_another() {
             "inputs = ['tickets.yaml']\n[[area]]\nname = '{area}'\nschemas = ['#/components/schemas/Ticket']\n\
              [[table]]\nname = '{name}'\nfile = 'rows.json'\nrows = ''\nkey = 'code'\n"
         );
-        cannot_be(&folder, &options, message);
+        assert_rejected(&folder, &options, message);
     }
     let options = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'a-b' }\n";
-    cannot_be(&folder, options, "`a-b` is not a valid type name: it is not a Rust identifier");
+    assert_rejected(&folder, options, "`a-b` is not a valid type name: it is not a Rust identifier");
     let taken = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'Option' }\n";
-    cannot_be(&folder, taken, "`Option` is not a valid type name: generated code uses it for something else");
+    assert_rejected(
+        &folder,
+        taken,
+        "`Option` is not a valid type name: generated code uses it for something else",
+    );
     let small = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'ticket' }\n";
-    cannot_be(&folder, small, "`ticket` is not a valid type name: Rust type names use upper camel case");
+    assert_rejected(
+        &folder,
+        small,
+        "`ticket` is not a valid type name: Rust type names use upper camel case",
+    );
     let options = "inputs = ['tickets.yaml']\n[[table]]\nname = 'Seat'\nfile = 'rows.json'\nrows = ''\nkey = 'code'\n\
                    enums = { code = 'x y' }\n";
-    cannot_be(&folder, options, "`x y` is not a valid column name: it is not a Rust identifier");
+    assert_rejected(&folder, options, "`x y` is not a valid column name: it is not a Rust identifier");
 }
 
-/// Nothing is written with these options, and why.
+/// Asserts that `generate` rejects the options with a message and writes no files.
 #[track_caller]
-fn cannot_be(folder: &Folder, options: &str, message: &str) {
+fn assert_rejected(folder: &Folder, options: &str, message: &str) {
     folder.put("codegen.toml", options);
-    let ran = folder.run(&["generate", "codegen.toml", "--output", "api"]).ended(3);
-    let said = ran.err.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
-    assert!(said.contains(message), "{}", ran.err);
-    assert!(ran.err.contains("codegen.toml:"), "{}", ran.err);
+    let result = folder.run(&["generate", "codegen.toml", "--output", "api"]).expect_exit(3);
+    let message_text =
+        result.err.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    assert!(message_text.contains(message), "{}", result.err);
+    assert!(result.err.contains("codegen.toml:"), "{}", result.err);
     assert!(!folder.0.join("api").exists());
 }
 
 #[test]
-fn parts_are_chosen() {
+fn options_select_generated_parts() {
     let folder = Folder::new("parts");
     let parts = |args: &[&str]| {
-        let mut all = vec!["generate", "tickets.yaml", "--layout", "modules", "-o", "parts"];
-        all.extend(args);
-        folder.run(&all).ended(0);
+        let mut command = vec!["generate", "tickets.yaml", "--layout", "modules", "-o", "parts"];
+        command.extend(args);
+        folder.run(&command).expect_exit(0);
         ["client", "operations", "server"]
             .map(|part| folder.0.join("parts").join(part).with_extension("rs").exists())
     };
@@ -363,40 +375,40 @@ fn parts_are_chosen() {
     assert_eq!(parts(&["--only", "types"]), [false, false, false]);
     assert_eq!(parts(&["--no-client", "--no-server"]), [false, false, false]);
     folder.put("codegen.toml", "inputs = [\"tickets.yaml\"]\n[output]\npath = \"own\"\nclient = false\n");
-    folder.run(&["generate", "--only", "client"]).ended(0);
+    folder.run(&["generate", "--only", "client"]).expect_exit(0);
     assert!(folder.0.join("own/src/client.rs").exists() && !folder.0.join("own/src/server.rs").exists());
-    folder.run(&["generate", "tickets.yaml", "-o", "x", "--only", "types", "--no-client"]).ended(2);
+    folder.run(&["generate", "tickets.yaml", "-o", "x", "--only", "types", "--no-client"]).expect_exit(2);
 }
 
 #[test]
-fn the_manifest_asks_for_what_is_used() {
+fn manifest_lists_only_needed_features() {
     let folder = Folder::new("manifest");
     let manifest = |args: &[&str]| {
-        let mut all = vec!["generate", "tickets.yaml", "-o", "api"];
-        all.extend(args);
-        folder.run(&all).ended(0);
+        let mut command = vec!["generate", "tickets.yaml", "-o", "api"];
+        command.extend(args);
+        folder.run(&command).expect_exit(0);
         fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap()
     };
     let text = manifest(&[]);
     assert!(text.contains("client = [\"contract-runtime/client\"]\n"), "{text}");
     assert!(text.contains("server = [\"contract-runtime/server\"]\n"), "{text}");
-    for word in ["axum", "bytes", "http", "dep:"] {
-        assert!(!text.contains(word), "{word}: {text}");
+    for name in ["axum", "bytes", "http", "dep:"] {
+        assert!(!text.contains(name), "{name}: {text}");
     }
     let text = manifest(&["--only", "types"]);
     for part in ["client", "server"] {
         assert!(!text.contains(part), "{part}: {text}");
     }
     folder.put("codegen.toml", "inputs = [\"tickets.yaml\"]\n[output]\npath = \"api\"\nfeatures = false\n");
-    folder.run(&["generate"]).ended(0);
+    folder.run(&["generate"]).expect_exit(0);
     let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     assert!(text.contains("package = \"tickets-runtime\", features = [\"client\", \"server\"] }"), "{text}");
     let root = fs::read_to_string(folder.0.join("api/src/lib.rs")).unwrap();
     assert!(root.contains("pub mod client;") && !root.contains("cfg("), "{root}");
-    // Each part asks for what it has itself.
+    // Each feature of the package enables the runtime features that its part needs.
     let more = "[output]\npath = \"api\"\n[client]\ncredentials = true\n[streams]\n";
     folder.put("codegen.toml", &format!("inputs = [\"tickets.yaml\"]\n{more}"));
-    folder.run(&["generate"]).ended(0);
+    folder.run(&["generate"]).expect_exit(0);
     let text = fs::read_to_string(folder.0.join("api/Cargo.toml")).unwrap();
     for (part, needed) in [
         ("client", vec!["client", "credentials", "stream"]),
@@ -408,7 +420,7 @@ fn the_manifest_asks_for_what_is_used() {
         let line = format!("\n{part} = [{}]\n", needed.collect::<Vec<_>>().join(", "));
         assert!(text.contains(&line), "{line}{text}");
     }
-    folder.run(&["generate", "--output", "src/api.rs"]).ended(0);
+    folder.run(&["generate", "--output", "src/api.rs"]).expect_exit(0);
     let text = fs::read_to_string(folder.0.join("src/api.rs")).unwrap();
     assert!(
         text.contains("`client` and `credentials` and `stream` and `server` and `tokio` and `serde`."),
@@ -417,86 +429,93 @@ fn the_manifest_asks_for_what_is_used() {
 }
 
 #[test]
-fn one_file_is_the_generators_or_nobodys() {
+fn only_generated_files_are_overwritten() {
     let folder = Folder::new("file");
-    let ran = folder.run(&["generate", "tickets.yaml", "--output", "src/api.rs"]).ended(0);
-    assert!(ran.err.contains("created src/api.rs") && ran.err.contains("1 of 1 file changed"), "{}", ran.err);
+    let result = folder.run(&["generate", "tickets.yaml", "--output", "src/api.rs"]).expect_exit(0);
+    assert!(
+        result.err.contains("created src/api.rs") && result.err.contains("1 of 1 file changed"),
+        "{}",
+        result.err
+    );
     let text = fs::read_to_string(folder.0.join("src/api.rs")).unwrap();
     assert!(text.contains("pub mod client {") && text.contains("pub mod schemas {"), "{text}");
     assert!(text.lines().next().unwrap().contains("@generated"));
-    folder.run(&["check", "tickets.yaml", "--output", "src/api.rs"]).ended(0);
+    folder.run(&["check", "tickets.yaml", "--output", "src/api.rs"]).expect_exit(0);
     folder.put("tickets.yaml", &TICKETS.replace("maximum: 99", "maximum: 120"));
-    let ran = folder.run(&["check", "tickets.yaml", "--output", "src/api.rs"]).ended(1);
-    // Not the digest in the first lines.
-    assert!(ran.out.contains("120") && !ran.out.contains("sha256"), "{}", ran.out);
-    folder.run(&["generate", "tickets.yaml", "--output", "src/api.rs"]).ended(0);
+    let result = folder.run(&["check", "tickets.yaml", "--output", "src/api.rs"]).expect_exit(1);
+    // The difference omits the digest in the first lines.
+    assert!(result.out.contains("120") && !result.out.contains("sha256"), "{}", result.out);
+    folder.run(&["generate", "tickets.yaml", "--output", "src/api.rs"]).expect_exit(0);
     fs::write(folder.0.join("src/lib.rs"), "pub mod api;\n").unwrap();
     for command in ["generate", "check"] {
-        let ran = folder.run(&[command, "tickets.yaml", "--output", "src/lib.rs"]).ended(2);
-        assert!(ran.err.contains("was not generated"), "{}", ran.err);
+        let result = folder.run(&[command, "tickets.yaml", "--output", "src/lib.rs"]).expect_exit(2);
+        assert!(result.err.contains("was not generated"), "{}", result.err);
     }
     assert_eq!(fs::read_to_string(folder.0.join("src/lib.rs")).unwrap(), "pub mod api;\n");
-    let ran = folder.run(&["generate", "tickets.yaml", "-o", "src", "--layout", "file"]).ended(4);
-    assert!(ran.err.contains("is a folder or a link, not a file"), "{}", ran.err);
+    let result = folder.run(&["generate", "tickets.yaml", "-o", "src", "--layout", "file"]).expect_exit(4);
+    assert!(result.err.contains("is a folder or a link, not a file"), "{}", result.err);
 }
 
 #[test]
-fn selections_choose_operations() {
+fn selections_limit_operations() {
     let folder = Folder::new("selections");
-    let ran =
-        folder.run(&["generate", "tickets.yaml", "-o", "api", "--operation", "write*", "--json"]).ended(0);
-    let summary = ran.summary();
+    let result = folder
+        .run(&["generate", "tickets.yaml", "-o", "api", "--operation", "write*", "--json"])
+        .expect_exit(0);
+    let summary = result.summary();
     assert_eq!((&summary["counts"]["operations"], &summary["whole"]["operations"]), (&1.into(), &2.into()));
-    let ran = folder.run(&["check", "tickets.yaml", "-o", "api", "--operation", "read*"]).ended(1);
-    assert!(ran.err.contains("generate tickets.yaml -o api --operation 'read*'"), "{}", ran.err);
-    let ran = folder.run(&["generate", "tickets.yaml", "-o", "api", "--path", "/tickets/**"]).ended(0);
-    assert!(ran.err.contains("2 of 2 operations, 16 of 16 schemas, 4 types"), "{}", ran.err);
-    let ran = folder.run(&["generate", "tickets.yaml", "-o", "api", "--tag", "seats"]).ended(3);
-    assert!(ran.err.contains("error[config]: no operation has the tag `seats`"), "{}", ran.err);
+    let result = folder.run(&["check", "tickets.yaml", "-o", "api", "--operation", "read*"]).expect_exit(1);
+    assert!(result.err.contains("generate tickets.yaml -o api --operation 'read*'"), "{}", result.err);
+    let result =
+        folder.run(&["generate", "tickets.yaml", "-o", "api", "--path", "/tickets/**"]).expect_exit(0);
+    assert!(result.err.contains("2 of 2 operations, 16 of 16 schemas, 4 types"), "{}", result.err);
+    let result = folder.run(&["generate", "tickets.yaml", "-o", "api", "--tag", "seats"]).expect_exit(3);
+    assert!(result.err.contains("error[config]: no operation has the tag `seats`"), "{}", result.err);
     folder.put(
         "codegen.toml",
         "inputs = [\"tickets.yaml\"]\n[operations]\nexclude = [{ operation = \"writeTicket\" }]\n",
     );
-    let lowered: Value = serde_json::from_str(&folder.run(&["lower", "codegen.toml"]).ended(0).out).unwrap();
+    let lowered: Value =
+        serde_json::from_str(&folder.run(&["lower", "codegen.toml"]).expect_exit(0).out).unwrap();
     let item = &lowered["paths"]["/tickets/{id}"];
     assert!(item["get"].is_object() && item["put"].is_null(), "{item}");
-    let ran = folder.run(&["explain", "writeTicket", "codegen.toml"]).ended(2);
-    assert!(ran.err.contains("no type, field, schema or operation `writeTicket`"), "{}", ran.err);
-    let report = folder.run(&["report", "codegen.toml", "--json"]).ended(0).summary()["report"].clone();
+    let result = folder.run(&["explain", "writeTicket", "codegen.toml"]).expect_exit(2);
+    assert!(result.err.contains("no type, field, schema or operation `writeTicket`"), "{}", result.err);
+    let report = folder.run(&["report", "codegen.toml", "--json"]).expect_exit(0).summary()["report"].clone();
     assert_eq!(report["counts"]["operations"], 1);
 }
 
 #[test]
-fn options_that_apply_no_longer_name_their_line() {
+fn stale_options_are_reported_with_their_line() {
     let folder = Folder::new("stale");
     let options = "inputs = [\"tickets.yaml\"]\nsecrets = [\n    \"#/none\",\n]\n[operations]\ninclude = [{ tag = 'seats' }]\n";
     folder.put("codegen.toml", options);
-    let ran = folder.run(&["generate", "-o", "api"]).ended(3);
-    for words in ["[codegen.toml:3:5]", "[codegen.toml:6:20]"] {
-        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    let result = folder.run(&["generate", "-o", "api"]).expect_exit(3);
+    for expected in ["[codegen.toml:3:5]", "[codegen.toml:6:20]"] {
+        assert!(result.err.contains(expected), "{expected}: {}", result.err);
     }
-    let lines = folder.run(&["generate", "-o", "api", "--json"]).ended(3).lines();
+    let lines = folder.run(&["generate", "-o", "api", "--json"]).expect_exit(3).lines();
     let first = lines.iter().find(|line| line["line"] == 3).unwrap();
     assert_eq!((&first["file"], &first["pointer"]), (&"codegen.toml".into(), &Value::Null));
 }
 
 #[test]
-fn init_writes_options_that_work() {
+fn init_writes_a_valid_configuration() {
     let folder = Folder::new("init");
     let odd = TICKETS.replace("maxLength: 40", "maxLength: 40, pattern: '^(?!-)'").replace(
         "reason: { type: string }",
         "reason: { type: string }\n        accessToken: { type: string }",
     );
     folder.put("tickets.yaml", &odd);
-    folder.run(&["generate", "tickets.yaml", "-o", "api", "--strict"]).ended(3);
-    let ran = folder.run(&["init", "tickets.yaml", "--output", "schemas/codegen.toml"]).ended(0);
-    for words in [
+    folder.run(&["generate", "tickets.yaml", "-o", "api", "--strict"]).expect_exit(3);
+    let result = folder.run(&["init", "tickets.yaml", "--output", "schemas/codegen.toml"]).expect_exit(0);
+    for expected in [
         "Tickets 1.0: 2 operations, 4 types",
         "accessToken",
         "patterns 1: ",
         "Next: contract-codegen generate",
     ] {
-        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+        assert!(result.err.contains(expected), "{expected}: {}", result.err);
     }
     let text = fs::read_to_string(folder.0.join("schemas/codegen.toml")).unwrap();
     for line in [
@@ -509,119 +528,121 @@ fn init_writes_options_that_work() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
-    let ran = folder.run(&["generate"]).ended(0);
-    assert!(ran.err.contains("it is not checked"), "{}", ran.err);
+    let result = folder.run(&["generate"]).expect_exit(0);
+    assert!(result.err.contains("it is not checked"), "{}", result.err);
     assert!(folder.0.join("schemas/tickets/Cargo.toml").exists());
-    let ran = folder.run(&["init", "tickets.yaml", "--output", "schemas/codegen.toml"]).ended(2);
-    assert!(ran.err.contains("already exists") && ran.err.contains("--force"), "{}", ran.err);
-    folder.run(&["init", "tickets.yaml", "--output", "schemas/codegen.toml", "--force"]).ended(0);
-    folder.run(&["init", "missing.yaml"]).ended(4);
+    let result = folder.run(&["init", "tickets.yaml", "--output", "schemas/codegen.toml"]).expect_exit(2);
+    assert!(result.err.contains("already exists") && result.err.contains("--force"), "{}", result.err);
+    folder.run(&["init", "tickets.yaml", "--output", "schemas/codegen.toml", "--force"]).expect_exit(0);
+    folder.run(&["init", "missing.yaml"]).expect_exit(4);
     folder.put("tickets.yaml", &TICKETS.replace("minimum: 1,", "minimum: [1,"));
-    folder.run(&["init", "tickets.yaml"]).ended(3);
+    folder.run(&["init", "tickets.yaml"]).expect_exit(3);
     assert!(!folder.0.join("codegen.toml").exists());
 }
 
-/// What was mounted to read the contract is mounted in the file, as seen from there.
+/// Mounts of the command line are written to the configuration, relative to its folder.
 #[test]
-fn init_takes_mounts() {
+fn init_writes_mounts() {
     let folder = Folder::new("init-mounts");
     folder.put("api.json", r#"{ "items": { "$ref": "https://vendor.example/v1/other.json" } }"#);
     folder.put("vendor/other.json", r#"{ "type": "string" }"#);
-    let ran = folder.run(&["init", "api.json"]).ended(0);
-    assert!(ran.err.contains("mounts 1: https://vendor.example/v1/other.json"), "{}", ran.err);
+    let result = folder.run(&["init", "api.json"]).expect_exit(0);
+    assert!(result.err.contains("mounts 1: https://vendor.example/v1/other.json"), "{}", result.err);
     let text = fs::read_to_string(folder.0.join("codegen.toml")).unwrap();
     assert!(text.contains("# mounts = { \"https://vendor.example/v1/\" = \"vendor\" }"), "{text}");
     let mount = "https://vendor.example/v1/=vendor";
-    let ran =
-        folder.run(&["init", "api.json", "--mount", mount, "--output", "schemas/codegen.toml"]).ended(0);
-    assert!(!ran.err.contains("mounts"), "{}", ran.err);
+    let result = folder
+        .run(&["init", "api.json", "--mount", mount, "--output", "schemas/codegen.toml"])
+        .expect_exit(0);
+    assert!(!result.err.contains("mounts"), "{}", result.err);
     let text = fs::read_to_string(folder.0.join("schemas/codegen.toml")).unwrap();
     assert!(text.contains("\nmounts = { \"https://vendor.example/v1/\" = \"../vendor\" }"), "{text}");
-    folder.run(&["generate", "schemas/codegen.toml", "--strict"]).ended(0);
-    let ran = folder.run(&["init", "api.json", "--mount", "vendor", "--force"]).ended(2);
-    assert!(ran.err.contains("expected PREFIX=PATH, such as"), "{}", ran.err);
+    folder.run(&["generate", "schemas/codegen.toml", "--strict"]).expect_exit(0);
+    let result = folder.run(&["init", "api.json", "--mount", "vendor", "--force"]).expect_exit(2);
+    assert!(result.err.contains("expected PREFIX=PATH, such as"), "{}", result.err);
 }
 
 #[test]
-fn many_warnings_of_a_kind_are_counted() {
+fn repeated_warnings_are_counted() {
     let folder = Folder::new("warnings");
     let many: String =
         (0..9).map(|n| format!("        m{n}: {{ type: string, nullible: true }}\n")).collect();
     folder.put("tickets.yaml", &TICKETS.replace("        refund:", &format!("{many}        refund:")));
-    let count = |ran: &Ran| ran.err.matches("`nullible` is not a keyword").count();
-    let brief = folder.run(&["generate", "tickets.yaml", "-o", "api"]).ended(0);
+    let count = |result: &CommandResult| result.err.matches("`nullible` is not a keyword").count();
+    let brief = folder.run(&["generate", "tickets.yaml", "-o", "api"]).expect_exit(0);
     assert_eq!(count(&brief), 1, "{}", brief.err);
     assert!(brief.err.contains("6 more of this kind; --verbose shows all"), "{}", brief.err);
-    assert_eq!(count(&folder.run(&["generate", "tickets.yaml", "-o", "api", "-v"]).ended(0)), 9);
-    let lines = folder.run(&["generate", "tickets.yaml", "-o", "api", "--json"]).ended(0).lines();
+    assert_eq!(count(&folder.run(&["generate", "tickets.yaml", "-o", "api", "-v"]).expect_exit(0)), 9);
+    let lines = folder.run(&["generate", "tickets.yaml", "-o", "api", "--json"]).expect_exit(0).lines();
     assert_eq!(lines.iter().filter(|line| line["code"] == "unknown-keyword").count(), 9);
 }
 
 #[test]
-fn check_shows_the_difference_and_the_repair() {
+fn check_prints_the_difference_and_the_update_command() {
     let folder = Folder::new("check");
-    folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
-    folder.run(&["check", "tickets.yaml", "--output", "api"]).ended(0);
+    folder.run(&["generate", "tickets.yaml", "--output", "api"]).expect_exit(0);
+    folder.run(&["check", "tickets.yaml", "--output", "api"]).expect_exit(0);
     folder.put("tickets.yaml", &TICKETS.replace("maximum: 99", "maximum: 120"));
-    let ran = folder.run(&["check", "tickets.yaml", "--output", "api"]).ended(1);
+    let result = folder.run(&["check", "tickets.yaml", "--output", "api"]).expect_exit(1);
     assert!(
-        ran.out.contains("--- src/") && ran.out.contains("\n+") && ran.out.contains("\n@@ "),
+        result.out.contains("--- src/") && result.out.contains("\n+") && result.out.contains("\n@@ "),
         "{}",
-        ran.out
+        result.out
     );
     assert!(
-        ran.err.contains("help: to update, run `contract-codegen generate tickets.yaml --output api`"),
+        result.err.contains("help: to update, run `contract-codegen generate tickets.yaml --output api`"),
         "{}",
-        ran.err
+        result.err
     );
-    let ran = folder.run(&["check", "tickets.yaml", "--output", "api", "--json"]).ended(1);
-    let summary = ran.summary();
+    let result = folder.run(&["check", "tickets.yaml", "--output", "api", "--json"]).expect_exit(1);
+    let summary = result.summary();
     assert_eq!(summary["exit"], 1);
     assert!(summary["difference"].as_str().unwrap().contains("+++"));
     assert_eq!(summary["repair"], "contract-codegen generate tickets.yaml --output api");
-    folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
-    folder.run(&["check", "tickets.yaml", "--output", "api"]).ended(0);
+    folder.run(&["generate", "tickets.yaml", "--output", "api"]).expect_exit(0);
+    folder.run(&["check", "tickets.yaml", "--output", "api"]).expect_exit(0);
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_refused() {
+fn folders_with_other_files_are_rejected() {
     let folder = Folder::new("foreign");
-    let ran = folder.run(&["generate", "tickets.yaml", "--output", "."]).ended(2);
-    assert!(ran.err.contains("contains files that were not generated"), "{}", ran.err);
+    let result = folder.run(&["generate", "tickets.yaml", "--output", "."]).expect_exit(2);
+    assert!(result.err.contains("contains files that were not generated"), "{}", result.err);
     assert!(folder.0.join("tickets.yaml").exists());
 }
 
 #[test]
-fn a_broken_contract_names_file_line_and_pointer() {
+fn errors_contain_file_line_and_pointer() {
     let folder = Folder::new("broken");
     folder.put("tickets.yaml", &TICKETS.replace("minimum: 1,", "minimum: many,"));
-    let ran = folder.run(&["generate", "tickets.yaml", "--output", "api", "--strict"]).ended(3);
-    assert!(ran.err.contains("tickets.yaml:24:"), "{}", ran.err);
-    assert!(ran.err.contains("/properties/seat/minimum"), "{}", ran.err);
+    let result = folder.run(&["generate", "tickets.yaml", "--output", "api", "--strict"]).expect_exit(3);
+    assert!(result.err.contains("tickets.yaml:24:"), "{}", result.err);
+    assert!(result.err.contains("/properties/seat/minimum"), "{}", result.err);
     assert!(!folder.0.join("api").exists());
-    let ran = folder.run(&["generate", "tickets.yaml", "--output", "api", "--strict", "--json"]).ended(3);
-    let lines = ran.lines();
+    let result =
+        folder.run(&["generate", "tickets.yaml", "--output", "api", "--strict", "--json"]).expect_exit(3);
+    let lines = result.lines();
     assert_eq!((&lines[0]["severity"], &lines[0]["line"]), (&"error".into(), &24.into()));
     assert_eq!(lines[0]["pointer"], "/components/schemas/Ticket/properties/seat/minimum");
-    assert_eq!(ran.summary()["exit"], 3);
+    assert_eq!(result.summary()["exit"], 3);
 }
 
 #[test]
-fn what_cannot_be_read_and_what_cannot_be_meant() {
+fn invalid_usage_has_an_exit_code() {
     let folder = Folder::new("usage");
-    let ran = folder.run(&["report", "missing.json"]).ended(4);
-    assert!(ran.err.contains("cannot read missing.json"), "{}", ran.err);
-    folder.run(&["generate", "tickets.yaml"]).ended(2);
-    folder.run(&["explain", "Ticket"]).ended(2);
+    let result = folder.run(&["report", "missing.json"]).expect_exit(4);
+    assert!(result.err.contains("cannot read missing.json"), "{}", result.err);
+    folder.run(&["generate", "tickets.yaml"]).expect_exit(2);
+    folder.run(&["explain", "Ticket"]).expect_exit(2);
     folder.put("a.toml", "inputs = [\"tickets.yaml\"]");
-    folder.run(&["report", "a.toml", "a.toml"]).ended(2);
+    folder.run(&["report", "a.toml", "a.toml"]).expect_exit(2);
     folder.put("a.toml", "inputs = [\"tickets.yaml\"]\ncolour = 1");
-    let ran = folder.run(&["report", "a.toml"]).ended(3);
-    assert!(ran.err.contains("colour"), "{}", ran.err);
+    let result = folder.run(&["report", "a.toml"]).expect_exit(3);
+    assert!(result.err.contains("colour"), "{}", result.err);
     for command in ["", "init", "generate", "check", "lower", "explain", "report", "mock"] {
         let help = folder
-            .run(&[command, "--help"].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>())
-            .ended(0);
+            .run(&[command, "--help"].into_iter().filter(|argument| !argument.is_empty()).collect::<Vec<_>>())
+            .expect_exit(0);
         assert!(help.out.contains("Example"), "{command}: {}", help.out);
     }
     let help = folder.run(&["--help"]).out;
@@ -631,14 +652,14 @@ fn what_cannot_be_read_and_what_cannot_be_meant() {
 #[test]
 fn lower_prints_openapi_3_0() {
     let folder = Folder::new("lower");
-    let ran = folder.run(&["lower", "tickets.yaml", "--losses"]).ended(0);
-    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let result = folder.run(&["lower", "tickets.yaml", "--losses"]).expect_exit(0);
+    let document: Value = serde_json::from_str(&result.out).unwrap();
     assert_eq!(document["openapi"], "3.0.3");
-    assert!(ran.err.contains("OpenAPI 3.0: `dependentRequired`"), "{}", ran.err);
-    let plain = folder.run(&["lower", "tickets.yaml"]).ended(0);
+    assert!(result.err.contains("OpenAPI 3.0: `dependentRequired`"), "{}", result.err);
+    let plain = folder.run(&["lower", "tickets.yaml"]).expect_exit(0);
     assert!(plain.err.contains("OpenAPI 3.0 lacks them: 0 of 2 operations and webhooks"), "{}", plain.err);
-    assert_eq!(plain.out, ran.out);
-    // Names and limits are the contract's own.
+    assert_eq!(plain.out, result.out);
+    // Names and limits equal those of the contract.
     let parameter = &document["paths"]["/tickets/{id}"]["get"]["parameters"][0];
     assert_eq!(
         (&parameter["name"], &parameter["schema"]["minLength"]),
@@ -649,25 +670,29 @@ fn lower_prints_openapi_3_0() {
         document["components"]["schemas"]["Ticket"]["properties"]["seat"]["maximum"], 99,
         "{document}"
     );
-    let ran = folder.run(&["lower", "tickets.yaml", "--draft-07"]).ended(0);
-    let schemas: Value = serde_json::from_str(&ran.out).unwrap();
+    let result = folder.run(&["lower", "tickets.yaml", "--draft-07"]).expect_exit(0);
+    let schemas: Value = serde_json::from_str(&result.out).unwrap();
     assert!(schemas["definitions"]["Ticket"]["dependencies"]["refund"].is_array(), "{schemas}");
-    let ran = folder.run(&["lower", "tickets.yaml", "--json"]).ended(0);
-    assert_eq!(ran.summary()["document"], document);
-    assert!(ran.summary()["losses"].as_array().is_some_and(|losses| !losses.is_empty()));
+    let result = folder.run(&["lower", "tickets.yaml", "--json"]).expect_exit(0);
+    assert_eq!(result.summary()["document"], document);
+    assert!(result.summary()["losses"].as_array().is_some_and(|losses| !losses.is_empty()));
 }
 
 #[test]
 fn report_counts_and_proves() {
     let folder = Folder::new("report");
-    let ran = folder.run(&["report", "tickets.yaml"]).ended(0);
-    for words in ["Tickets 1.0", "dependentRequired", "proven"] {
-        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    let result = folder.run(&["report", "tickets.yaml"]).expect_exit(0);
+    for expected in ["Tickets 1.0", "dependentRequired", "proven"] {
+        assert!(result.out.contains(expected), "{expected}: {}", result.out);
     }
-    assert!(!ran.out.contains("GAP"), "{}", ran.out);
-    let ran = folder.run(&["report", "tickets.yaml", "--markdown"]).ended(0);
-    assert!(ran.out.starts_with("# Tickets 1.0\n") && ran.out.contains("| keyword |"), "{}", ran.out);
-    let report = folder.run(&["report", "tickets.yaml", "--json"]).ended(0).summary()["report"].clone();
+    assert!(!result.out.contains("GAP"), "{}", result.out);
+    let result = folder.run(&["report", "tickets.yaml", "--markdown"]).expect_exit(0);
+    assert!(
+        result.out.starts_with("# Tickets 1.0\n") && result.out.contains("| keyword |"),
+        "{}",
+        result.out
+    );
+    let report = folder.run(&["report", "tickets.yaml", "--json"]).expect_exit(0).summary()["report"].clone();
     assert!(
         report["proofs"].as_array().unwrap().iter().any(|p| p["type"] == "Ticket" && p["proof"] == "proven"),
         "{report}"
@@ -675,9 +700,9 @@ fn report_counts_and_proves() {
     assert_eq!(report["counts"]["operations"], 2);
 }
 
-/// Each place of a mend is named, and what is nothing is said.
+/// The report lists each location of an overlay change, and sections without entries.
 #[test]
-fn report_names_every_place_of_a_mend() {
+fn report_lists_every_location_of_an_overlay_change() {
     let folder = Folder::new("report-mends");
     folder.put(
         "none.yaml",
@@ -687,16 +712,16 @@ fn report_names_every_place_of_a_mend() {
     let info = "info: { title: Tags, version: '1' }";
     folder.put("mend.yaml", &format!("overlay: 1.0.0\n{info}\nactions: [{action}]\n"));
     folder.put("none.toml", "inputs = ['none.yaml']\n[input]\noverlays = ['mend.yaml']\n");
-    let ran = folder.run(&["report", "none.toml"]).ended(0);
-    for words in ["updated (2 places)", "/tags/0", "/tags/1"] {
-        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    let result = folder.run(&["report", "none.toml"]).expect_exit(0);
+    for expected in ["updated (2 places)", "/tags/0", "/tags/1"] {
+        assert!(result.out.contains(expected), "{expected}: {}", result.out);
     }
-    assert!(ran.out.ends_with("\nNone.\n") && !ran.out.contains("\n.\n"), "{}", ran.out);
+    assert!(result.out.ends_with("\nNone.\n") && !result.out.contains("\n.\n"), "{}", result.out);
 }
 
-/// What a base's children add stands in `extra`, unless the owner asks for an enum of them.
+/// Members of child schemas are in `extra`, unless the configuration selects an enum of the children.
 #[test]
-fn report_names_bases_that_could_be_enums() {
+fn report_lists_bases_that_could_be_enums() {
     let folder = Folder::new("report-families");
     let document = r##"{"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": {}, "components": {"schemas": {
         "Pet": {"type": "object", "properties": {"kind": {"type": "string"}}, "discriminator": {"propertyName": "kind"}},
@@ -704,7 +729,7 @@ fn report_names_bases_that_could_be_enums() {
     }}}"##;
     folder.put("pets.json", document);
     let families = |input: &str| {
-        folder.run(&["report", input, "--json"]).ended(0).summary()["report"]["families"].clone()
+        folder.run(&["report", input, "--json"]).expect_exit(0).summary()["report"]["families"].clone()
     };
     let found = families("pets.json");
     assert_eq!(
@@ -715,9 +740,9 @@ fn report_names_bases_that_could_be_enums() {
     assert_eq!(families("codegen.toml"), Value::Array(Vec::new()));
 }
 
-/// A fault costs one spot, unless somebody is strict; overlays mend it beside the document.
+/// Faults are warnings, or errors with `--strict`; overlays can repair them.
 #[test]
-fn faults_are_warnings_errors_or_mended() {
+fn faults_are_warnings_or_errors_or_repaired() {
     let folder = Folder::new("faults");
     let faulty = TICKETS.replace(
         "required: true, schema: { type: string, minLength: 4 }",
@@ -725,13 +750,18 @@ fn faults_are_warnings_errors_or_mended() {
     );
     assert_ne!(faulty, TICKETS);
     folder.put("tickets.yaml", &faulty);
-    let ran = folder.run(&["generate", "tickets.yaml", "--output", "api"]).ended(0);
-    for words in ["it is required", "it is read as one", "4 are faults, which `faults = \"deny\"` rejects"] {
-        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    let result = folder.run(&["generate", "tickets.yaml", "--output", "api"]).expect_exit(0);
+    for expected in ["it is required", "it is read as one", "4 are faults, which `faults = \"deny\"` rejects"]
+    {
+        assert!(result.err.contains(expected), "{expected}: {}", result.err);
     }
-    folder.run(&["init", "tickets.yaml"]).ended(0);
-    let ran = folder.run(&["check", "tickets.yaml", "--output", "api", "--strict"]).ended(3);
-    assert!(ran.err.contains("must have `required: true`") && ran.err.contains("4 errors"), "{}", ran.err);
+    folder.run(&["init", "tickets.yaml"]).expect_exit(0);
+    let result = folder.run(&["check", "tickets.yaml", "--output", "api", "--strict"]).expect_exit(3);
+    assert!(
+        result.err.contains("must have `required: true`") && result.err.contains("4 errors"),
+        "{}",
+        result.err
+    );
     folder.put(
         "mend.yaml",
         "overlay: 1.0.0\ninfo: { title: M, version: 1.0.0 }\nactions:\n  \
@@ -741,12 +771,12 @@ fn faults_are_warnings_errors_or_mended() {
         "codegen.toml",
         "inputs = ['tickets.yaml']\n[input]\nfaults = 'deny'\noverlays = ['mend.yaml']\n",
     );
-    folder.run(&["generate", "codegen.toml", "--output", "api"]).ended(0);
-    let report = folder.run(&["report", "codegen.toml", "--json"]).ended(0).summary()["report"].clone();
+    folder.run(&["generate", "codegen.toml", "--output", "api"]).expect_exit(0);
+    let report = folder.run(&["report", "codegen.toml", "--json"]).expect_exit(0).summary()["report"].clone();
     assert_eq!(report["mends"][0]["what"], "$.paths..parameters[0]");
-    let text = folder.run(&["report", "codegen.toml"]).ended(0).out;
+    let text = folder.run(&["report", "codegen.toml"]).expect_exit(0).out;
     assert!(text.contains("mend.yaml") && text.contains("updated"), "{text}");
-    // What is wrong with a mend is shown in the overlay.
+    // Errors in an overlay change are located in the overlay.
     folder.put(
         "wrong.yaml",
         "overlay: 1.0.0\ninfo: { title: M, version: 1.0.0 }\nactions:\n  \
@@ -757,7 +787,7 @@ fn faults_are_warnings_errors_or_mended() {
         "wrong.toml",
         "inputs = ['tickets.yaml']\n[input]\nfaults = 'deny'\noverlays = ['wrong.yaml']\n",
     );
-    let lines = folder.run(&["generate", "wrong.toml", "--output", "api", "--json"]).ended(3).lines();
+    let lines = folder.run(&["generate", "wrong.toml", "--output", "api", "--json"]).expect_exit(3).lines();
     let shown: Vec<_> = lines.iter().filter(|line| line["file"] == "wrong.yaml").collect();
     assert_eq!(shown.len(), 1, "{lines:?}");
     assert_eq!(shown[0]["line"], 5, "{lines:?}");
@@ -766,6 +796,6 @@ fn faults_are_warnings_errors_or_mended() {
         "tickets.yaml",
         &faulty.replace("/tickets/{id}:", "/cards/{id}:").replace("parameters:", "x-parameters:"),
     );
-    let ran = folder.run(&["generate", "codegen.toml", "--output", "api"]).ended(3);
-    assert!(ran.err.contains("selects nothing"), "{}", ran.err);
+    let result = folder.run(&["generate", "codegen.toml", "--output", "api"]).expect_exit(3);
+    assert!(result.err.contains("selects nothing"), "{}", result.err);
 }

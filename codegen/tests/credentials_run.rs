@@ -1,8 +1,8 @@
-//! The credentials of the case `credentials`, tried against a server that checks them.
+//! The credentials of the case `credentials`, tested with a server that checks them.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+#![allow(dead_code, reason = "these tests do not use all generated items")]
 
 #[rustfmt::skip]
 #[path = "cases/credentials/expected/calls.rs"]
@@ -43,20 +43,21 @@ use contract_runtime::{
 use credentials::{ClientCredentials, Credentials, MissingCredentials};
 use http::{Request, Response};
 
-/// Answers 204 to who is known, 401 to who is not, and gives tokens of which only the second is good.
+/// A server that returns 204 for valid credentials and 401 otherwise. It issues tokens, and accepts only the
+/// second one.
 #[derive(Clone, Default)]
 struct Vault(Arc<Mutex<Vec<String>>>);
 
 impl Vault {
-    fn take(&self, request: &Request<Bytes>) -> (u16, &'static str) {
+    fn record(&self, request: &Request<Bytes>) -> (u16, &'static str) {
         self.0.lock().unwrap().push(request.uri().path().to_owned());
-        self.answer(request)
+        self.respond(request)
     }
 
-    fn answer(&self, request: &Request<Bytes>) -> (u16, &'static str) {
+    fn respond(&self, request: &Request<Bytes>) -> (u16, &'static str) {
         let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap());
         let authorization = header("authorization").unwrap_or("-");
-        let known = match request.uri().path() {
+        let is_valid = match request.uri().path() {
             "/open" => header("x-key").is_none() && authorization == "-",
             "/keyed" => header("x-key") == Some("k") || authorization == "Basic bWU6cHc=",
             "/maybe" => true,
@@ -67,28 +68,28 @@ impl Vault {
             "/machine" => authorization == "Bearer second",
             "/token" => authorization == "Bearer t",
             "/oauth/token" => {
-                // Over a connection the address says no host.
+                // The request target has no host if the request is sent over a connection.
                 assert!(matches!(request.uri().host(), None | Some("vault.example")));
                 assert_eq!(authorization, "Basic YXBwOmhpZGRlbg==");
                 assert_eq!(request.body(), "grant_type=client_credentials&scope=read");
-                let asked = self.0.lock().unwrap().iter().filter(|path| *path == "/oauth/token").count();
+                let issued = self.0.lock().unwrap().iter().filter(|path| *path == "/oauth/token").count();
                 let token = r#"{"access_token":"first","token_type":"bearer","expires_in":3600}"#;
                 let second = r#"{"access_token":"second","token_type":"bearer","expires_in":3600}"#;
-                return (200, if asked == 1 { token } else { second });
+                return (200, if issued == 1 { token } else { second });
             }
             path => panic!("{path}"),
         };
-        (if known { 204 } else { 401 }, "")
+        (if is_valid { 204 } else { 401 }, "")
     }
 
-    fn asked(&self) -> Vec<String> {
+    fn paths(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
 impl Transport for Vault {
     fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
-        let (status, body) = self.take(&request);
+        let (status, body) = self.record(&request);
         Box::pin(async move { Ok(Response::builder().status(status).body(body.into()).unwrap()) })
     }
 }
@@ -98,31 +99,31 @@ fn client(credentials: Credentials) -> (Client, Vault) {
     (Client::new("https://vault.example", credentials.wrap(vault.clone())), vault)
 }
 
-/// The same behind a connection, for so many requests.
+/// Starts the server on a socket for this many requests.
 fn serve(requests: usize) -> (String, Vault, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let vault = Vault::default();
-    let answering = vault.clone();
-    let serving = std::thread::spawn(move || {
+    let server_vault = vault.clone();
+    let server = std::thread::spawn(move || {
         for _ in 0..requests {
             let (mut connection, _) = listener.accept().unwrap();
-            let (status, body) = answering.take(&read(&connection));
+            let (status, body) = server_vault.record(&read_request(&connection));
             let length = body.len();
-            let answer = match status {
+            let response = match status {
                 204 => "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n".to_owned(),
                 _ => format!(
                     "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
                      connection: close\r\n\r\n{body}"
                 ),
             };
-            connection.write_all(answer.as_bytes()).unwrap();
+            connection.write_all(response.as_bytes()).unwrap();
         }
     });
-    (address, vault, serving)
+    (address, vault, server)
 }
 
-fn read(connection: &TcpStream) -> Request<Bytes> {
+fn read_request(connection: &TcpStream) -> Request<Bytes> {
     let mut lines = BufReader::new(connection);
     let mut line = || {
         let mut line = String::new();
@@ -130,8 +131,8 @@ fn read(connection: &TcpStream) -> Request<Bytes> {
         line.trim_end().to_owned()
     };
     let first = line();
-    let mut words = first.split(' ');
-    let mut request = Request::builder().method(words.next().unwrap()).uri(words.next().unwrap());
+    let mut parts = first.split(' ');
+    let mut request = Request::builder().method(parts.next().unwrap()).uri(parts.next().unwrap());
     let mut length = 0;
     loop {
         let header = line();
@@ -146,10 +147,10 @@ fn read(connection: &TcpStream) -> Request<Bytes> {
     request.body(body.into()).unwrap()
 }
 
-/// As they leave: header for header, over a transport that others wrote.
+/// Checks the sent headers with the transport of reqwest.
 #[tokio::test]
-async fn a_server_behind_a_connection_takes_them() {
-    let (address, vault, serving) = serve(9);
+async fn credentials_are_accepted_over_tcp() {
+    let (address, vault, server) = serve(9);
     let machine = ClientCredentials::new("app", "hidden").with_scopes(["read"]);
     let all = Credentials::new()
         .api_key("k")
@@ -165,13 +166,13 @@ async fn a_server_behind_a_connection_takes_them() {
     client.machine().await.unwrap();
     let basic = Credentials::new().basic("me", "pw").wrap(ReqwestTransport::new().unwrap());
     Client::new(&address, basic).keyed().await.unwrap();
-    serving.join().unwrap();
+    server.join().unwrap();
     let machine = ["/oauth/token", "/machine", "/oauth/token", "/machine"];
-    assert_eq!(vault.asked()[4..8], machine);
+    assert_eq!(vault.paths()[4..8], machine);
 }
 
 #[tokio::test]
-async fn each_operation_is_shown_what_it_asks_for() {
+async fn each_operation_sends_its_required_credentials() {
     let all = Credentials::new()
         .api_key("k")
         .sid("c")
@@ -186,22 +187,22 @@ async fn each_operation_is_shown_what_it_asks_for() {
     client.both(BothOptions::new()).await.unwrap();
     client.both(BothOptions::new().page(2)).await.unwrap();
     client.with_token().await.unwrap();
-    // The first token is refused, a second one fetched, and kept.
+    // The first token is rejected, and a second one is requested and cached.
     client.machine().await.unwrap();
     client.machine().await.unwrap();
-    let asked = vault.asked();
+    let paths = vault.paths();
     let machine = ["/oauth/token", "/machine", "/oauth/token", "/machine", "/machine"];
-    assert_eq!(asked[asked.len() - 5..], machine);
+    assert_eq!(paths[paths.len() - 5..], machine);
 }
 
 #[tokio::test]
-async fn an_alternative_is_as_good() {
+async fn alternative_credentials_are_sent() {
     let (client, _) = client(Credentials::new().basic("me", "pw"));
     client.keyed().await.unwrap();
 }
 
 #[tokio::test]
-async fn what_is_missing_is_said_before_anything_is_sent() {
+async fn missing_credentials_are_reported_before_sending() {
     let (client, vault) = client(Credentials::new().sid("c"));
     client.maybe().await.unwrap();
     match client.keyed().await.unwrap_err() {
@@ -213,5 +214,5 @@ async fn what_is_missing_is_said_before_anything_is_sent() {
         other => panic!("{other}"),
     }
     assert!(client.both(BothOptions::new()).await.unwrap_err().to_string().ends_with("not set: `new`"));
-    assert_eq!(vault.asked(), ["/maybe"]);
+    assert_eq!(vault.paths(), ["/maybe"]);
 }

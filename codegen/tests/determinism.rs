@@ -1,6 +1,6 @@
-//! A contract gives the same bytes every time, in whatever order it is read: the exchange's, and
-//! documents of several files in JSON and YAML.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+//! The output is the same in every run and for every input order, for the exchange and for cases with several
+//! JSON and YAML files.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 use std::{
     fs,
@@ -12,9 +12,9 @@ use contract_codegen::{
     config::{BuilderScope, Config, OutputLayout},
 };
 
-#[allow(dead_code, reason = "it is asked where it looks, not run")]
+#[allow(dead_code, reason = "only the lookup functions are tested")]
 #[path = "../core/build.rs"]
-#[allow(clippy::print_stdout, reason = "cargo is told by it")]
+#[allow(clippy::print_stdout, reason = "build scripts print for cargo")]
 mod build_script;
 
 fn project() -> Project {
@@ -22,18 +22,18 @@ fn project() -> Project {
     Project::from_config(&config).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn files(project: &Project) -> OutputFiles {
+fn generate_files(project: &Project) -> OutputFiles {
     project.generate().unwrap_or_else(|e| panic!("{e}")).files
 }
 
-/// The documents below a folder, last first.
-fn documents(folder: &Path) -> Vec<PathBuf> {
+/// Returns the documents of a folder and its subfolders in reverse order.
+fn find_documents(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
         .into_iter()
         .rev()
-        .flat_map(|path| if path.is_dir() { documents(&path) } else { vec![path] })
+        .flat_map(|path| if path.is_dir() { find_documents(&path) } else { vec![path] })
         .collect()
 }
 
@@ -42,46 +42,46 @@ fn assert_same(one: &OutputFiles, other: &OutputFiles) {
     assert_eq!(names(one), names(other));
     for ((name, a), (_, b)) in one.iter().zip(other.iter()) {
         let line = a.lines().zip(b.lines()).position(|(a, b)| a != b);
-        assert!(a == b, "{name} differs at line {:?}", line.map(|at| at + 1));
+        assert!(a == b, "{name} differs at line {:?}", line.map(|index| index + 1));
     }
 }
 
 #[test]
-fn the_exchange_is_generated_the_same_in_any_order() {
-    let first = files(&project());
-    assert_same(&first, &files(&project()));
+fn exchange_output_does_not_depend_on_input_order() {
+    let first = generate_files(&project());
+    assert_same(&first, &generate_files(&project()));
     let mut shuffled = project();
     let base = shuffled.base.clone();
     shuffled.config.inputs.clear();
-    shuffled.inputs = documents(&base.join("exchange"));
+    shuffled.inputs = find_documents(&base.join("exchange"));
     shuffled.inputs.push(base.join("openapi.json"));
     shuffled.config.areas.reverse();
     shuffled.config.secrets.reverse();
-    assert_same(&first, &files(&shuffled));
+    assert_same(&first, &generate_files(&shuffled));
 }
 
-/// The files of a case that has several.
-fn several(case: &str) -> Vec<PathBuf> {
-    documents(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(case).join("input"))
+/// Returns the files of a case with several files.
+fn case_files(case: &str) -> Vec<PathBuf> {
+    find_documents(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(case).join("input"))
 }
 
-/// Every order of a few things (Heap's algorithm).
-fn orders<T: Clone>(items: &mut Vec<T>, count: usize, found: &mut Vec<Vec<T>>) {
+/// Collects all permutations (Heap's algorithm).
+fn collect_permutations<T: Clone>(items: &mut Vec<T>, count: usize, found: &mut Vec<Vec<T>>) {
     if count <= 1 {
         found.push(items.clone());
         return;
     }
-    for at in 0..count {
-        orders(items, count - 1, found);
-        items.swap(if count.is_multiple_of(2) { at } else { 0 }, count - 1);
+    for index in 0..count {
+        collect_permutations(items, count - 1, found);
+        items.swap(if count.is_multiple_of(2) { index } else { 0 }, count - 1);
     }
 }
 
-/// JSON and YAML files that refer to each other, an OpenAPI document among them.
+/// The files refer to each other, and one of them is an OpenAPI document.
 #[test]
-fn files_of_json_and_yaml_are_generated_the_same_in_every_order() {
+fn output_of_files_does_not_depend_on_their_order() {
     for (case, count) in [("openapi_files", 5), ("ref_through_ref", 3)] {
-        let mut files = several(case);
+        let mut files = case_files(case);
         assert_eq!(files.len(), count, "{case}: {files:?}");
         assert!(files.iter().any(|file| file.extension().is_some_and(|ending| ending == "yaml")));
         for layout in [OutputLayout::Crate, OutputLayout::Modules] {
@@ -89,24 +89,24 @@ fn files_of_json_and_yaml_are_generated_the_same_in_every_order() {
                 let mut config = Config::default();
                 config.output.layout = layout;
                 config.types.builders = BuilderScope::All;
-                self::files(&Project { config, base: PathBuf::new(), inputs })
+                self::generate_files(&Project { config, base: PathBuf::new(), inputs })
             };
             let first = generate(files.clone());
-            let mut all = Vec::new();
-            orders(&mut files, count, &mut all);
-            // Every fifth of the 120 orders of five files, all six of three.
-            for order in all.into_iter().step_by(if count > 3 { 5 } else { 1 }) {
+            let mut permutations = Vec::new();
+            collect_permutations(&mut files, count, &mut permutations);
+            // Every fifth of the 120 permutations of five files, and all six of three.
+            for order in permutations.into_iter().step_by(if count > 3 { 5 } else { 1 }) {
                 assert_same(&first, &generate(order));
             }
         }
     }
 }
 
-/// Texts come without a folder that could sort them: only the list of inputs keeps their order.
+/// Strings are not sorted by a folder; only the list of inputs depends on their order.
 #[test]
-fn texts_are_generated_the_same_in_every_order() {
+fn output_of_strings_does_not_depend_on_their_order() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/openapi_files/input");
-    let mut texts: Vec<(String, String)> = several("openapi_files")
+    let mut texts: Vec<(String, String)> = case_files("openapi_files")
         .into_iter()
         .map(|path| {
             let name = path.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/");
@@ -124,18 +124,18 @@ fn texts_are_generated_the_same_in_every_order() {
     };
     let first = generate(&texts);
     assert!(first.len() > 5);
-    let mut all = Vec::new();
+    let mut permutations = Vec::new();
     let count = texts.len();
-    orders(&mut texts, count, &mut all);
-    for order in all.iter().step_by(7) {
+    collect_permutations(&mut texts, count, &mut permutations);
+    for order in permutations.iter().step_by(7) {
         assert_eq!(generate(order), first, "{:?}", order.iter().map(|(name, _)| name).collect::<Vec<_>>());
     }
 }
 
-/// Packages lie beside one another, as a registry's are unpacked or in a vendored folder; their
-/// manifests were rewritten, and the first one lies beside.
+/// Packages are siblings in a registry or a vendored folder. Their manifests are rewritten, with the original
+/// in `Cargo.toml.orig`.
 #[test]
-fn the_runtime_is_found_wherever_packages_are_unpacked() {
+fn runtime_is_found_next_to_unpacked_packages() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unpacked");
     let _ = fs::remove_dir_all(&folder);
     let own = folder.join("contract-codegen-core-0.1.0");
@@ -145,7 +145,7 @@ fn the_runtime_is_found_wherever_packages_are_unpacked() {
         fs::write(path, text).unwrap();
     };
     put("contract-codegen-core-0.1.0/Cargo.toml", "");
-    // Somebody else's.
+    // An unrelated package.
     put("runtime/Cargo.toml", "name = \"runtime\"\n");
     assert_eq!(build_script::home(&own, "0.1.0"), None);
     put("contract-runtime/Cargo.toml", "name = \"contract-runtime\"\n");

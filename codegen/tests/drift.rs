@@ -1,5 +1,5 @@
-//! The contract comparison: every rule once, what must hold for any two contracts, the command.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+//! Tests of the contract comparison: every rule, properties of all comparisons, and the command.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 #[path = "drift/command.rs"]
 mod command;

@@ -1,6 +1,6 @@
-//! What an edit of one schema changes in the output: few lines, in the files of its own area, and
-//! none beside a line that an edit of another schema changes, so that two branches merge.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+//! Editing one schema changes only a few lines, in the files of its area. Edits of two schemas do not change
+//! adjacent lines, so that two branches merge without conflicts.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 use std::{
     collections::BTreeMap,
@@ -11,8 +11,8 @@ use std::{
 use contract_codegen::{OutputFiles, Project, Sources};
 use similar::{DiffTag, TextDiff};
 
-/// The documents of the exchange: name and text.
-fn documents() -> Vec<(String, String)> {
+/// Returns name and text of the documents of the exchange.
+fn read_documents() -> Vec<(String, String)> {
     let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
     let folder = fs::read_dir(base.join("exchange/v1")).unwrap();
     let mut paths: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
@@ -22,19 +22,19 @@ fn documents() -> Vec<(String, String)> {
     paths.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect()
 }
 
-/// What is generated when each of these schemas has one more optional property.
-fn generated(edited: &[&str]) -> OutputFiles {
-    let mut documents = documents();
+/// Generates code after adding an optional property to each of these schemas.
+fn generate_edited(edited: &[&str]) -> OutputFiles {
+    let mut documents = read_documents();
     for stem in edited {
         let ending = format!("{stem}.schema.json");
         let (_, text) = documents.iter_mut().find(|(name, _)| name.ends_with(&ending)).unwrap();
-        // Patterns are one sorted list: two new ones can fall side by side there, so only one is new.
+        // Patterns are one sorted list, in which two new ones could be adjacent, so only one schema gets one.
         let pattern = if *stem == "ship" { r#", "pattern": "^[A-Z]+$""# } else { "" };
         let property =
             format!(r#""properties": {{ "hullNumber": {{ "type": "string", "maxLength": 64{pattern} }},"#);
-        let with = text.replacen("\"properties\": {", &property, 1);
-        assert_ne!(*text, with, "{stem} has no properties: nothing is edited");
-        *text = with;
+        let edited_text = text.replacen("\"properties\": {", &property, 1);
+        assert_ne!(*text, edited_text, "{stem} has no properties to edit");
+        *text = edited_text;
     }
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas/codegen.toml");
     let project = Project::from_config(&config).unwrap_or_else(|problems| panic!("{problems}"));
@@ -45,13 +45,13 @@ fn generated(edited: &[&str]) -> OutputFiles {
     project.generate_from(contract).unwrap_or_else(|problems| panic!("{problems}")).files
 }
 
-/// Lines of a text that an edit replaces, and by what.
+/// A range of replaced lines with the new lines.
 struct Hunk {
     old: std::ops::Range<usize>,
     new: Vec<String>,
 }
 
-fn hunks(before: &str, after: &str) -> Vec<Hunk> {
+fn diff_hunks(before: &str, after: &str) -> Vec<Hunk> {
     let lines: Vec<&str> = after.split_inclusive('\n').collect();
     let diff = TextDiff::from_lines(before, after);
     let changed = diff.ops().iter().filter(|op| op.tag() != DiffTag::Equal);
@@ -63,12 +63,12 @@ fn hunks(before: &str, after: &str) -> Vec<Hunk> {
         .collect()
 }
 
-/// How many lines go and come, by file.
-fn changed(before: &OutputFiles, after: &OutputFiles) -> BTreeMap<String, usize> {
-    assert!(before.0.keys().eq(after.0.keys()), "files come or go");
+/// Counts removed and added lines per file.
+fn count_changed_lines(before: &OutputFiles, after: &OutputFiles) -> BTreeMap<String, usize> {
+    assert!(before.0.keys().eq(after.0.keys()), "files are added or removed");
     let mut found = BTreeMap::new();
     for ((name, old), (_, new)) in before.iter().zip(after.iter()) {
-        let lines: usize = hunks(old, new).iter().map(|hunk| hunk.old.len() + hunk.new.len()).sum();
+        let lines: usize = diff_hunks(old, new).iter().map(|hunk| hunk.old.len() + hunk.new.len()).sum();
         if lines > 0 {
             found.insert(name.to_owned(), lines);
         }
@@ -76,30 +76,30 @@ fn changed(before: &OutputFiles, after: &OutputFiles) -> BTreeMap<String, usize>
     found
 }
 
-/// What `git merge` makes of two edits: a conflict where they touch or stand side by side.
-fn merged(name: &str, before: &str, one: &str, other: &str) -> String {
-    let mut all = hunks(before, one);
-    all.extend(hunks(before, other));
-    all.sort_by_key(|hunk| (hunk.old.start, hunk.old.end));
-    for pair in all.windows(2) {
+/// Merges two edits like `git merge`; panics on a conflict of overlapping or adjacent edits.
+fn merge_edits(name: &str, before: &str, one: &str, other: &str) -> String {
+    let mut hunks = diff_hunks(before, one);
+    hunks.extend(diff_hunks(before, other));
+    hunks.sort_by_key(|hunk| (hunk.old.start, hunk.old.end));
+    for pair in hunks.windows(2) {
         assert!(pair[0].old.end < pair[1].old.start, "{name}: both edits change line {}", pair[1].old.start);
     }
     let lines: Vec<&str> = before.split_inclusive('\n').collect();
-    let (mut out, mut at) = (String::new(), 0);
-    for hunk in all {
-        out.extend(lines[at..hunk.old.start].iter().copied());
+    let (mut out, mut position) = (String::new(), 0);
+    for hunk in hunks {
+        out.extend(lines[position..hunk.old.start].iter().copied());
         out.extend(hunk.new);
-        at = hunk.old.end;
+        position = hunk.old.end;
     }
-    out.extend(lines[at..].iter().copied());
+    out.extend(lines[position..].iter().copied());
     out
 }
 
-/// Rows numbered through the whole contract made it 10 files and 230 lines, and 13 files and 1,281
-/// lines for `blueprint`, which stands further in front.
+/// With row numbers for the whole contract, this edit changed 230 lines in 10 files, and an edit of
+/// `blueprint`, which is earlier in the order, 1,281 lines in 13 files.
 #[test]
-fn one_more_property_changes_the_files_of_its_area_and_few_lines() {
-    let found = changed(&generated(&[]), &generated(&["ship"]));
+fn new_property_changes_few_lines_in_its_area() {
+    let found = count_changed_lines(&generate_edited(&[]), &generate_edited(&["ship"]));
     let files: Vec<&str> = found.keys().map(String::as_str).collect();
     assert_eq!(files, ["json_schemas.rs", "root.rs", "schemas.rs", "ships.rs"], "{found:?}");
     assert_eq!(found["json_schemas.rs"], 2, "the members of the one type");
@@ -108,20 +108,24 @@ fn one_more_property_changes_the_files_of_its_area_and_few_lines() {
     assert!(found["ships.rs"] <= 30, "{found:?}");
 }
 
-/// `ship` and `stock-lot` are neighbours in every list, and so are `blueprint` and `change-result`.
+/// `ship` and `stock-lot` are adjacent in every list, like `blueprint` and `change-result`.
 #[test]
-fn edits_of_two_schemas_merge_to_what_both_together_give() {
-    let before = generated(&[]);
+fn edits_of_two_schemas_merge_without_conflicts() {
+    let before = generate_edited(&[]);
     for (one, other) in [("ship", "stock-lot"), ("/blueprint", "change-result"), ("ship", "page")] {
-        let (first, second, both) = (generated(&[one]), generated(&[other]), generated(&[one, other]));
+        let (first, second, both) =
+            (generate_edited(&[one]), generate_edited(&[other]), generate_edited(&[one, other]));
         let files = |files: &OutputFiles| files.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
         assert!(
             [&first, &second, &both].iter().all(|each| files(each) == files(&before)),
-            "files come or go"
+            "files are added or removed"
         );
         for (name, text) in before.iter() {
-            let merged = merged(name, text, &first.0[name], &second.0[name]);
-            assert!(merged == both.0[name], "{name}: merged is not what is generated, {one} and {other}");
+            let merged = merge_edits(name, text, &first.0[name], &second.0[name]);
+            assert!(
+                merged == both.0[name],
+                "{name}: the merge of {one} and {other} differs from the generated code"
+            );
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Which module may use which: arrows lead downwards along one list, and never in a circle.
+//! Checks the dependencies between modules: a module may use only modules of lower layers, without cycles.
 //!
-//! The imports are read from the sources, tests aside. A module that needs something of one above
-//! it shows that a concept lives in the wrong room: move it down, to where both can call it.
+//! The imports are parsed from the sources, without tests. If a module needs an item of a higher layer, move
+//! the item to a layer below both.
 //!
-//! The generator and the runtime have a list each; of the other crates of the workspace it is
-//! asked that there is one.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! The pipeline, the command's library and the runtime have a list of layers each. The other crates of the
+//! workspace must have no cycles.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,9 +17,9 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
 
-/// The modules of the pipeline from the ground up; each uses those before it.
+/// The modules of the pipeline, from the lowest layer; each uses only those before it.
 const PIPELINE: &[&str] = &[
-    // What everybody speaks of: documents, schemas, operations, problems.
+    // Shared concepts: documents, schemas, operations, diagnostics.
     "arena",
     "list_arena",
     "stack",
@@ -32,11 +32,11 @@ const PIPELINE: &[&str] = &[
     "names",
     "formats",
     "options",
-    // Reading.
+    // Loading.
     "load",
     "resolve",
     "pattern",
-    // Deciding: what holds at a place and in which direction, names, the part, types, calls.
+    // Planning: conjunctions, directions, names, selected parts, types, calls.
     "conjunction",
     "directions",
     "naming",
@@ -46,7 +46,7 @@ const PIPELINE: &[&str] = &[
     "typed_value",
     "checks",
     "plan",
-    // Writing.
+    // Code generation.
     "rust_types",
     "emit",
     "operations",
@@ -74,7 +74,7 @@ const GENERATOR: &[&str] = &["canonical", "drift", "explain", "lower", "report",
 
 /// The modules of the runtime, likewise.
 const RUNTIME: &[&str] = &[
-    // Text, its forms and its places.
+    // Strings, patterns and pointers.
     "text",
     "depth",
     "pointer",
@@ -82,7 +82,7 @@ const RUNTIME: &[&str] = &[
     "media_type",
     "path_template",
     "pattern",
-    // Values, how they come out of `serde_json`, and types over them.
+    // JSON values, their parsing, and types based on them.
     "raw",
     "member_key",
     "map",
@@ -93,14 +93,14 @@ const RUNTIME: &[&str] = &[
     "timestamp",
     "format",
     "read",
-    // What a contract asks of values.
+    // Schemas and validation.
     "violation",
     "schema",
     "contract",
     "json_schema",
     "strategies",
     "macros",
-    // What it says of calls.
+    // Operations, clients and servers.
     "parameters",
     "sequence",
     "operation",
@@ -113,29 +113,29 @@ const RUNTIME: &[&str] = &[
     "cli",
 ];
 
-/// Who uses whom, by top-level module, and one file that does. Who uses nobody is there, too.
-type Uses = BTreeMap<String, BTreeMap<String, String>>;
+/// The used modules of each top-level module, with one file that uses them, including modules without uses.
+type ModuleUses = BTreeMap<String, BTreeMap<String, String>>;
 
-fn uses(source: &Path) -> Uses {
-    let face =
-        ["lib.rs", "main.rs"].map(|face| source.join(face)).into_iter().find(|face| face.exists()).unwrap();
-    let shown = shown(&face);
-    let mut uses = Uses::new();
-    let mut files = vec![(face, PathBuf::new(), None)];
+fn read_uses(source: &Path) -> ModuleUses {
+    let crate_root =
+        ["lib.rs", "main.rs"].map(|file| source.join(file)).into_iter().find(|file| file.exists()).unwrap();
+    let reexports = read_reexports(&crate_root);
+    let mut uses = ModuleUses::new();
+    let mut files = vec![(crate_root, PathBuf::new(), None)];
     while let Some((file, module, from)) = files.pop() {
         let depth = module.iter().count();
-        let (names, inside) = used(&file, depth);
-        files.extend(inside.into_iter().map(|Inside { name, is_kit }| {
+        let (names, submodules) = read_file_uses(&file, depth);
+        files.extend(submodules.into_iter().map(|Submodule { name, is_kit }| {
             let module = module.join(name);
             let own = || module.display().to_string();
             let from = if is_kit { own() } else { from.clone().unwrap_or_else(own) };
             (source.join(&module).with_extension("rs"), module, Some(from))
         }));
-        // The crate's face shows them all.
+        // The crate root may use all modules.
         let Some(from) = from else { continue };
         let uses = uses.entry(from.clone()).or_default();
         for to in names {
-            let to = shown.get(&to).cloned().unwrap_or(to);
+            let to = reexports.get(&to).cloned().unwrap_or(to);
             if to != from {
                 uses.entry(to).or_insert_with(|| module.with_extension("rs").display().to_string());
             }
@@ -144,43 +144,45 @@ fn uses(source: &Path) -> Uses {
     uses
 }
 
-/// What the crate's face shows by its own name, with the module that has it.
-fn shown(face: &Path) -> BTreeMap<String, String> {
-    fn leaves(tree: &syn::UseTree, module: &str, found: &mut BTreeMap<String, String>) {
+/// Returns the re-exported names of the crate root, with the modules that define them.
+fn read_reexports(crate_root: &Path) -> BTreeMap<String, String> {
+    fn collect_leaves(tree: &syn::UseTree, module: &str, found: &mut BTreeMap<String, String>) {
         match tree {
-            syn::UseTree::Path(path) => leaves(&path.tree, module, found),
+            syn::UseTree::Path(path) => collect_leaves(&path.tree, module, found),
             syn::UseTree::Name(name) => drop(found.insert(name.ident.to_string(), module.to_owned())),
             syn::UseTree::Rename(name) => drop(found.insert(name.rename.to_string(), module.to_owned())),
-            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, module, found)),
-            syn::UseTree::Glob(_) => panic!("a face that shows all of `{module}` says nothing"),
+            syn::UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| collect_leaves(tree, module, found))
+            }
+            syn::UseTree::Glob(_) => panic!("the crate root must not re-export all of `{module}`"),
         }
     }
     let mut found = BTreeMap::new();
-    for item in syn::parse_file(&fs::read_to_string(face).unwrap()).unwrap().items {
+    for item in syn::parse_file(&fs::read_to_string(crate_root).unwrap()).unwrap().items {
         if let syn::Item::Use(item) = item
             && let syn::UseTree::Path(path) = &item.tree
-            && face.with_file_name(format!("{}.rs", path.ident)).exists()
+            && crate_root.with_file_name(format!("{}.rs", path.ident)).exists()
         {
-            leaves(&path.tree, &path.ident.to_string(), &mut found);
+            collect_leaves(&path.tree, &path.ident.to_string(), &mut found);
         }
     }
     found
 }
 
 /// A module in a file of its own.
-struct Inside {
+struct Submodule {
     name: String,
-    /// Whether it is a kit: what a feature shows for the tests of others. It stands above what it tests, wherever
-    /// its file lies, and so by itself.
+    /// True for a test kit, which a feature publishes for the tests of other crates. It is a separate layer
+    /// above the modules that it tests, wherever its file is.
     is_kit: bool,
 }
 
-/// The top-level modules that a file names, `depth` modules below the crate's face, and the modules in it that have
-/// files; what is there for tests alone stands aside.
-fn used(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<Inside>) {
+/// Returns the top-level modules that a file uses, and its submodules with files. The file is `depth` modules
+/// below the crate root. Items for tests are skipped.
+fn read_file_uses(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<Submodule>) {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let file = syn::parse_file(&text).unwrap();
-    let (mut found, mut inside) = (BTreeSet::new(), Vec::new());
+    let (mut found, mut submodules) = (BTreeSet::new(), Vec::new());
     for item in file.items {
         let attributes = match &item {
             syn::Item::Mod(item) => &item.attrs,
@@ -192,105 +194,112 @@ fn used(path: &Path, depth: usize) -> (BTreeSet<String>, Vec<Inside>) {
             continue;
         }
         match item {
-            // A file of another crate is read there.
+            // A file of another crate is checked with that crate.
             syn::Item::Mod(item) if item.attrs.iter().any(|attribute| attribute.path().is_ident("path")) => {}
             syn::Item::Mod(item) if item.content.is_none() => {
-                let is_kit = item.attrs.iter().any(is_for_kits);
-                inside.push(Inside { name: item.ident.to_string(), is_kit });
+                let is_kit = item.attrs.iter().any(is_for_test_kits);
+                submodules.push(Submodule { name: item.ident.to_string(), is_kit });
             }
-            item => names(item.to_token_stream(), depth, &mut found),
+            item => collect_names(item.to_token_stream(), depth, &mut found),
         }
     }
-    (found, inside)
+    (found, submodules)
 }
 
-/// Whether what an attribute stands on is there in tests alone: `#[test]`, and `#[cfg(…)]` that no other
-/// build fulfils. What a feature brings, too, is of the crate.
+/// Returns true if an attribute restricts an item to tests: `#[test]`, or a `#[cfg(…)]` that only test builds
+/// satisfy. Items that a feature also enables belong to the crate.
 fn is_for_tests(attribute: &syn::Attribute) -> bool {
     attribute.path().is_ident("test")
-        || attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(|meta| asks_for_test(&meta))
+        || attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(|meta| requires_test(&meta))
 }
 
-/// Whether it is there in tests, and wherever a feature asks for it.
-fn is_for_kits(attribute: &syn::Attribute) -> bool {
+/// Returns true if an attribute enables an item in tests and by a feature.
+fn is_for_test_kits(attribute: &syn::Attribute) -> bool {
     let is_either = |meta: syn::Meta| match meta {
-        syn::Meta::List(list) => list.path.is_ident("any") && conditions(&list).iter().any(asks_for_test),
+        syn::Meta::List(list) => {
+            list.path.is_ident("any") && parse_conditions(&list).iter().any(requires_test)
+        }
         _ => false,
     };
     attribute.path().is_ident("cfg") && attribute.parse_args().is_ok_and(is_either)
 }
 
-fn asks_for_test(condition: &syn::Meta) -> bool {
+fn requires_test(condition: &syn::Meta) -> bool {
     match condition {
         syn::Meta::Path(path) => path.is_ident("test"),
-        syn::Meta::List(list) if list.path.is_ident("all") => conditions(list).iter().any(asks_for_test),
-        syn::Meta::List(list) if list.path.is_ident("any") => conditions(list).iter().all(asks_for_test),
+        syn::Meta::List(list) if list.path.is_ident("all") => {
+            parse_conditions(list).iter().any(requires_test)
+        }
+        syn::Meta::List(list) if list.path.is_ident("any") => {
+            parse_conditions(list).iter().all(requires_test)
+        }
         _ => false,
     }
 }
 
-/// What a list of conditions lists.
-fn conditions(list: &syn::MetaList) -> Punctuated<syn::Meta, syn::Token![,]> {
+/// Returns the conditions of a list.
+fn parse_conditions(list: &syn::MetaList) -> Punctuated<syn::Meta, syn::Token![,]> {
     list.parse_args_with(Punctuated::parse_terminated).unwrap_or_default()
 }
 
-/// What stands behind `crate::`, or behind as many `super::` as lead there.
-fn names(tokens: TokenStream, depth: usize, found: &mut BTreeSet<String>) {
+/// Collects the names after `crate::`, or after enough `super::` to reach the crate root.
+fn collect_names(tokens: TokenStream, depth: usize, found: &mut BTreeSet<String>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    for (at, token) in tokens.iter().enumerate() {
-        let before = |back: usize| at.checked_sub(back).map(|before| tokens[before].to_string());
+    for (index, token) in tokens.iter().enumerate() {
+        let before = |back: usize| index.checked_sub(back).map(|before| tokens[before].to_string());
         match token {
-            // What is quoted names modules of what is generated.
-            TokenTree::Group(_) if before(2).is_some_and(|word| word == "quote") => {}
-            // A module that stands in its file is one further down.
-            TokenTree::Group(group) if before(2).is_some_and(|word| word == "mod") => {
-                names(group.stream(), depth + 1, found);
+            // Quoted tokens refer to modules of the generated code.
+            TokenTree::Group(_) if before(2).is_some_and(|ident| ident == "quote") => {}
+            // An inline module is one level deeper.
+            TokenTree::Group(group) if before(2).is_some_and(|ident| ident == "mod") => {
+                collect_names(group.stream(), depth + 1, found);
             }
-            TokenTree::Group(group) => names(group.stream(), depth, found),
-            // `$crate` is for those who call the macro.
-            TokenTree::Ident(word) if word == "crate" && before(1).is_none_or(|sign| sign != "$") => {
-                behind(tokens.get(at + 3..).unwrap_or_default(), 0, found);
+            TokenTree::Group(group) => collect_names(group.stream(), depth, found),
+            // `$crate` refers to the crate of the macro, not to an import.
+            TokenTree::Ident(ident) if ident == "crate" && before(1).is_none_or(|punct| punct != "$") => {
+                collect_path_heads(tokens.get(index + 3..).unwrap_or_default(), 0, found);
             }
-            TokenTree::Ident(word) if word == "super" && before(1).is_none_or(|sign| sign != ":") => {
-                behind(&tokens[at..], depth, found);
+            TokenTree::Ident(ident) if ident == "super" && before(1).is_none_or(|punct| punct != ":") => {
+                collect_path_heads(&tokens[index..], depth, found);
             }
             _ => {}
         }
     }
 }
 
-/// The first name of a path, or of each path of a group, that leads `up` modules up.
-fn behind(tokens: &[TokenTree], up: usize, found: &mut BTreeSet<String>) {
+/// Collects the first name of a path, or of each path in a group, after `up` times `super`.
+fn collect_path_heads(tokens: &[TokenTree], up: usize, found: &mut BTreeSet<String>) {
     match (tokens.first(), up) {
-        (Some(TokenTree::Ident(word)), 1..) if word == "super" => {
-            behind(tokens.get(3..).unwrap_or_default(), up - 1, found);
+        (Some(TokenTree::Ident(ident)), 1..) if ident == "super" => {
+            collect_path_heads(tokens.get(3..).unwrap_or_default(), up - 1, found);
         }
         (Some(TokenTree::Ident(name)), 0) => {
             found.insert(name.to_string());
         }
         (Some(TokenTree::Group(group)), _) => {
             let inner: Vec<TokenTree> = group.stream().into_iter().collect();
-            let comma = |token: &TokenTree| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ',');
-            inner.split(comma).for_each(|path| behind(path, up, found));
+            let comma =
+                |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',');
+            inner.split(comma).for_each(|path| collect_path_heads(path, up, found));
         }
         _ => {}
     }
 }
 
-/// The way from one module to another.
-fn way<'a>(uses: &'a Uses, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
-    let mut ways = vec![vec![from]];
+/// Finds a path of uses from one module to another.
+fn find_path<'a>(uses: &'a ModuleUses, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+    let mut paths = vec![vec![from]];
     let mut seen = BTreeSet::new();
-    while let Some(so_far) = ways.pop() {
-        let at = *so_far.last()?;
-        for next in uses.get(at).into_iter().flat_map(BTreeMap::keys) {
-            let mut longer = so_far.clone();
+    while let Some(path) = paths.pop() {
+        let module = *path.last()?;
+        for next in uses.get(module).into_iter().flat_map(BTreeMap::keys) {
+            let mut longer = path.clone();
             longer.push(next);
             if next == to {
                 return Some(longer);
             }
             if seen.insert(next) {
-                ways.push(longer);
+                paths.push(longer);
             }
         }
     }
@@ -298,80 +307,80 @@ fn way<'a>(uses: &'a Uses, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
 }
 
 #[track_caller]
-fn check(source: &str, layers: &[&str]) {
-    let uses = uses(&Path::new(env!("CARGO_MANIFEST_DIR")).join(source));
+fn check_layers(source: &str, layers: &[&str]) {
+    let uses = read_uses(&Path::new(env!("CARGO_MANIFEST_DIR")).join(source));
     assert!(uses.len() >= 7, "only {} modules were read", uses.len());
     let mut problems = Vec::new();
     let layer = |name: &str| layers.iter().position(|other| *other == name);
     let gone = layers.iter().filter(|name| !uses.contains_key(**name));
-    problems.extend(gone.map(|name| format!("`{name}` is in the list, and nowhere else")));
-    for (from, all) in &uses {
+    problems.extend(gone.map(|name| format!("`{name}` is in the list, but not in the crate")));
+    for (from, used) in &uses {
         let Some(upper) = layer(from) else {
             problems.push(format!("`{from}` is not in the list"));
             continue;
         };
-        for (to, file) in all {
+        for (to, file) in used {
             match layer(to) {
                 Some(lower) if lower < upper => {}
-                Some(_) => problems.push(format!("{file}: `{from}` uses `{to}`, which stands above it")),
+                Some(_) => problems.push(format!("{file}: `{from}` uses `{to}`, which is in a higher layer")),
                 None => problems.push(format!("{file}: `{from}` uses `{to}`, which is not in the list")),
             }
         }
-        if let Some(way) = way(&uses, from, from) {
-            problems.push(format!("a circle: {}", way.join(" → ")));
+        if let Some(cycle) = find_path(&uses, from, from) {
+            problems.push(format!("cycle: {}", cycle.join(" → ")));
         }
     }
     assert!(problems.is_empty(), "{source}:\n{}", problems.join("\n"));
 }
 
 #[test]
-fn modules_of_the_pipeline_use_only_those_below() {
-    check("core/src", PIPELINE);
+fn pipeline_modules_use_only_lower_layers() {
+    check_layers("core/src", PIPELINE);
 }
 
 #[test]
-fn modules_of_the_generator_use_only_those_below() {
-    check("src", GENERATOR);
+fn generator_modules_use_only_lower_layers() {
+    check_layers("src", GENERATOR);
 }
 
 #[test]
-fn arrows_of_the_runtime_lead_downwards() {
-    check("../runtime/src", RUNTIME);
+fn runtime_modules_use_only_lower_layers() {
+    check_layers("../runtime/src", RUNTIME);
 }
 
-/// The members of the workspace that have neither of these lists, and that somebody wrote.
-fn others() -> Vec<PathBuf> {
+/// Returns the source folders of the handwritten workspace members without a list of layers.
+fn other_crates() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let (_, members) = manifest.split_once("\nmembers = [").unwrap();
     let members = members.split(']').next().unwrap().split(',').map(|name| name.trim().trim_matches('"'));
-    let apart = ["codegen", "codegen/core", "runtime", "generated"];
-    let others = members.filter(|name| !apart.contains(name)).map(|name| root.join(name).join("src"));
+    let excluded = ["codegen", "codegen/core", "runtime", "generated"];
+    let others = members.filter(|name| !excluded.contains(name)).map(|name| root.join(name).join("src"));
     others.filter(|source| source.exists()).collect()
 }
 
 #[test]
-fn arrows_of_the_other_crates_lead_in_no_circle() {
-    let crates = others();
+fn other_crates_have_no_module_cycles() {
+    let crates = other_crates();
     assert!(crates.len() > 7, "{crates:?}");
-    let mut circles = Vec::new();
+    let mut cycles = Vec::new();
     for source in crates {
-        let uses = uses(&source);
-        let ways = uses.keys().filter_map(|name| way(&uses, name, name));
-        circles.extend(ways.map(|way| {
-            let steps = way.windows(2).map(|step| format!("{} ({})", step[1], uses[step[0]][step[1]]));
-            format!("{}: {} → {}", source.display(), way[0], steps.collect::<Vec<_>>().join(" → "))
+        let uses = read_uses(&source);
+        let paths = uses.keys().filter_map(|name| find_path(&uses, name, name));
+        cycles.extend(paths.map(|path| {
+            let steps = path.windows(2).map(|step| format!("{} ({})", step[1], uses[step[0]][step[1]]));
+            format!("{}: {} → {}", source.display(), path[0], steps.collect::<Vec<_>>().join(" → "))
         }));
     }
-    assert!(circles.is_empty(), "{}", circles.join("\n"));
+    assert!(cycles.is_empty(), "{}", cycles.join("\n"));
 }
 
-/// What others may use of the generator is little, stands on the crate's first page, and is shown by example.
+/// The generator has few public modules. Each is listed in the crate documentation and has an example.
 #[test]
-fn the_face_of_the_generator_is_small_and_shown() {
+fn public_modules_are_few_and_have_examples() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let face = fs::read_to_string(source.join("lib.rs")).unwrap();
-    let public = syn::parse_file(&face).unwrap().items.into_iter().filter_map(|item| match item {
+    let crate_root = fs::read_to_string(source.join("lib.rs")).unwrap();
+    let public = syn::parse_file(&crate_root).unwrap().items.into_iter().filter_map(|item| match item {
         syn::Item::Mod(module) if matches!(module.vis, syn::Visibility::Public(_)) => {
             Some(module.ident.to_string())
         }
@@ -381,27 +390,30 @@ fn the_face_of_the_generator_is_small_and_shown() {
     assert!((5..=10).contains(&public.len()), "{public:?}");
     for name in public {
         let row = |line: &str| line.starts_with("//! | ") && line.contains(&format!("`{name}`"));
-        assert!(face.lines().any(row), "`{name}` is not in the table of lib.rs");
+        assert!(crate_root.lines().any(row), "`{name}` is not in the table of lib.rs");
         let text = fs::read_to_string(source.join(&name).with_extension("rs")).unwrap();
         let mut about = text.lines().take_while(|line| line.starts_with("//!"));
-        assert!(about.any(|line| line.starts_with("//! ```")), "`{name}` has no example at its head");
+        assert!(
+            about.any(|line| line.starts_with("//! ```")),
+            "`{name}` has no example in its documentation"
+        );
     }
 }
 
 #[track_caller]
-fn finds(text: &str, depth: usize, expect: &[&str]) {
+fn assert_imports(text: &str, depth: usize, expect: &[&str]) {
     let mut found = BTreeSet::new();
-    names(text.parse().unwrap(), depth, &mut found);
+    collect_names(text.parse().unwrap(), depth, &mut found);
     assert_eq!(found.into_iter().collect::<Vec<_>>(), expect, "{text}");
 }
 
-/// A word of it is not enough: what a feature shows to others is compiled for them, and looked at.
+/// An item is skipped only if no build without tests contains it; a feature may publish it otherwise.
 #[test]
-fn what_stands_aside_is_there_for_tests_alone() {
+fn only_items_for_tests_are_skipped() {
     let check = |attribute: &str, expect: bool| {
         let item: syn::ItemMod = syn::parse_str(&format!("{attribute} mod m {{}}")).unwrap();
         assert_eq!(item.attrs.iter().any(is_for_tests), expect, "{attribute}");
-        let is_kit = !expect && item.attrs.iter().any(is_for_kits);
+        let is_kit = !expect && item.attrs.iter().any(is_for_test_kits);
         assert_eq!(is_kit, attribute.contains("contract-tests"), "{attribute}");
     };
     check("#[test]", true);
@@ -415,16 +427,20 @@ fn what_stands_aside_is_there_for_tests_alone() {
 }
 
 #[test]
-fn imports_are_found_wherever_they_stand() {
+fn crate_imports_are_found_in_all_items() {
     let text = "use crate::{a::{x, y}, b, c::z as d}; fn f() { crate::e::g(crate::h::I) } macro_rules! m { () => { $crate::k }; }";
-    finds(text, 1, &["a", "b", "c", "e", "h"]);
+    assert_imports(text, 1, &["a", "b", "c", "e", "h"]);
 }
 
-/// In a file beside the crate's face `super` is the crate, in a folder `super::super` is.
+/// `super` is the crate in a file next to the crate root; `super::super` is the crate in a subfolder.
 #[test]
-fn imports_by_way_of_the_module_above_are_found() {
-    finds("use super::{a::x, b}; pub(super) fn f() { super::c::g() }", 1, &["a", "b", "c"]);
-    finds("use super::{a, super::{b::x, c}}; fn f() { super::d(super::super::e::g()) }", 2, &["b", "c", "e"]);
-    finds("mod inner { use super::{a, super::b}; } use super::c;", 1, &["b", "c"]);
-    finds("fn f() { g(super::a::x, quote!(use super::b;)) }", 1, &["a"]);
+fn super_imports_are_found() {
+    assert_imports("use super::{a::x, b}; pub(super) fn f() { super::c::g() }", 1, &["a", "b", "c"]);
+    assert_imports(
+        "use super::{a, super::{b::x, c}}; fn f() { super::d(super::super::e::g()) }",
+        2,
+        &["b", "c", "e"],
+    );
+    assert_imports("mod inner { use super::{a, super::b}; } use super::c;", 1, &["b", "c"]);
+    assert_imports("fn f() { g(super::a::x, quote!(use super::b;)) }", 1, &["a"]);
 }

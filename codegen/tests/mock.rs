@@ -1,5 +1,5 @@
-//! `contract-codegen mock` over a socket: where it listens, what it answers and says, how it ends.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+//! Tests of `contract-codegen mock` over a socket: address, responses, log and exit.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests panic on failure")]
 
 use std::{
     fs,
@@ -29,7 +29,7 @@ paths:
         '200': { description: It., content: { application/json: { schema: { type: object }, examples: { no: { value: 1 }, cat: { value: { name: Tom } } } } } }
 ";
 
-fn folder(name: &str) -> PathBuf {
+fn create_folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mock-{name}"));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
@@ -43,17 +43,17 @@ fn command(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn ran(folder: &Path, args: &[&str]) -> Output {
+fn run_command(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).output().unwrap()
 }
 
-/// A mock that runs, ended with the test whatever comes of it.
-struct Running {
+/// A running mock server, which is killed when the test ends.
+struct MockProcess {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
-impl Running {
+impl MockProcess {
     fn start(folder: &Path, args: &[&str]) -> Self {
         let mut command = command(folder, args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -61,39 +61,39 @@ impl Running {
         Self { child, lines }
     }
 
-    fn line(&mut self) -> String {
+    fn read_line(&mut self) -> String {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         line.trim_end().to_owned()
     }
 }
 
-impl Drop for Running {
+impl Drop for MockProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Status line and body of one request.
-fn asked(address: &str, path: &str) -> (String, String) {
-    sent(address, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"))
+/// Sends a GET request; returns the status line and the body.
+fn send_get(address: &str, path: &str) -> (String, String) {
+    send_raw(address, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"))
 }
 
-/// The same of some bytes.
-fn sent(address: &str, request: &str) -> (String, String) {
+/// Sends a raw request; returns the status line and the body.
+fn send_raw(address: &str, request: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address.strip_prefix("http://").unwrap()).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     (head.lines().next().unwrap().to_owned(), body.to_owned())
 }
 
-/// In a test of whoever calls the service, without a socket.
+/// Tests of a client can use the mock server without a socket.
 #[test]
-fn a_library_asks_without_a_socket() {
-    let folder = folder("library");
+fn library_responds_without_a_socket() {
+    let folder = create_folder("library");
     let project = Project { inputs: vec![folder.join("pets.yaml")], ..Project::default() };
     let mock = MockServer::from_project(project, 0).unwrap();
     let request = Request::get("/pets/7").header("prefer", "example=cat").body(Bytes::new()).unwrap();
@@ -103,17 +103,17 @@ fn a_library_asks_without_a_socket() {
         (StatusCode::OK, br#"{"name":"Tom"}"#.as_slice())
     );
 
-    let refused = mock.respond_to(Request::get("/pets/seven").body(Bytes::new()).unwrap());
-    let verdict = refused.extensions().get::<MockVerdict>().unwrap();
+    let rejected = mock.respond_to(Request::get("/pets/seven").body(Bytes::new()).unwrap());
+    let verdict = rejected.extensions().get::<MockVerdict>().unwrap();
     assert_eq!(
         (verdict.violations[0].pointer.as_str(), verdict.violations[0].keyword.as_str()),
         ("/id", "type")
     );
 }
 
-/// The case whose client `client_runs.rs` calls.
+/// The contract of the client in `client_runs.rs`.
 #[test]
-fn the_hangar_is_answered_and_its_requests_are_judged() {
+fn hangar_requests_are_validated() {
     let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/hangar/codegen.toml");
     let mock = MockServer::from_project(Project::from_config(&case).unwrap(), 0).unwrap();
     assert!(mock.review().without_value.is_empty(), "{:?}", mock.review());
@@ -126,9 +126,9 @@ fn the_hangar_is_answered_and_its_requests_are_judged() {
     assert_eq!((page.status(), verdict.operation.as_deref()), (StatusCode::OK, Some("ships_read")));
     let page: Value = serde_json::from_slice(page.body()).unwrap();
     assert!(page["ships"].is_array(), "{page}");
-    let refused = ask("/ships/a/parts");
-    let broken = &refused.extensions().get::<MockVerdict>().unwrap().violations[0];
-    assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
+    let rejected = ask("/ships/a/parts");
+    let broken = &rejected.extensions().get::<MockVerdict>().unwrap().violations[0];
+    assert_eq!(rejected.status(), StatusCode::BAD_REQUEST);
     assert_eq!(
         (broken.place, broken.pointer.as_str(), broken.keyword.as_str()),
         ("query", "/type", "required")
@@ -136,57 +136,57 @@ fn the_hangar_is_answered_and_its_requests_are_judged() {
 }
 
 #[test]
-fn it_says_where_it_listens_answers_and_ends_at_once() {
-    let mut mock = Running::start(&folder("people"), &["pets.yaml", "--port", "0"]);
-    let line = mock.line();
+fn mock_prints_its_address_and_logs_requests() {
+    let mut mock = MockProcess::start(&create_folder("people"), &["pets.yaml", "--port", "0"]);
+    let line = mock.read_line();
     let address = line.strip_prefix("listening on ").and_then(|rest| rest.split_once(": ")).unwrap();
     assert_eq!(address.1, "1 operation of Pets 1; press Ctrl-C to stop", "{line}");
-    let (status, body) = asked(address.0, "/pets/7?key=secret");
+    let (status, body) = send_get(address.0, "/pets/7?key=secret");
     assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", r#"{"name":"Tom"}"#));
-    // What stands in a query is nobody's to log.
-    assert_eq!(mock.line(), "200 GET /pets/7 readPet: example `cat`");
-    assert_eq!(asked(address.0, "/pets/x").0, "HTTP/1.1 400 Bad Request");
-    assert_eq!(mock.line(), "400 GET /pets/x readPet: path /id must be integer");
-    // A body that is too large is refused before it is there.
+    // The query is not logged.
+    assert_eq!(mock.read_line(), "200 GET /pets/7 readPet: example `cat`");
+    assert_eq!(send_get(address.0, "/pets/x").0, "HTTP/1.1 400 Bad Request");
+    assert_eq!(mock.read_line(), "400 GET /pets/x readPet: path /id must be integer");
+    // A body that is too large is rejected before it is received.
     let head = format!("host: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", 65 << 20);
-    let (status, body) = sent(address.0, &format!("POST /pets HTTP/1.1\r\n{head}"));
+    let (status, body) = send_raw(address.0, &format!("POST /pets HTTP/1.1\r\n{head}"));
     assert_eq!(status, "HTTP/1.1 413 Payload Too Large");
     assert!(body.contains("exceeds 64 MiB"), "{body}");
-    assert!(mock.line().starts_with("413 POST /pets: "));
-    assert_eq!(asked(address.0, "/dogs").0, "HTTP/1.1 404 Not Found");
-    assert!(mock.line().starts_with("404 GET /dogs: the contract has no path"));
+    assert!(mock.read_line().starts_with("413 POST /pets: "));
+    assert_eq!(send_get(address.0, "/dogs").0, "HTTP/1.1 404 Not Found");
+    assert!(mock.read_line().starts_with("404 GET /dogs: the contract has no path"));
     let interrupted = Command::new("kill").args(["-INT", &mock.child.id().to_string()]).status().unwrap();
     assert!(interrupted.success());
     assert!(mock.child.wait().unwrap().success());
-    let mut said = String::new();
-    mock.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("examples that violate their own schema are not sent"), "{said}");
-    assert!(said.contains("/examples/no/value: /: type"), "{said}");
+    let mut stderr = String::new();
+    mock.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert!(stderr.contains("examples that violate their own schema are not sent"), "{stderr}");
+    assert!(stderr.contains("/examples/no/value: /: type"), "{stderr}");
 }
 
 #[test]
-fn programs_read_one_object_a_line() {
-    let mut mock = Running::start(&folder("programs"), &["pets.yaml", "-p", "0", "--json"]);
-    let mut object = || -> Value { serde_json::from_str(&mock.line()).unwrap() };
+fn json_output_has_one_object_per_line() {
+    let mut mock = MockProcess::start(&create_folder("programs"), &["pets.yaml", "-p", "0", "--json"]);
+    let mut object = || -> Value { serde_json::from_str(&mock.read_line()).unwrap() };
     let listening = object();
     assert_eq!(listening["listening"]["operations"], 1, "{listening}");
     let broken = object();
     assert_eq!(broken["broken-examples"].as_array().unwrap().len(), 1, "{broken}");
-    let (status, body) = asked(listening["listening"]["address"].as_str().unwrap(), "/pets/x");
+    let (status, body) = send_get(listening["listening"]["address"].as_str().unwrap(), "/pets/x");
     assert_eq!(status, "HTTP/1.1 400 Bad Request");
-    let told = object();
-    let request = &told["request"];
-    assert_eq!((&request["operation"], &request["status"]), (&"readPet".into(), &400.into()), "{told}");
+    let event = object();
+    let request = &event["request"];
+    assert_eq!((&request["operation"], &request["status"]), (&"readPet".into(), &400.into()), "{event}");
     let problem: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(request["violations"], problem["violations"], "{told}");
+    assert_eq!(request["violations"], problem["violations"], "{event}");
     assert_eq!(problem["violations"][0]["pointer"], "/id");
 }
 
 #[test]
-fn what_cannot_be_served_has_an_exit_code() {
-    let folder = folder("codes");
+fn startup_errors_have_exit_codes() {
+    let folder = create_folder("codes");
     let code = |args: &[&str]| {
-        let output = ran(&folder, args);
+        let output = run_command(&folder, args);
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     };
     fs::write(
@@ -194,14 +194,14 @@ fn what_cannot_be_served_has_an_exit_code() {
         r#"{"$id": "https://a.example/plain", "type": "object", "title": "Plain"}"#,
     )
     .unwrap();
-    let (exit, said) = code(&["plain.json"]);
-    assert!(exit == 2 && said.contains("no operations"), "{exit}: {said}");
+    let (exit, stderr) = code(&["plain.json"]);
+    assert!(exit == 2 && stderr.contains("no operations"), "{exit}: {stderr}");
     fs::write(folder.join("broken.yaml"), PETS.replace("type: integer", "type: whole")).unwrap();
     assert_eq!(code(&["broken.yaml", "--strict"]).0, 3);
     assert_eq!(code(&["pets.yaml", "--host", "nowhere"]).0, 2);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let (exit, said) = code(&["pets.yaml", "--port", &port]);
+    let (exit, stderr) = code(&["pets.yaml", "--port", &port]);
     let expect = format!("cannot listen on 127.0.0.1, port {port}: ");
-    assert!(exit == 4 && said.contains(&expect), "{exit}: {said}");
+    assert!(exit == 4 && stderr.contains(&expect), "{exit}: {stderr}");
 }

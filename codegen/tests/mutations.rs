@@ -1,11 +1,10 @@
-//! Contracts that somebody spoilt: whatever stands in a document, the generator gives output or
-//! says what is wrong and where. It never panics, and never fails without a place.
+//! Generates code from mutated contracts: for any document the generator returns code or an error with a
+//! location, and never panics.
 //!
-//! The documents are those of `cases/` and the exchange's own, changed at random places. Each
-//! has a number, which alone decides what it is: `MUTATION=4711` tries that one and prints it,
-//! `MUTATIONS=100000` tries more than usual. That the output compiles is asked by
-//! `cargo run -p contract-codegen --example mutants`.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+//! The documents are those of `cases/` and of the exchange, with changes at random locations. A seed number
+//! determines each document: `MUTATION=4711` tests and prints a single one, `MUTATIONS=100000` tests more
+//! documents than the default. `cargo run -p contract-codegen --example mutants` compiles the output.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 #[allow(dead_code, reason = "shared with the tests of the cases")]
 #[path = "harness/folder.rs"]
@@ -31,52 +30,52 @@ use contract_runtime::Json;
 
 use mutants::{document, generate, seeds};
 
-/// How many documents are tried.
-const WANTED: u64 = 10_000;
+/// The default number of documents.
+const DEFAULT_DOCUMENTS: u64 = 10_000;
 
-/// A quarter of what a main thread has: nothing may need more, however deep a document is.
-const STACK: usize = 2 << 20;
+/// A quarter of the usual stack of a main thread, which must suffice for any nesting depth.
+const STACK_SIZE: usize = 2 << 20;
 
-/// How a document may be treated.
-enum Treated {
+/// The valid results for a document.
+enum Verdict {
     Generated,
-    Refused,
+    Rejected,
 }
 
-/// How a document was treated, or what is wrong with that.
-fn treat(text: &str) -> Result<Treated, String> {
+/// Generates code from a document; returns an error if the result is not valid.
+fn check_document(text: &str) -> Result<Verdict, String> {
     match catch_unwind(AssertUnwindSafe(|| generate(text))) {
         Err(panic) => {
             let message = panic.downcast_ref::<String>().cloned();
             let message = message.or_else(|| panic.downcast_ref::<&str>().map(|m| (*m).to_owned()));
             Err(format!("panic: {}", message.unwrap_or_default()))
         }
-        // What is no Rust is an error called `internal`.
+        // Invalid Rust code is reported as an error with the code `internal`.
         Ok(Ok(generated)) if generated.files.iter().next().is_none() => Err("no files".to_owned()),
-        Ok(Ok(_)) => Ok(Treated::Generated),
+        Ok(Ok(_)) => Ok(Verdict::Generated),
         Ok(Err(problems)) => {
             let mut errors = problems.iter().filter(|d| d.severity == Severity::Error).peekable();
             if errors.peek().is_none() {
-                return Err("refused without an error".to_owned());
+                return Err("rejected without an error".to_owned());
             }
             match errors.find(|d| d.code == "internal" || d.place.is_none()) {
                 Some(bad) => Err(format!("{}: {} (place: {})", bad.code, bad.message, bad.place.is_some())),
-                None => Ok(Treated::Refused),
+                None => Ok(Verdict::Rejected),
             }
         }
     }
 }
 
-/// The outcome of many documents: complaints with the number of the smallest document for each.
+/// The outcome of many documents: each failure with the size and number of its smallest document.
 #[derive(Default)]
 struct Outcome {
     generated: u64,
-    refused: u64,
-    complaints: BTreeMap<String, (usize, u64)>,
+    rejected: u64,
+    failures: BTreeMap<String, (usize, u64)>,
 }
 
-/// Tries the documents, on as many threads as there are processors.
-fn try_all(numbers: std::ops::Range<u64>, seeds: &[Json]) -> Outcome {
+/// Tests the documents on all processors.
+fn check_documents(numbers: std::ops::Range<u64>, seeds: &[Json]) -> Outcome {
     let next = AtomicU64::new(numbers.start);
     let outcome = Mutex::new(Outcome::default());
     let work = || {
@@ -86,16 +85,17 @@ fn try_all(numbers: std::ops::Range<u64>, seeds: &[Json]) -> Outcome {
                 return;
             }
             let text = document(number, seeds);
-            // A stack that overflows ends everything, and says only which thread it was.
-            let named = thread::Builder::new().name(format!("MUTATION={number}")).stack_size(STACK);
-            let treated = thread::scope(|scope| named.spawn_scoped(scope, || treat(&text)).unwrap().join());
-            let treated = treated.unwrap();
+            // A stack overflow ends the process and prints only the name of the thread.
+            let builder = thread::Builder::new().name(format!("MUTATION={number}")).stack_size(STACK_SIZE);
+            let verdict =
+                thread::scope(|scope| builder.spawn_scoped(scope, || check_document(&text)).unwrap().join());
+            let verdict = verdict.unwrap();
             let mut outcome = outcome.lock().unwrap();
-            match treated {
-                Ok(Treated::Generated) => outcome.generated += 1,
-                Ok(Treated::Refused) => outcome.refused += 1,
-                Err(complaint) => {
-                    let smallest = outcome.complaints.entry(complaint).or_insert((usize::MAX, 0));
+            match verdict {
+                Ok(Verdict::Generated) => outcome.generated += 1,
+                Ok(Verdict::Rejected) => outcome.rejected += 1,
+                Err(failure) => {
+                    let smallest = outcome.failures.entry(failure).or_insert((usize::MAX, 0));
                     *smallest = (*smallest).min((text.len(), number));
                 }
             }
@@ -109,34 +109,34 @@ fn try_all(numbers: std::ops::Range<u64>, seeds: &[Json]) -> Outcome {
     outcome.into_inner().unwrap()
 }
 
-fn variable(name: &str) -> Option<u64> {
+fn read_variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|number| number.parse().unwrap())
 }
 
 #[test]
-fn spoilt_documents_give_output_or_a_place() {
+fn mutated_documents_yield_code_or_a_located_error() {
     let seeds = seeds();
     let start = Instant::now();
-    let numbers = match variable("MUTATION") {
+    let numbers = match read_variable("MUTATION") {
         Some(number) => {
             eprintln!("{}", document(number, &seeds));
             number..number + 1
         }
-        None => 0..variable("MUTATIONS").unwrap_or(WANTED),
+        None => 0..read_variable("MUTATIONS").unwrap_or(DEFAULT_DOCUMENTS),
     };
-    let tried = numbers.end - numbers.start;
+    let count = numbers.end - numbers.start;
     std::panic::set_hook(Box::new(|_| {}));
-    let outcome = try_all(numbers, &seeds);
+    let outcome = check_documents(numbers, &seeds);
     let _ = std::panic::take_hook();
-    eprintln!("{} generated, {} refused in {:?}", outcome.generated, outcome.refused, start.elapsed());
-    let list: Vec<String> = outcome
-        .complaints
+    eprintln!("{} generated, {} rejected in {:?}", outcome.generated, outcome.rejected, start.elapsed());
+    let failures: Vec<String> = outcome
+        .failures
         .iter()
-        .map(|(what, (_, number))| {
-            format!("{what}\n    MUTATION={number}\n    {}", document(*number, &seeds))
+        .map(|(failure, (_, number))| {
+            format!("{failure}\n    MUTATION={number}\n    {}", document(*number, &seeds))
         })
         .collect();
-    assert!(list.is_empty(), "{} kinds of failure\n{}", list.len(), list.join("\n"));
-    // Both happen, or the documents say nothing.
-    assert!(tried == 1 || outcome.generated.min(outcome.refused) > tried / 10);
+    assert!(failures.is_empty(), "{} kinds of failure\n{}", failures.len(), failures.join("\n"));
+    // Both results must be frequent, otherwise the documents are not useful.
+    assert!(count == 1 || outcome.generated.min(outcome.rejected) > count / 10);
 }

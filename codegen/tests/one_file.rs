@@ -1,7 +1,7 @@
-//! The layout `file`: compiled with warnings denied, both as a private module and by `include!`, and the
-//! same code as the modules that it stands for.
+//! The layout `file`, compiled with warnings as errors, as a private module and with `include!`. Its code
+//! must equal the layout `modules`.
 //!
-//! That `one_file/api.rs` is what is generated is asked by `cases_output.rs`, which can write it anew:
+//! `cases_output.rs` compares `one_file/api.rs` with the output of the generator, and updates it with
 //! `UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output`.
 #![deny(warnings)]
 #![allow(
@@ -9,7 +9,7 @@
     clippy::panic,
     clippy::print_stdout,
     missing_docs,
-    reason = "a test that cannot go on fails"
+    reason = "tests panic on failure"
 )]
 
 use std::path::Path;
@@ -29,7 +29,7 @@ mod included {
     include!("one_file/api.rs");
 }
 
-fn generated(layout: OutputLayout) -> OutputFiles {
+fn generate_files(layout: OutputLayout) -> OutputFiles {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/one_file");
     let mut project = Project { inputs: vec![folder.join("tickets.yaml")], ..Project::default() };
     project.config.output.layout = layout;
@@ -37,14 +37,14 @@ fn generated(layout: OutputLayout) -> OutputFiles {
 }
 
 #[test]
-fn each_module_holds_what_its_file_would() {
+fn modules_equal_the_files_of_the_modules_layout() {
     let tokens = |items: Vec<syn::Item>| quote::quote!(#(#items)*).to_string();
-    let one = generated(OutputLayout::File);
+    let one = generate_files(OutputLayout::File);
     let file = syn::parse_file(one.0.values().next().unwrap()).unwrap();
-    let modules = generated(OutputLayout::Modules);
+    let modules = generate_files(OutputLayout::Modules);
     let mut seen = Vec::new();
     for item in file.items {
-        let syn::Item::Mod(module) = item else { panic!("something beside modules") };
+        let syn::Item::Mod(module) = item else { panic!("an item is not a module") };
         let name = format!("{}.rs", module.ident);
         let alone = syn::parse_file(&modules.0[&name]).unwrap();
         assert_eq!(tokens(module.content.unwrap().1), tokens(alone.items), "{name}");
@@ -56,7 +56,7 @@ fn each_module_holds_what_its_file_would() {
 }
 
 #[test]
-fn it_reads_and_checks() {
+fn types_parse_and_validate() {
     let text = br#"{"seat": 7, "fare": {"kind": "full", "price": 12.50}, "note": null}"#;
     let ticket = api::types::Ticket::parse(text).unwrap();
     assert!(ticket.is_valid());
@@ -66,7 +66,7 @@ fn it_reads_and_checks() {
     assert_eq!(api::operations::OperationId::ReadTicket.operation().path, "/tickets/{id}");
 }
 
-/// The call that README.md shows.
+/// The example call of README.md.
 async fn seat(address: &str) -> Result<i64, Box<dyn std::error::Error>> {
     let client = Client::new(address, ReqwestTransport::with_default_layers()?);
     let ticket = client.read_ticket("T-01").await?;
@@ -75,7 +75,7 @@ async fn seat(address: &str) -> Result<i64, Box<dyn std::error::Error>> {
 }
 
 #[tokio::test]
-async fn it_calls_over_a_connection() {
+async fn client_calls_a_server_over_tcp() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let server = async {
@@ -86,8 +86,8 @@ async fn it_calls_over_a_connection() {
         }
         let body = r#"{"seat": 7, "fare": {"kind": "free"}}"#;
         let head = format!("content-type: application/json\r\ncontent-length: {}", body.len());
-        let answer = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}");
-        connection.write_all(answer.as_bytes()).await.unwrap();
+        let response = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}");
+        connection.write_all(response.as_bytes()).await.unwrap();
         String::from_utf8(request).unwrap()
     };
     let (seat, request) = tokio::join!(seat(&address), server);

@@ -1,9 +1,9 @@
-//! Every kind of parameter, body and answer, from a generated client to a generated server and
-//! back, in one process: the case `operations_all`, compiled with warnings denied and called.
+//! Calls the generated server of the case `operations_all` with its generated client in one process, with
+//! every kind of parameter, body and response. The generated code is compiled with warnings as errors.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+#![allow(dead_code, reason = "these tests do not use all generated items")]
 
 #[path = "operations_run/round_trip.rs"]
 mod round_trip;
@@ -70,11 +70,11 @@ use contract_runtime::{
     server::{self as runtime, Rejection, Response, Router, RouterOptions, StatusCode},
     transport::{ResponseFuture, Transport},
 };
-use responses::{JobResponse, ProblemOrTextOrWait as JobRefusal};
+use responses::{JobResponse, ProblemOrTextOrWait as JobError};
 use serde::Serialize;
 use tower::ServiceExt;
 
-/// A transport that hands requests to a router and keeps what was sent.
+/// A transport that passes requests to a router and records them.
 #[derive(Clone)]
 struct InProcess(Router, Arc<Mutex<Vec<http::Request<Bytes>>>>);
 
@@ -91,7 +91,7 @@ impl Transport for InProcess {
     }
 }
 
-/// Nothing here waits for anything outside.
+/// Polls a call to completion; no test waits for I/O.
 fn run<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
     for _ in 0..100 {
@@ -114,7 +114,7 @@ fn problem(code: &str) -> types::Problem {
     read(&format!(r#"{{"code":"{code}"}}"#))
 }
 
-fn rejected(rejection: &Rejection) -> Response {
+fn rejection_response(rejection: &Rejection) -> Response {
     let found = rejection.violations().into_iter().map(|f| format!("{} {}", f.pointer, f.keyword));
     let found: Vec<String> = found.collect();
     let mut response = Response::new(format!("{rejection}: {}", found.join(", ")).into());
@@ -126,7 +126,7 @@ struct Echo;
 
 impl server::Service for Echo {
     fn reject(&self, _: &runtime::RequestContext, rejection: Rejection) -> Response {
-        rejected(&rejection)
+        rejection_response(&rejection)
     }
 
     async fn find(
@@ -158,7 +158,7 @@ impl server::Service for Echo {
         &self,
         call: calls::JobCall,
         _: runtime::RequestContext,
-    ) -> Result<JobResponse, runtime::ErrorResponse<JobRefusal>> {
+    ) -> Result<JobResponse, runtime::ErrorResponse<JobError>> {
         let wait = || read(r#"{"seconds":7}"#);
         let refuse = |status: u16, problem| {
             Err(runtime::ErrorResponse::new(StatusCode::from_u16(status).unwrap(), problem))
@@ -168,10 +168,10 @@ impl server::Service for Echo {
             "csv" => Ok(JobResponse::OkCsv("id\ncsv".to_owned())),
             "wait" => Ok(JobResponse::Accepted(wait())),
             "none" => Ok(JobResponse::NoContent),
-            "404" => refuse(404, JobRefusal::Problem(problem("GONE"))),
-            "409" => refuse(409, JobRefusal::Wait(wait())),
-            "418" => refuse(418, JobRefusal::Text("short and stout".to_owned())),
-            _ => refuse(503, JobRefusal::Problem(problem("BUSY"))),
+            "404" => refuse(404, JobError::Problem(problem("GONE"))),
+            "409" => refuse(409, JobError::Wait(wait())),
+            "418" => refuse(418, JobError::Text("short and stout".to_owned())),
+            _ => refuse(503, JobError::Problem(problem("BUSY"))),
         }
     }
 
@@ -219,17 +219,17 @@ impl server::Service for Echo {
     }
 }
 
-type Sent = Arc<Mutex<Vec<http::Request<Bytes>>>>;
+type SentRequests = Arc<Mutex<Vec<http::Request<Bytes>>>>;
 
-fn echo() -> (Client, Sent) {
-    let sent = Sent::default();
+fn echo_client() -> (Client, SentRequests) {
+    let sent = SentRequests::default();
     let router = server::router(Arc::new(Echo), RouterOptions::default());
     (Client::new("https://exchange.example", InProcess(router, Arc::clone(&sent))), sent)
 }
 
 #[test]
-fn parameters_of_every_place_and_style_arrive() {
-    let (client, sent) = echo();
+fn parameters_of_every_location_and_style_arrive() {
+    let (client, sent) = echo_client();
     let range: types::Range = read(r#"{"from":-1.50,"until":"a.b;c=d/e"}"#);
     let filter: types::Filter = read(r#"{"name":"é [x]","ages":[1,2],"range":{"from":2}}"#);
     let list = types::FindSku::List(vec!["a".to_owned(), "b,c".to_owned()]);
@@ -247,7 +247,7 @@ fn parameters_of_every_place_and_style_arrive() {
         .x_parts(["one", "two three"])
         .session("s=1; t")
         .seen(vec![3, 4]);
-    let answer = run(client.find(&["a,b", "c/d"], &range, &["x", "", "y;z"], options)).unwrap();
+    let response = run(client.find(&["a,b", "c/d"], &range, &["x", "", "y;z"], options)).unwrap();
     let expect = [
         json(&["a,b", "c/d"]),
         json(&range),
@@ -265,7 +265,7 @@ fn parameters_of_every_place_and_style_arrive() {
         json(&"s=1; t"),
         json(&[3, 4]),
     ];
-    assert_eq!(*answer, expect);
+    assert_eq!(*response, expect);
     let request = sent.lock().unwrap().remove(0);
     let uri = request.uri().to_string();
     assert!(
@@ -283,15 +283,15 @@ fn parameters_of_every_place_and_style_arrive() {
     let name = types::FindWorkflow::Text("ci.yml".to_owned());
     let call = client.find(&["a"], &range, &["b"], FindOptions::new().sku(one).workflow(name));
     let body = run(call).unwrap().into_body();
-    let nothing = [3, 4, 5, 6, 7, 10, 11, 12, 13, 14];
-    assert!(nothing.iter().all(|&at| body[at].is_null()), "{body:?}");
+    let omitted = [3, 4, 5, 6, 7, 10, 11, 12, 13, 14];
+    assert!(omitted.iter().all(|&index| body[index].is_null()), "{body:?}");
     assert_eq!((&body[8], &body[9]), (&json(&"x,y"), &json(&"ci.yml")));
 }
 
-/// What has no text, or breaks the schema, never leaves.
+/// Arguments that cannot be serialized or violate their schema are not sent.
 #[test]
-fn arguments_without_a_form_are_refused() {
-    let (client, sent) = echo();
+fn invalid_arguments_are_not_sent() {
+    let (client, sent) = echo_client();
     let range: types::Range = read(r#"{"from":1}"#);
     let long = types::FindSku::Text("x".repeat(21));
     let options = FindOptions::new().joined([""]).spaced(["a b"]).sku(long).x_parts(["a,b"]);
@@ -306,8 +306,8 @@ fn arguments_without_a_form_are_refused() {
 }
 
 #[test]
-fn each_answer_has_its_own_type() {
-    let (client, _) = echo();
+fn each_response_has_its_own_type() {
+    let (client, _) = echo_client();
     let job = |id: &str| run(client.job(id));
     assert_eq!(job("json").unwrap().into_body(), JobResponse::OkJson(read(r#"{"id":"json"}"#)));
     assert_eq!(job("csv").unwrap().into_body(), JobResponse::OkCsv("id\ncsv".to_owned()));
@@ -317,25 +317,27 @@ fn each_answer_has_its_own_type() {
         (202, JobResponse::Accepted(read(r#"{"seconds":7}"#)))
     );
     assert_eq!(job("none").unwrap().into_body(), JobResponse::NoContent);
-    let refused = |id: &str, status: u16, body: JobRefusal| {
+    let assert_error = |id: &str, status: u16, body: JobError| {
         let error = job(id).unwrap_err();
         assert_eq!((error.status().unwrap().as_u16(), error.body()), (status, Some(&body)));
     };
-    refused("404", 404, JobRefusal::Problem(problem("GONE")));
-    refused("409", 409, JobRefusal::Wait(read(r#"{"seconds":7}"#)));
-    refused("418", 418, JobRefusal::Text("short and stout".to_owned()));
-    refused("500", 503, JobRefusal::Problem(problem("BUSY")));
+    assert_error("404", 404, JobError::Problem(problem("GONE")));
+    assert_error("409", 409, JobError::Wait(read(r#"{"seconds":7}"#)));
+    assert_error("418", 418, JobError::Text("short and stout".to_owned()));
+    assert_error("500", 503, JobError::Problem(problem("BUSY")));
 }
 
-/// A problem of the contract and a page of a proxy both keep status, headers and body.
+/// An unexpected response of a proxy preserves status, headers and body.
 #[test]
-fn a_proxys_page_is_kept() {
+fn proxy_errors_preserve_status_headers_and_body() {
     let page = || async {
         let headers = [("content-type", "text/html"), ("retry-after", "9")];
         (StatusCode::BAD_GATEWAY, headers, "<html>busy</html>")
     };
-    let client =
-        Client::new("https://exchange.example", InProcess(Router::new().fallback(page), Sent::default()));
+    let client = Client::new(
+        "https://exchange.example",
+        InProcess(Router::new().fallback(page), SentRequests::default()),
+    );
     let error = run(client.job("json")).unwrap_err();
     assert_eq!((error.header("retry-after"), error.body()), (Some("9"), None));
     let Error::UnexpectedResponse(page) = error else { panic!("{error}") };
@@ -345,7 +347,7 @@ fn a_proxys_page_is_kept() {
 
 #[test]
 fn parts_and_files_arrive() {
-    let (client, sent) = echo();
+    let (client, sent) = echo_client();
     let mut form = UploadForm::new(
         "Ä \"title\"\r\n".to_owned(),
         FilePart::new("a \"b\".png", vec![0, 13, 10, 45, 45, 255]),
@@ -355,9 +357,9 @@ fn parts_and_files_arrive() {
     form.meta = Some(read(r#"{"ages":[1]}"#));
     form.more = vec![FilePart::from("one"), FilePart::from("three").with_media_type("image/gif")];
     form.others.push(MultipartField { name: "note".to_owned(), file: FilePart::from("kept") });
-    let answer = run(client.upload(&form)).unwrap();
+    let response = run(client.upload(&form)).unwrap();
     assert_eq!(
-        answer.into_body(),
+        response.into_body(),
         "\"Ä \\\"title\\\"\\r\\n\" Some(12) Some([\"x\", \"\"]) Some(\"{\\\"ages\\\":[1]}\") \
          ([0, 13, 10, 45, 45, 255], Some(\"a \\\"b\\\".png\"), Some(\"image/png\")) \
          [(3, Some(\"application/octet-stream\")), (5, Some(\"image/gif\"))] [\"note\"]"
@@ -365,25 +367,27 @@ fn parts_and_files_arrive() {
     let head = sent.lock().unwrap().remove(0);
     assert!(head.headers()["content-type"].to_str().unwrap().starts_with("multipart/form-data; boundary="));
 
-    // The contract holds for parts too: octets of a file, elements of a list.
+    // Constraints also apply to parts: `maxLength` of a file, `maxItems` of a list.
     form.file = FilePart::from(vec![200; 17]);
     form.tags = Some(vec!["x".to_owned(); 4]);
     let Err(Error::InvalidRequest(violations)) = run(client.upload(&form)) else { panic!("sent") };
     let found: Vec<String> = violations.iter().map(|v| format!("{} {}", v.pointer, v.keyword)).collect();
     assert_eq!(found, ["/file maxLength", "/tags maxItems"]);
-    // The server says the same to those who send it all the same.
-    let lax = client.with_request_checks(client::RequestChecks::Off);
-    let Err(Error::UnexpectedResponse(answer)) = run(lax.upload(&form)) else { panic!("accepted") };
-    let text = String::from_utf8(answer.body.to_vec()).unwrap();
-    assert!(answer.status == 400 && text.ends_with("/file maxLength, /tags maxItems"), "{text}");
+    // The server reports the same violations if the client does not check.
+    let unchecked_client = client.with_request_checks(client::RequestChecks::Off);
+    let Err(Error::UnexpectedResponse(response)) = run(unchecked_client.upload(&form)) else {
+        panic!("accepted")
+    };
+    let text = String::from_utf8(response.body.to_vec()).unwrap();
+    assert!(response.status == 400 && text.ends_with("/file maxLength, /tags maxItems"), "{text}");
 }
 
 #[test]
-fn one_of_several_media_types_is_told_by_its_name() {
-    let (client, _) = echo();
+fn media_type_selects_the_body_type() {
+    let (client, _) = echo_client();
     let note = |body: Option<NoteBody>| {
         let options = body.map_or_else(NoteOptions::new, |body| NoteOptions::new().body(body));
-        run(client.note(options)).map(|answer| answer.into_body())
+        run(client.note(options)).map(|response| response.into_body())
     };
     assert_eq!(note(None).unwrap(), "nothing");
     let full: types::Note = read(r#"{"text":"a","more":1}"#);
@@ -391,33 +395,33 @@ fn one_of_several_media_types_is_told_by_its_name() {
     assert_eq!(note(Some(NoteBody::Plain("ü".to_owned()))).unwrap(), "text ü");
     let image = TypedBytes::new("image/png", vec![1, 2, 3]);
     assert_eq!(note(Some(image.into())).unwrap(), "3 bytes of image/png");
-    // Outside of the range that the contract gives.
+    // Not in the media range of the contract.
     let pdf = TypedBytes::new("application/pdf", vec![1]);
     assert!(matches!(note(Some(pdf.into())), Err(Error::InvalidRequest(_))));
 
-    // The same type as a form, which this client never sends.
+    // The same type as a form, which the client does not send.
     let router = server::router(Arc::new(Echo), RouterOptions::default());
     let form = "application/x-www-form-urlencoded";
     let send = |media_type: &str, body: &'static str| {
         let request = http::Request::post("/notes").header("content-type", media_type);
         let request = request.body(Bytes::from(body)).unwrap();
-        let transport = InProcess(router.clone(), Sent::default());
-        let answer = run(transport.send(&Operation::EMPTY, request)).unwrap();
-        (answer.status().as_u16(), String::from_utf8(answer.body().to_vec()).unwrap())
+        let transport = InProcess(router.clone(), SentRequests::default());
+        let response = run(transport.send(&Operation::EMPTY, request)).unwrap();
+        (response.status().as_u16(), String::from_utf8(response.body().to_vec()).unwrap())
     };
     let read = send(form, "text=a+b&tags=1&tags=2");
     assert_eq!(read, (200, r#"note {"text":"a b","tags":["1","2"]} []"#.to_owned()));
-    let (status, said) = send("application/xml", "<a/>");
+    let (status, message) = send("application/xml", "<a/>");
     assert_eq!(status, 415);
     assert!(
-        said.contains("application/json or application/x-www-form-urlencoded or text/plain or image/*"),
-        "{said}"
+        message.contains("application/json or application/x-www-form-urlencoded or text/plain or image/*"),
+        "{message}"
     );
 }
 
 #[test]
-fn forms_are_written_as_their_encoding_says() {
-    let (client, sent) = echo();
+fn forms_are_serialized_with_their_encoding() {
+    let (client, sent) = echo_client();
     let note: types::Note = read(
         r#"{"text":"a&b=c +ä","tags":["x,y","z"],"filter":{"name":"n","ages":[1,2],"range":{"from":1.50}}}"#,
     );
@@ -431,12 +435,12 @@ fn forms_are_written_as_their_encoding_says() {
     );
 }
 
-/// An operation's own server is where it goes, unless the caller wants one address for all.
+/// A request goes to the server of its operation, unless the client uses its base URL only.
 #[test]
-fn an_operations_own_server_is_used() {
-    let (client, sent) = echo();
+fn server_of_the_operation_is_used() {
+    let (client, sent) = echo_client();
     let first = run(client.bytes("abc"));
-    // That server has the start of its path before the operation's.
+    // The path prefix of that server has no route.
     assert!(first.is_err());
     assert_eq!(run(client.with_base_url_only().bytes("abc")).unwrap().into_body(), "abc");
     let sent: Vec<String> = sent.lock().unwrap().iter().map(|request| request.uri().to_string()).collect();
@@ -447,7 +451,7 @@ struct Receiver;
 
 impl webhook_server::Service for Receiver {
     fn reject(&self, _: &runtime::RequestContext, rejection: Rejection) -> Response {
-        rejected(&rejection)
+        rejection_response(&rejection)
     }
 
     async fn scanned(
@@ -472,17 +476,17 @@ impl webhook_server::Service for Receiver {
 }
 
 #[test]
-fn webhooks_and_callbacks_are_received_where_the_receiver_wants_them() {
+fn webhooks_are_received_at_the_path_of_the_receiver() {
     let path = |operation: &'static Operation| format!("/hooks/{}", operation.id.to_lowercase());
     let router = webhook_server::router(Arc::new(Receiver), path, RouterOptions::default());
-    let sender = webhook_client::Sender::new(InProcess(router, Sent::default()));
+    let sender = webhook_client::Sender::new(InProcess(router, SentRequests::default()));
     let job = |id: &str| read::<types::Job>(&format!(r#"{{"id":"{id}"}}"#));
     let address = "https://receiver.example/hooks/jobdone";
     assert_eq!(run(sender.job_done(address, 3, &job("a"))).unwrap().seconds, 3);
-    let refused = run(sender.job_done(address, 1, &job("refuse"))).unwrap_err();
-    assert_eq!(refused.body(), Some(&problem("AGAIN")));
+    let error = run(sender.job_done(address, 1, &job("refuse"))).unwrap_err();
+    assert_eq!(error.body(), Some(&problem("AGAIN")));
     assert!(matches!(run(sender.job_done(address, 0, &job("a"))), Err(Error::InvalidRequest(_))));
     run(sender.scanned("https://receiver.example/hooks/scanned", &job("scan"))).unwrap();
-    let lost = run(sender.scanned("https://receiver.example/elsewhere", &job("scan"))).unwrap_err();
-    assert_eq!(lost.status().unwrap().as_u16(), 404);
+    let error = run(sender.scanned("https://receiver.example/elsewhere", &job("scan"))).unwrap_err();
+    assert_eq!(error.status().unwrap().as_u16(), 404);
 }

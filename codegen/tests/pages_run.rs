@@ -1,8 +1,8 @@
-//! The pages of the case `pages`, tried against a server that has each list in its own way.
+//! Pagination of the case `pages`, tested with a server that has a different style for each list.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+#![allow(dead_code, reason = "these tests do not use all generated items")]
 
 #[rustfmt::skip]
 #[path = "cases/pages/expected/calls.rs"]
@@ -41,11 +41,11 @@ use contract_runtime::{
 };
 use http::{Request, Response};
 
-/// Seven of everything, and what was asked.
+/// A transport with seven items in each list, which records the queries.
 #[derive(Clone, Default)]
 struct Depot(Arc<Mutex<Vec<String>>>);
 
-/// Numbers of a page as JSON.
+/// Serializes the numbers of a page as JSON.
 fn list(numbers: impl Iterator<Item = u64>, each: impl Fn(u64) -> String) -> String {
     let each: Vec<String> = numbers.filter(|number| (1..=7).contains(number)).map(each).collect();
     format!("[{}]", each.join(","))
@@ -60,18 +60,18 @@ fn text(number: u64) -> String {
 }
 
 impl Depot {
-    fn answer(&self, request: &Request<Bytes>) -> Response<Bytes> {
+    fn respond(&self, request: &Request<Bytes>) -> Response<Bytes> {
         let query = request.uri().query().unwrap_or_default();
-        let asked = |name: &str| {
+        let parameter = |name: &str| {
             let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
             pairs.find(|(own, _)| *own == name).map(|(_, value)| value)
         };
-        let number = |name: &str| asked(name).map(|text| text.parse::<u64>().unwrap());
+        let number = |name: &str| parameter(name).map(|text| text.parse::<u64>().unwrap());
         let mut link = String::new();
         let body = match request.uri().path() {
             "/v1/depots/north/parcels" | "/v1/parcels/search" => {
-                // The second page is empty, and is not the last.
-                let (page, next) = match asked("cursor") {
+                // The second page is empty, but not the last one.
+                let (page, next) = match parameter("cursor") {
                     None => (list(1..=3, object("id")), "\"a%2F3\""),
                     Some("a%252F3") => ("[]".to_owned(), "\"b\""),
                     Some("b") => (list(4..=7, object("id")), "null"),
@@ -96,7 +96,7 @@ impl Depot {
                 }
                 list(3 * page - 2..=3 * page, |number| format!("{{\"what\":\"{number}\"}}"))
             }
-            "/v1/people" => match asked("token") {
+            "/v1/people" => match parameter("token") {
                 None => format!(
                     "{{\"found\":{{\"people\":{}}},\"links\":{{\"next\":\"/v2/people?token=x\"}}}}",
                     list(1..=4, text)
@@ -110,14 +110,14 @@ impl Depot {
                 format!("{{\"rows\":{},\"total\":7}}", list(before + 1..=before + 3, object("n")))
             }
             "/v1/log" => {
-                // Even lines are nobody's business.
+                // Even lines are hidden.
                 let (skip, top) = (number("skip").unwrap_or(0), number("top").unwrap_or(2));
                 let seen = (skip + 1..=skip + top).filter(|number| number % 2 == 1);
                 format!("{{\"rows\":{},\"total\":7}}", list(seen, object("n")))
             }
             "/v1/hooks" => match query {
                 "" => {
-                    // A server that knows another address of itself.
+                    // The server has another address internally.
                     link = "<http://inner/all/hooks?from=5>; rel=\"self next\"".to_owned();
                     format!("{{\"hooks\":{}}}", list(1..=4, text))
                 }
@@ -138,14 +138,14 @@ impl Depot {
             }
             path => panic!("{path}"),
         };
-        let mut answer = Response::new(Bytes::from(body));
+        let mut response = Response::new(Bytes::from(body));
         if !link.is_empty() {
-            answer.headers_mut().insert("link", link.parse().unwrap());
+            response.headers_mut().insert("link", link.parse().unwrap());
         }
-        answer
+        response
     }
 
-    fn asked(&self) -> Vec<String> {
+    fn take_queries(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
@@ -156,10 +156,10 @@ fn status(status: u16) -> Response<Bytes> {
 
 impl Transport for Depot {
     fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
-        assert_eq!(request.uri().host(), Some("depot.example"), "no page sends anybody elsewhere");
+        assert_eq!(request.uri().host(), Some("depot.example"), "a page must not redirect to another host");
         self.0.lock().unwrap().push(request.uri().query().unwrap_or_default().to_owned());
-        let answer = self.answer(&request);
-        Box::pin(async move { Ok(answer) })
+        let response = self.respond(&request);
+        Box::pin(async move { Ok(response) })
     }
 }
 
@@ -168,8 +168,8 @@ fn client() -> (Client, Depot) {
     (Client::new("https://depot.example/v1", depot.clone()), depot)
 }
 
-/// All items, and why there are no more.
-async fn all<C: PagedCall + 'static>(
+/// Returns all items, and the error that ended the stream.
+async fn collect_items<C: PagedCall + 'static>(
     mut items: PageItems<C>,
 ) -> (Vec<<C::Page as ItemPage>::Item>, Option<PageError<C::ErrorBody>>) {
     let mut found = Vec::new();
@@ -182,18 +182,18 @@ async fn all<C: PagedCall + 'static>(
     (found, None)
 }
 
-/// All seven, as numbers.
-async fn seven<C: PagedCall + 'static>(
+/// Asserts that the items are the numbers 1 to 7.
+async fn assert_seven_items<C: PagedCall + 'static>(
     items: PageItems<C>,
     number: impl Fn(<C::Page as ItemPage>::Item) -> i64,
 ) {
-    let (found, failed) = all(items).await;
+    let (found, failed) = collect_items(items).await;
     assert!(failed.is_none(), "{failed:?}");
     assert_eq!(found.into_iter().map(number).collect::<Vec<_>>(), (1..=7).collect::<Vec<_>>());
 }
 
 #[tokio::test]
-async fn a_cursor_of_the_page() {
+async fn cursor_of_the_page_selects_the_next_page() {
     let (client, depot) = client();
     let options = ListParcelsOptions::new().limit(3);
     let mut ids = Vec::new();
@@ -202,63 +202,67 @@ async fn a_cursor_of_the_page() {
         ids.push(parcel.unwrap().id);
     }
     assert_eq!(ids, [1, 2, 3, 4, 5, 6, 7]);
-    let asked = "kinds=box&sizes=1&sizes=2&limit=3";
+    let query = "kinds=box&sizes=1&sizes=2&limit=3";
     assert_eq!(
-        depot.asked(),
-        [asked.to_owned(), format!("{asked}&cursor=a%252F3"), format!("{asked}&cursor=b")]
+        depot.take_queries(),
+        [query.to_owned(), format!("{query}&cursor=a%252F3"), format!("{query}&cursor=b")]
     );
     let search = types::Search { words: "box".to_owned(), extra: Map::new() };
-    seven(client.search_parcels_items(&search, SearchParcelsOptions::new()), |parcel| parcel.id).await;
+    assert_seven_items(client.search_parcels_items(&search, SearchParcelsOptions::new()), |parcel| parcel.id)
+        .await;
 }
 
-/// What breaks the contract is not sent, whoever says it.
+/// Invalid requests are not sent, even if the cursor comes from the server.
 #[tokio::test]
-async fn a_cursor_that_breaks_the_contract() {
+async fn invalid_cursors_are_not_sent() {
     let (client, depot) = client();
     let long = ListParcelsOptions::new().cursor("long");
     let mut pages = client.list_parcels_pages("north", &["box"], &[1], long);
     assert!(pages.next().await.unwrap().is_ok());
     let error = pages.next().await.unwrap().unwrap_err();
     assert!(matches!(error, PageError::Call(Error::InvalidRequest(_))), "{error}");
-    assert_eq!(depot.asked().len(), 1);
+    assert_eq!(depot.take_queries().len(), 1);
     let wrong = client.list_parcels_items("NORTH", &["box"], &[1], ListParcelsOptions::new());
-    assert!(matches!(all(wrong).await.1, Some(PageError::Call(Error::InvalidRequest(_)))));
-    assert!(depot.asked().is_empty());
+    assert!(matches!(collect_items(wrong).await.1, Some(PageError::Call(Error::InvalidRequest(_)))));
+    assert!(depot.take_queries().is_empty());
 }
 
 #[tokio::test]
-async fn a_cursor_that_repeats() {
+async fn repeated_cursors_are_an_error() {
     let (client, depot) = client();
     let again = ListParcelsOptions::new().cursor("loop");
-    let (found, failed) = all(client.list_parcels_items("north", &["box"], &[1], again)).await;
+    let (found, failed) = collect_items(client.list_parcels_items("north", &["box"], &[1], again)).await;
     assert!(matches!(failed, Some(PageError::Page(PageFault::RepeatedPage))));
-    assert_eq!((found.len(), depot.asked().len()), (2, 2));
+    assert_eq!((found.len(), depot.take_queries().len()), (2, 2));
 }
 
 #[tokio::test]
-async fn a_member_of_the_last_item() {
+async fn field_of_the_last_item_is_the_cursor() {
     let (client, depot) = client();
-    // `charges_items` is an operation.
-    seven(client.charges_each(ChargesOptions::new()), |charge| charge.id).await;
-    assert_eq!(depot.asked(), ["", "starting_after=3", "starting_after=6"]);
+    // `charges_items` is the name of an operation.
+    assert_seven_items(client.charges_each(ChargesOptions::new()), |charge| charge.id).await;
+    assert_eq!(depot.take_queries(), ["", "starting_after=3", "starting_after=6"]);
 }
 
 #[tokio::test]
-async fn a_link_header() {
+async fn link_header_selects_the_next_page() {
     let (client, depot) = client();
-    seven(client.list_events_items(ListEventsOptions::new()), |event| event.what.parse().unwrap()).await;
-    assert_eq!(depot.asked(), ["", "page=2", "page=3"]);
-    // Nothing instead of a page.
+    assert_seven_items(client.list_events_items(ListEventsOptions::new()), |event| {
+        event.what.parse().unwrap()
+    })
+    .await;
+    assert_eq!(depot.take_queries(), ["", "page=2", "page=3"]);
+    // A response without a page ends the stream.
     let mut none = client.list_events_pages(ListEventsOptions::new().page(9));
     assert!(none.next().await.is_none() && none.is_complete());
 }
 
-/// Of a target of another origin the query is followed where that is allowed, and nothing else.
+/// If the link has another origin, only its query is used, and only where the configuration allows it.
 #[tokio::test]
-async fn a_link_header_to_anywhere() {
+async fn only_the_query_of_a_foreign_link_is_used() {
     let (client, depot) = client();
-    seven(client.list_hooks_items(), |hook| hook.parse().unwrap()).await;
-    assert_eq!(depot.asked(), ["", "from=5", "from=8"]);
+    assert_seven_items(client.list_hooks_items(), |hook| hook.parse().unwrap()).await;
+    assert_eq!(depot.take_queries(), ["", "from=5", "from=8"]);
     let mut first = client.list_hooks_pages().with_max_pages(1);
     assert_eq!(first.next().await.unwrap().unwrap().into_items().len(), 4);
     assert!(first.next().await.is_none() && !first.is_complete());
@@ -267,58 +271,68 @@ async fn a_link_header_to_anywhere() {
 
 #[tokio::test]
 #[allow(deprecated, reason = "deprecated by the contract")]
-async fn an_address_in_the_body() {
+async fn url_in_the_body_selects_the_next_page() {
     let (client, depot) = client();
-    seven(client.list_people_items(calls::ListPeopleOptions::new()), |name| name.parse().unwrap()).await;
-    assert_eq!(depot.asked(), ["", "token=x"]);
+    assert_seven_items(client.list_people_items(calls::ListPeopleOptions::new()), |name| {
+        name.parse().unwrap()
+    })
+    .await;
+    assert_eq!(depot.take_queries(), ["", "token=x"]);
     let elsewhere = calls::ListPeopleOptions::new().token("evil");
-    let (found, failed) = all(client.list_people_items(elsewhere)).await;
+    let (found, failed) = collect_items(client.list_people_items(elsewhere)).await;
     assert!(found.is_empty() && matches!(failed, Some(PageError::Page(PageFault::ForeignTarget))));
 }
 
 #[tokio::test]
-async fn offsets() {
+async fn offsets_advance_by_items_or_by_limit() {
     let (client, depot) = client();
-    seven(client.list_rows_items(ListRowsOptions::new()), |row| row.n).await;
-    assert_eq!(depot.asked(), ["", "offset=3", "offset=6"]);
-    let (odd, failed) = all(client.read_log_items(ReadLogOptions::new())).await;
+    assert_seven_items(client.list_rows_items(ListRowsOptions::new()), |row| row.n).await;
+    assert_eq!(depot.take_queries(), ["", "offset=3", "offset=6"]);
+    let (odd, failed) = collect_items(client.read_log_items(ReadLogOptions::new())).await;
     assert!(failed.is_none());
     assert_eq!(odd.into_iter().map(|row| row.n).collect::<Vec<_>>(), [1, 3, 5, 7]);
-    assert_eq!(depot.asked(), ["", "skip=2", "skip=4", "skip=6"]);
-    let (odd, _) = all(client.read_log_items(ReadLogOptions::new().top(1))).await;
+    assert_eq!(depot.take_queries(), ["", "skip=2", "skip=4", "skip=6"]);
+    let (odd, _) = collect_items(client.read_log_items(ReadLogOptions::new().top(1))).await;
     assert_eq!(odd.len(), 4);
-    assert_eq!(depot.asked()[..2], ["top=1", "top=1&skip=1"]);
+    assert_eq!(depot.take_queries()[..2], ["top=1", "top=1&skip=1"]);
 }
 
 #[tokio::test]
-async fn numbers_of_pages() {
+async fn page_numbers_advance_until_the_last_page() {
     let (client, depot) = client();
-    seven(client.list_books_items(ListBooksOptions::new().page(0)), |book| book.parse().unwrap()).await;
-    // The last page has one book, and two were asked for.
-    assert_eq!(depot.asked(), ["page=0", "page=1", "page=2", "page=3"]);
-    assert_eq!(all(client.list_books_items(ListBooksOptions::new()).with_max_items(3)).await.0.len(), 3);
-    assert_eq!(depot.asked(), ["", "page=1"]);
-    seven(client.list_shelves_items(ListShelvesOptions::new()), |book| book.parse().unwrap()).await;
-    assert_eq!(depot.asked(), ["", "page=2"]);
+    assert_seven_items(client.list_books_items(ListBooksOptions::new().page(0)), |book| {
+        book.parse().unwrap()
+    })
+    .await;
+    // The last page has one book, fewer than the limit of two.
+    assert_eq!(depot.take_queries(), ["page=0", "page=1", "page=2", "page=3"]);
+    assert_eq!(
+        collect_items(client.list_books_items(ListBooksOptions::new()).with_max_items(3)).await.0.len(),
+        3
+    );
+    assert_eq!(depot.take_queries(), ["", "page=1"]);
+    assert_seven_items(client.list_shelves_items(ListShelvesOptions::new()), |book| book.parse().unwrap())
+        .await;
+    assert_eq!(depot.take_queries(), ["", "page=2"]);
 }
 
 #[tokio::test]
-async fn where_it_was_left() {
+async fn item_streams_resume_from_their_cursor() {
     let (client, depot) = client();
     let mut rows = client.list_rows_items(ListRowsOptions::new());
     for _ in 0..4 {
         rows.next().await.unwrap().unwrap();
     }
-    // One row of the second page was read.
-    let (kept, given) = (rows.cursor().map(|cursor| cursor.as_str().to_owned()), rows.consumed_items());
-    assert_eq!((kept.as_deref(), given), (Some("3"), 1));
-    depot.asked();
-    let mut rows = client.list_rows_items(ListRowsOptions::new()).resume_from(kept.unwrap());
+    // One row of the second page was consumed.
+    let (cursor, consumed) = (rows.cursor().map(|cursor| cursor.as_str().to_owned()), rows.consumed_items());
+    assert_eq!((cursor.as_deref(), consumed), (Some("3"), 1));
+    depot.take_queries();
+    let mut rows = client.list_rows_items(ListRowsOptions::new()).resume_from(cursor.unwrap());
     assert_eq!(rows.next().await.unwrap().unwrap().n, 4);
-    assert_eq!(depot.asked(), ["offset=3"]);
+    assert_eq!(depot.take_queries(), ["offset=3"]);
 }
 
-/// Written once, for every operation that answers page by page.
+/// Counts the items of any paginated operation.
 async fn count<C: PagedCall + 'static>(mut pages: PageStream<C>) -> usize {
     let mut count = 0;
     while let Some(Ok(page)) = pages.next().await {
@@ -328,18 +342,18 @@ async fn count<C: PagedCall + 'static>(mut pages: PageStream<C>) -> usize {
 }
 
 #[tokio::test]
-async fn code_for_all_operations() {
+async fn generic_code_works_for_all_operations() {
     let (client, _) = client();
     assert_eq!(count(client.charges_pages(ChargesOptions::new())).await, 7);
     assert_eq!(count(client.list_events_pages(ListEventsOptions::new())).await, 7);
-    // A call that was kept.
+    // A call that was built before.
     let call = calls::ListRowsCall { options: ListRowsOptions::new() };
     assert_eq!(count(PageStream::new(client.api_client(), call)).await, 7);
 }
 
-/// Whoever has a library of streams uses it.
+/// Page streams can implement the `Stream` trait of another library.
 #[tokio::test]
-async fn streams_as_others_know_them() {
+async fn page_streams_adapt_to_other_stream_traits() {
     type Count<C> = Result<usize, PageError<<C as Call>::ErrorBody>>;
     fn boxed<C: PagedCall + Send + 'static>(
         pages: PageStream<C>,

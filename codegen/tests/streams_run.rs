@@ -1,10 +1,9 @@
-//! Typed streams of the case `streams`: its client against a server that says byte for byte what it
-//! was told to, over a connection, and against its own server in one process; and that of the case
-//! `streams_typed`, whose events differ by name.
+//! Typed streams of the case `streams`: the client with a scripted server over TCP, and with the generated
+//! server in one process. The case `streams_typed` has events with types by name.
 
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-#![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
+#![allow(dead_code, reason = "these tests do not use all generated items")]
 
 #[path = "streams_run/both_sides.rs"]
 mod both_sides;
@@ -50,8 +49,8 @@ fn ask(prompt: &str) -> Ask {
     Ask { prompt: prompt.to_owned(), stream: None, extra: Map::new() }
 }
 
-/// The same, whose answer is to come in pieces.
-fn ask_in_pieces(prompt: &str) -> Ask {
+/// Returns a request for a streaming response.
+fn ask_for_stream(prompt: &str) -> Ask {
     Ask { stream: Some(true), ..ask(prompt) }
 }
 
@@ -59,8 +58,8 @@ fn chunk(index: i64, delta: &str) -> Chunk {
     Chunk { index, delta: delta.to_owned(), finish: None, extra: Map::new() }
 }
 
-fn day(day: &str, asked: i64) -> Day {
-    Day { day: day.to_owned(), asked, extra: Map::new() }
+fn day(day: &str, count: i64) -> Day {
+    Day { day: day.to_owned(), asked: count, extra: Map::new() }
 }
 
 fn moved(event: MoveEvent, data: &str) -> Move {

@@ -273,20 +273,20 @@ mod tests {
 
     /// The lists are equal to those of the runtime.
     #[test]
-    fn global_options_are_those_of_the_runtime() {
+    fn global_options_match_the_runtime() {
         assert_eq!(GLOBAL_OPTIONS, contract_runtime::cli::OPTIONS);
         assert_eq!(SUBCOMMANDS, contract_runtime::cli::SUBCOMMANDS);
     }
 
     #[track_caller]
-    fn check(wires: &[&str], words: &[&str], expect: &[&str]) {
-        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    fn check(wires: &[&str], names: &[&str], expect: &[&str]) {
+        let names: Vec<String> = names.iter().map(|word| (*word).to_owned()).collect();
         let taken = GLOBAL_OPTIONS.iter().copied().collect();
-        assert_eq!(make_unique(wires, &words, &taken), expect, "{wires:?}");
+        assert_eq!(make_unique(wires, &names, &taken), expect, "{wires:?}");
     }
 
     #[test]
-    fn names_are_told_apart_in_any_order() {
+    fn argument_names_are_distinct_in_any_order() {
         check(
             &["pageSize", "X-Note", "type"],
             &["query", "header", "query"],

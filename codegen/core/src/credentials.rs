@@ -379,7 +379,7 @@ mod tests {
 
     /// An undeclared scheme does not prevent calls.
     #[test]
-    fn an_undeclared_scheme_is_left_to_the_transport() {
+    fn undeclared_schemes_are_left_to_the_transport() {
         let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "security": [{"nowhere": []}],
             "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
             "paths": {"/a": {
@@ -400,16 +400,16 @@ mod tests {
                 ("nowhere", &SecuritySchemeKind::MutualTls)
             ]
         );
-        let asking = plan
+        let requirements = plan
             .calls
             .iter()
             .map(|call| requirement_rows(call.operation, &schemes).to_string().replace(' ', ""));
-        assert_eq!(asking.collect::<Vec<_>>(), ["&[&[1]]", "&[&[0],&[1]]"]);
+        assert_eq!(requirements.collect::<Vec<_>>(), ["&[&[1]]", "&[&[0],&[1]]"]);
     }
 
     /// An unsupported scheme must not take precedence over supported ones.
     #[test]
-    fn an_alternative_with_an_unsupported_scheme_comes_last() {
+    fn alternatives_with_unsupported_schemes_come_last() {
         let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "security": [{"odd": []}, {"key": []}],
             "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}, "odd": {"type": "basic"}}},
             "paths": {"/a": {"get": {"operationId": "a", "responses": {"204": {"description": ""}}}}}}"#;
@@ -423,8 +423,8 @@ mod tests {
             found,
             [&SecuritySchemeKind::BearerToken { token_url: String::new() }, &SecuritySchemeKind::MutualTls]
         );
-        let asking = requirement_rows(plan.calls[0].operation, &schemes).to_string().replace(' ', "");
-        assert_eq!(asking, "&[&[0],&[1]]");
+        let requirements = requirement_rows(plan.calls[0].operation, &schemes).to_string().replace(' ', "");
+        assert_eq!(requirements, "&[&[0],&[1]]");
     }
 
     /// Roles are evaluated by the server (OpenAPI 3.1, 4.8.30), and an alternative without scopes does not
@@ -444,19 +444,19 @@ mod tests {
         let project = Project::default();
         let plan = project.operation_plan(&contract, OperationSide::Paths);
         let schemes = used_schemes(&plan);
-        let asking = plan.calls.iter().map(|call| scope_rows(call.operation, &schemes).to_string());
-        let asking: Vec<String> = asking.map(|rows| rows.replace(' ', "")).collect();
+        let scopes = plan.calls.iter().map(|call| scope_rows(call.operation, &schemes).to_string());
+        let scopes: Vec<String> = scopes.map(|rows| rows.replace(' ', "")).collect();
         let expected = concat!(
             r#"RequiredScopes{alternative:1,scheme:1,names:&["read","list"]},"#,
             r#"RequiredScopes{alternative:3,scheme:1,names:&["all"]}"#,
         );
-        assert_eq!(asking, [expected, ""]);
+        assert_eq!(scopes, [expected, ""]);
     }
 
     /// A relative token URL refers to the server of its own document (OpenAPI 3.1, 4.6).
     #[test]
-    fn a_relative_token_url_refers_to_the_server() {
-        let located = |servers: &[&str], address: &str| {
+    fn relative_token_urls_resolve_against_the_server() {
+        let resolve = |servers: &[&str], address: &str| {
             let flow = format!(
                 r#"{{"type": "oauth2", "flows": {{"clientCredentials": {{"tokenUrl": "{address}"}}}}}}"#
             );
@@ -470,7 +470,7 @@ mod tests {
         };
         let check = |servers: &[&str], address: &str, expected: &str| {
             assert_eq!(
-                located(servers, address),
+                resolve(servers, address),
                 SecuritySchemeKind::BearerToken { token_url: expected.to_owned() },
                 "{address}"
             );
@@ -483,9 +483,9 @@ mod tests {
         check(&[], "https://id.example/token", "https://id.example/token");
     }
 
-    /// Two setters of one name do not compile, and nor would a lint let `type__client` pass.
+    /// Two setters with one name would not compile, and a lint rejects `type__client`.
     #[test]
-    fn setters_are_named_apart() {
+    fn setter_names_are_distinct() {
         let schemes = [
             ("oauth", r#""type": "http", "scheme": "bearer""#),
             ("oauth_client", r#""type": "http", "scheme": "basic""#),

@@ -59,9 +59,9 @@ mod tests {
     fn stored_lists_do_not_move() {
         let arena = ListArena::default();
         let count: Vec<&[String]> =
-            (0..100).map(|n| arena.alloc((0..n % 3).map(|at| format!("{n}.{at}")).collect())).collect();
+            (0..100).map(|n| arena.alloc((0..n % 3).map(|index| format!("{n}.{index}")).collect())).collect();
         for (n, list) in count.into_iter().enumerate() {
-            assert_eq!(list, (0..n % 3).map(|at| format!("{n}.{at}")).collect::<Vec<_>>());
+            assert_eq!(list, (0..n % 3).map(|index| format!("{n}.{index}")).collect::<Vec<_>>());
         }
         assert_eq!(arena.alloc_one("one".to_owned()), "one");
     }

@@ -762,7 +762,7 @@ impl KeyIndex {
 /// Counts inspected members, so that tests can check the complexity without measuring time.
 #[cfg(test)]
 fn count_lookups(members: usize) {
-    tests::LOOKED.set(tests::LOOKED.get() + members);
+    tests::INSPECTED_MEMBERS.set(tests::INSPECTED_MEMBERS.get() + members);
 }
 
 #[cfg(not(test))]

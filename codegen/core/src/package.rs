@@ -195,7 +195,7 @@ mod tests {
 
     /// The package exposes every feature of the runtime, so that its users need no dependency on the runtime.
     #[test]
-    fn every_feature_of_the_runtime_is_passed_on() {
+    fn runtime_features_are_forwarded() {
         let (_, runtime) = RUNTIME.iter().find(|(path, _)| *path == "Cargo.toml").unwrap();
         let runtime: toml::Table = runtime.parse().unwrap();
         let parts = BTreeSet::from([
@@ -209,17 +209,17 @@ mod tests {
         let mut config =
             Config { streams: Some(StreamConfig::default()), pages: vec![pages], ..Config::default() };
         config.client.credentials = true;
-        let of = |config: &Config, parts: &BTreeSet<PackagePart>| -> toml::Table {
+        let features_of = |config: &Config, parts: &BTreeSet<PackagePart>| -> toml::Table {
             let mut files = OutputFiles::default();
             add_package_files(config, "Tickets", parts, &FormatTypes::default(), &mut files);
             files.0["Cargo.toml"].parse().unwrap()
         };
-        let passed = of(&config, &parts)["features"].to_string();
+        let passed = features_of(&config, &parts)["features"].to_string();
         for feature in runtime["features"].as_table().unwrap().keys() {
             assert!(passed.contains(&format!("\"contract-runtime/{feature}\"")), "{feature}: {passed}");
         }
         // Client features exist only in packages with a client.
-        let features = |parts| of(&config, &parts)["features"].as_table().unwrap().clone();
+        let features = |parts| features_of(&config, &parts)["features"].as_table().unwrap().clone();
         let server = features(BTreeSet::from([PackagePart::Server]));
         let client = features(BTreeSet::from([PackagePart::Client]));
         for (feature, _) in CLIENT_FEATURES {

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_and_members_stand_apart() {
+    fn blank_lines_separate_items_and_members() {
         let tokens = quote! {
             use a::b;
             use c::d;

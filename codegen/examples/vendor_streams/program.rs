@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use vendor::client::Client;
 
-use scripted::{HEAD, Impatient};
+use scripted::{HEAD, InstantTimer};
 
 struct PublishedStream {
     operation: &'static str,
@@ -54,10 +54,15 @@ impl DeliveryMode {
     }
 
     /// Reads the events, and compares them and the requests with the published ones.
-    async fn check_stream<T: Contract>(self, of: &PublishedStream, events: Events<T>, server: JoinHandle<Vec<String>>) {
+    async fn check_stream<T: Contract>(
+        self,
+        of: &PublishedStream,
+        events: Events<T>,
+        server: JoinHandle<Vec<String>>,
+    ) {
         let place = format!("{} {self:?}", of.operation);
         let expected: Vec<Value> = serde_json::from_str(of.events).unwrap();
-        let timer = Impatient::default();
+        let timer = InstantTimer::default();
         let mut events = match self {
             Self::CutOff => events.reconnecting(timer.clone(), Reconnection::default()),
             Self::Whole | Self::Bytes => events,

@@ -230,10 +230,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_repair_can_be_pasted_into_a_shell() {
-        let words = ["/x/contract-codegen", "check", "check", "--json", "-o", "my api"];
-        let given = words.iter().map(|word| (*word).to_owned()).collect();
-        assert_eq!(repair_command(given), "contract-codegen generate check -o 'my api'");
+    fn repair_command_is_quoted_for_a_shell() {
+        let arguments = ["/x/contract-codegen", "check", "check", "--json", "-o", "my api"];
+        let owned = arguments.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(repair_command(owned), "contract-codegen generate check -o 'my api'");
     }
 
     #[test]

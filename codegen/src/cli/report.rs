@@ -49,7 +49,7 @@ mod tests {
 
     /// No known contract produces a gap, so that the test constructs one.
     #[test]
-    fn a_gap_exits_with_70_and_prints_the_value() {
+    fn gap_exits_with_70_and_prints_the_value() {
         let console = Console::new(DisplayArgs { color: ColorWhen::Never, json: false, verbose: false });
         let complete = report_with_proofs(&[
             TypeProof::Proven,

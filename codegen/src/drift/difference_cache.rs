@@ -108,12 +108,12 @@ mod tests {
 
     impl DifferenceGraph {
         fn differs(&mut self, node: u32) -> bool {
-            if let Some(known) = self.cache.begin_comparison(&node) {
-                return known;
+            if let Some(result) = self.cache.begin_comparison(&node) {
+                return result;
             }
             self.comparisons += 1;
-            let (own, next) = self.nodes.get(&node).cloned().unwrap_or_default();
-            let differ = own || next.iter().any(|next| self.differs(*next));
+            let (is_different, next) = self.nodes.get(&node).cloned().unwrap_or_default();
+            let differ = is_different || next.iter().any(|next| self.differs(*next));
             self.cache.finish_comparison(node, differ);
             differ
         }
@@ -121,8 +121,8 @@ mod tests {
         /// Computes the same result by walking the graph.
         fn differs_by_walk(&self, node: u32) -> bool {
             let (mut seen, mut todo) = (vec![node], vec![node]);
-            while let Some((own, next)) = todo.pop().and_then(|at| self.nodes.get(&at)) {
-                if *own {
+            while let Some((is_different, next)) = todo.pop().and_then(|node| self.nodes.get(&node)) {
+                if *is_different {
                     return true;
                 }
                 for next in next {
@@ -145,8 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_equal_until_one_of_it_differs() {
-        // 0 → 1 → 2 → 0, and 0 → 3, which differs: 1 and 2 are equal only under the assumption that 0 is.
+    fn cycles_are_equal_unless_a_node_differs() {
+        // 0 → 1 → 2 → 0, and 0 → 3, which differs: 1 and 2 are equal only if 0 is assumed to be equal.
         let mut cache = difference_graph([
             (0, (false, vec![1, 3])),
             (1, (false, vec![2])),
@@ -160,12 +160,12 @@ mod tests {
         assert!(!equal.differs(0));
         assert_eq!(equal.comparisons, 3);
         assert!(!equal.differs(1) && !equal.differs(2));
-        assert_eq!(equal.comparisons, 3, "what a question settled is looked at no more");
+        assert_eq!(equal.comparisons, 3, "cached nodes must not be compared again");
     }
 
     /// Compares every node of every graph of four nodes.
     #[test]
-    fn answers_are_those_of_a_walk() {
+    fn cached_results_match_a_graph_walk() {
         for edges in 0_u32..1 << 16 {
             // One node differs; by symmetry it does not matter which one.
             let next = |node: u32| (0..4).filter(|to| edges >> (node * 4 + to) & 1 == 1).collect();
@@ -177,16 +177,16 @@ mod tests {
     }
 
     #[test]
-    fn a_long_way_is_walked_once_however_often_it_is_asked() {
+    fn long_chains_are_compared_only_once() {
         let last = 1_000;
-        let mut cache = difference_graph((0..=last).map(|at| (at, (at == last, vec![at + 1]))));
-        for at in 0..=last {
-            assert!(cache.differs(at));
+        let mut cache = difference_graph((0..=last).map(|node| (node, (node == last, vec![node + 1]))));
+        for node in 0..=last {
+            assert!(cache.differs(node));
         }
         assert_eq!(cache.comparisons, 1_001);
-        let mut equal = difference_graph((0..last).map(|at| (at, (false, vec![(at + 1) % last]))));
-        for at in 0..last {
-            assert!(!equal.differs(at));
+        let mut equal = difference_graph((0..last).map(|node| (node, (false, vec![(node + 1) % last]))));
+        for node in 0..last {
+            assert!(!equal.differs(node));
         }
         assert_eq!(equal.comparisons, 1_000);
     }

@@ -279,13 +279,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_sees_is_escaped() {
-        for (text, shown) in [
+    fn invisible_characters_are_escaped() {
+        for (text, expected) in [
             ("a\u{2028}b\u{a0}c d", "`\"a\\u2028b\\u00a0c d\"`"),
             ("\u{7f}\u{200b}\u{202e}", "`\"\\u007f\\u200b\\u202e\"`"),
             ("\u{e0001}\u{e9}\u{1f600}", "`\"\\udb40\\udc01\u{e9}\u{1f600}\"`"),
         ] {
-            assert_eq!(format_value(&Json::String(text.to_owned())), shown);
+            assert_eq!(format_value(&Json::String(text.to_owned())), expected);
         }
     }
 }

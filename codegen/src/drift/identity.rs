@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_are_the_same_all_the_way_down() {
+    fn nested_schemas_are_compared() {
         let tree = r#"{"type":"object","properties":{"a":{"type":"array","items":{"maxLength":5}}}}"#;
         assert!(same(tree, &tree.replace(':', " : ")));
         assert!(!same(tree, &tree.replace('5', "4")));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_hold_themselves_are_compared_too() {
+    fn recursive_schemas_are_compared() {
         let list = |limit: u8, deep: u8| {
             format!(
                 r##"{{"$ref":"#/$defs/n","$defs":{{"n":{{"properties":{{"v":{{"maxLength":{limit}}},"next":{{"$ref":"#/$defs/m"}}}}}},

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings_of_one_type_are_one() {
+    fn media_type_spellings_are_equal() {
         let check = |one: &str, other: &str, same: bool| {
             assert_eq!(media_type_key(one) == media_type_key(other), same, "{one} {other}");
         };

@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shortest_way_is_named_and_all_are_counted() {
+    fn shortest_path_is_described_and_all_are_counted() {
         let mut graph = PathGraph::default();
         let (far, near) = (graph.add_base("GET /far 200 body"), graph.add_base("GET /near 200 body"));
         let (list, thing) = (graph.add_node(), graph.add_node());
@@ -306,17 +306,17 @@ mod tests {
         graph.add_edge(list, edge(PathStart::Node(thing), "/list"));
         graph.add_edge(thing, edge(PathStart::Base(near), "/c"));
         let resolved = graph.resolve_paths();
-        let found = |node| {
+        let describe = |node| {
             resolved
                 .describe_paths(&BTreeMap::from([(edge(PathStart::Node(node), "/name"), ChangeLevel::Same)]))
         };
-        let both = vec!["GET /far 200 body".to_owned(), "GET /near 200 body".to_owned()];
-        assert_eq!(found(thing), ("GET /near 200 body /c/name".to_owned(), both.clone()));
-        assert_eq!(found(list), ("GET /far 200 body /a/b/name".to_owned(), both.clone()));
+        let bases = vec!["GET /far 200 body".to_owned(), "GET /near 200 body".to_owned()];
+        assert_eq!(describe(thing), ("GET /near 200 body /c/name".to_owned(), bases.clone()));
+        assert_eq!(describe(list), ("GET /far 200 body /a/b/name".to_owned(), bases.clone()));
         // The level takes precedence over the length.
         let short = (edge(PathStart::Base(near), "/n"), ChangeLevel::Additive);
-        let worse = (edge(PathStart::Base(far), "/x/y/n"), ChangeLevel::Breaking);
-        let broken = resolved.describe_paths(&BTreeMap::from([short, worse]));
-        assert_eq!(broken, ("GET /far 200 body /x/y/n".to_owned(), both));
+        let long = (edge(PathStart::Base(far), "/x/y/n"), ChangeLevel::Breaking);
+        let described = resolved.describe_paths(&BTreeMap::from([short, long]));
+        assert_eq!(described, ("GET /far 200 body /x/y/n".to_owned(), bases));
     }
 }

@@ -1,8 +1,9 @@
 //! Property test: random contracts with one random edit each. Every break must be reported.
 //!
-//! A value that one side gives and the other refuses is a break, if the giving side describes all of its
-//! properties; the `jsonschema` crate judges both versions. The values are those that the comparison tries,
-//! and mutations of them. The judges get schemas without the requirements that a direction waives.
+//! A value that the writing side accepts and the reading side rejects is a break, if the writing side describes
+//! all of its properties. The `jsonschema` crate validates the value for both versions, with schemas that lack
+//! the requirements that a direction waives. The values are those that the comparison tries, and mutations of
+//! them.
 //! The test also checks that each reported witness is accepted by only one version.
 //! `PAIR=4711` checks one pair and prints it, `PAIRS=20000` checks a hundred times as many as by default.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -67,7 +68,7 @@ fn build_document(version: &str, mut definitions: serde_json::Map<String, Value>
 
 /// Removes the keywords that OpenAPI 3.0 does not have.
 fn reduce_to_openapi_30(schema: &mut Value) {
-    const WORDS: &[&str] = &[
+    const KEYWORDS: &[&str] = &[
         "type",
         "enum",
         "properties",
@@ -97,14 +98,14 @@ fn reduce_to_openapi_30(schema: &mut Value) {
     };
     // OpenAPI 3.0 ignores the siblings of a reference.
     let is_reference = members.contains_key("$ref");
-    members.retain(|word, value| match word.as_str() {
+    members.retain(|keyword, value| match keyword.as_str() {
         "$ref" => true,
         _ if is_reference => false,
         "type" => value.is_string() && *value != json!("null"),
-        word => WORDS.contains(&word),
+        keyword => KEYWORDS.contains(&keyword),
     });
-    for (word, value) in members {
-        match (word.as_str(), value) {
+    for (keyword, value) in members {
+        match (keyword.as_str(), value) {
             ("properties", Value::Object(inner)) => inner.values_mut().for_each(reduce_to_openapi_30),
             ("allOf" | "anyOf" | "oneOf", Value::Array(inner)) => {
                 inner.iter_mut().for_each(reduce_to_openapi_30)
@@ -117,7 +118,7 @@ fn reduce_to_openapi_30(schema: &mut Value) {
 }
 
 /// Marks a random property as read-only or write-only.
-fn mark_one_way(definitions: &mut Value, dice: &mut SplitMix64) {
+fn mark_one_way(definitions: &mut Value, random: &mut SplitMix64) {
     let mut places = Vec::new();
     for (name, definition) in definitions.as_object().unwrap() {
         collect_pointers(definition, &format!("/{name}"), &mut places);
@@ -126,11 +127,11 @@ fn mark_one_way(definitions: &mut Value, dice: &mut SplitMix64) {
     if places.is_empty() {
         return;
     }
-    let place = &places[dice.below(places.len())];
-    let word = ["readOnly", "writeOnly"][dice.below(2)];
+    let place = &places[random.below(places.len())];
+    let keyword = ["readOnly", "writeOnly"][random.below(2)];
     if let Some(Value::Object(member)) = definitions.pointer_mut(place).filter(|it| it.get("$ref").is_none())
     {
-        member.insert(word.to_owned(), json!(true));
+        member.insert(keyword.to_owned(), json!(true));
     }
 }
 
@@ -138,19 +139,20 @@ fn mark_one_way(definitions: &mut Value, dice: &mut SplitMix64) {
 /// the direction.
 fn generate_pair(number: u64) -> Option<[Value; 2]> {
     // Documents in the 2020-12 dialect, without operations and asserted formats.
-    let plain = (0..).filter(|at| at % 3 != 2 && at % 4 != 1).nth(usize::try_from(number).ok()?)?;
-    let text = contracts::document(plain).text.replace("#/$defs/", "#/components/schemas/");
+    let document_number =
+        (0..).filter(|seed| seed % 3 != 2 && seed % 4 != 1).nth(usize::try_from(number).ok()?)?;
+    let text = contracts::document(document_number).text.replace("#/$defs/", "#/components/schemas/");
     let mut old = serde_json::from_str::<Value>(&text).unwrap()["$defs"].take();
-    let mut dice = SplitMix64(number);
+    let mut random = SplitMix64(number);
     let version = if number.is_multiple_of(2) { "3.1.0" } else { "3.0.3" };
-    let settle = |definitions: &mut Value| {
+    let adapt_to_version = |definitions: &mut Value| {
         if version == "3.0.3" {
             definitions.as_object_mut().unwrap().values_mut().for_each(reduce_to_openapi_30);
         }
     };
-    settle(&mut old);
+    adapt_to_version(&mut old);
     if version == "3.0.3" {
-        mark_one_way(&mut old, &mut dice);
+        mark_one_way(&mut old, &mut random);
     }
     let Value::Object(old) = old else { return None };
     let mut new = Value::Object(old.clone());
@@ -158,10 +160,10 @@ fn generate_pair(number: u64) -> Option<[Value; 2]> {
     for name in reachable_definitions(&old) {
         collect_pointers(&old[name], &format!("/{name}"), &mut places);
     }
-    let place = &places[dice.below(places.len())];
-    let other = new.pointer(&places[dice.below(places.len())]).unwrap().clone();
-    edit_schema(new.pointer_mut(place).unwrap(), other, &mut dice);
-    settle(&mut new);
+    let place = &places[random.below(places.len())];
+    let other = new.pointer(&places[random.below(places.len())]).unwrap().clone();
+    edit_schema(new.pointer_mut(place).unwrap(), other, &mut random);
+    adapt_to_version(&mut new);
     let Value::Object(new) = new else { return None };
     Some([build_document(version, old), build_document(version, new)])
 }
@@ -169,31 +171,33 @@ fn generate_pair(number: u64) -> Option<[Value; 2]> {
 /// Returns the definitions that the last one refers to.
 fn reachable_definitions(definitions: &serde_json::Map<String, Value>) -> Vec<&String> {
     let mut reached: Vec<&String> = definitions.keys().next_back().into_iter().collect();
-    let mut at = 0;
-    while let Some(name) = reached.get(at) {
+    let mut index = 0;
+    while let Some(name) = reached.get(index) {
         let text = definitions[*name].to_string();
-        let named = |other: &&String| text.contains(&format!("\"#/components/schemas/{other}\""));
+        let is_referenced = |other: &&String| text.contains(&format!("\"#/components/schemas/{other}\""));
         let more: Vec<&String> =
-            definitions.keys().filter(named).filter(|other| !reached.contains(other)).collect();
+            definitions.keys().filter(is_referenced).filter(|other| !reached.contains(other)).collect();
         reached.extend(more);
-        at += 1;
+        index += 1;
     }
     reached
 }
 
 /// Collects the JSON Pointers of a schema and of all its subschemas.
-fn collect_pointers(schema: &Value, at: &str, all: &mut Vec<String>) {
-    all.push(at.to_owned());
+fn collect_pointers(schema: &Value, pointer: &str, pointers: &mut Vec<String>) {
+    pointers.push(pointer.to_owned());
     let Value::Object(members) = schema else { return };
-    for (word, value) in members {
-        let below = format!("{at}/{word}");
-        match (word.as_str(), value) {
+    for (keyword, value) in members {
+        let child_pointer = format!("{pointer}/{keyword}");
+        match (keyword.as_str(), value) {
             ("properties" | "patternProperties" | "dependentSchemas", Value::Object(inner)) => {
-                inner.iter().for_each(|(name, one)| collect_pointers(one, &format!("{below}/{name}"), all));
+                inner.iter().for_each(|(name, subschema)| {
+                    collect_pointers(subschema, &format!("{child_pointer}/{name}"), pointers)
+                });
             }
             ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(inner)) => {
-                inner.iter().enumerate().for_each(|(index, one)| {
-                    collect_pointers(one, &format!("{below}/{index}"), all);
+                inner.iter().enumerate().for_each(|(index, subschema)| {
+                    collect_pointers(subschema, &format!("{child_pointer}/{index}"), pointers);
                 });
             }
             (
@@ -207,15 +211,15 @@ fn collect_pointers(schema: &Value, at: &str, all: &mut Vec<String>) {
                 | "propertyNames"
                 | "unevaluatedProperties",
                 inner,
-            ) => collect_pointers(inner, &below, all),
+            ) => collect_pointers(inner, &child_pointer, pointers),
             _ => {}
         }
     }
 }
 
 /// Applies one typical edit to a schema.
-fn edit_schema(schema: &mut Value, other: Value, dice: &mut SplitMix64) {
-    let words = [
+fn edit_schema(schema: &mut Value, other: Value, random: &mut SplitMix64) {
+    let edits = [
         json!({ "type": "string" }),
         json!({ "type": ["string", "null"] }),
         json!({ "maxLength": 1 }),
@@ -242,65 +246,65 @@ fn edit_schema(schema: &mut Value, other: Value, dice: &mut SplitMix64) {
         *schema = other;
         return;
     };
-    match dice.below(6) {
+    match random.below(6) {
         0 => *schema = other,
         1 | 2 if !members.is_empty() => {
-            let name = members.keys().nth(dice.below(members.len())).unwrap().clone();
+            let name = members.keys().nth(random.below(members.len())).unwrap().clone();
             let value = &mut members[&name];
             match value {
                 Value::Array(list) if list.len() > 1 && name != "type" => {
-                    drop(list.remove(dice.below(list.len())))
+                    drop(list.remove(random.below(list.len())))
                 }
                 Value::Object(inner) if name == "properties" && inner.len() > 1 => {
-                    let removed = inner.keys().nth(dice.below(inner.len())).unwrap().clone();
+                    let removed = inner.keys().nth(random.below(inner.len())).unwrap().clone();
                     inner.remove(&removed);
                 }
                 _ => drop(members.remove(&name)),
             }
         }
         3 => {
-            let name = ["properties", "anyOf", "oneOf", "allOf"][dice.below(4)];
+            let name = ["properties", "anyOf", "oneOf", "allOf"][random.below(4)];
             match members.get_mut(name) {
                 Some(Value::Array(list)) => list.push(other),
                 Some(Value::Object(inner)) => {
-                    drop(inner.insert(["a", "b", "new"][dice.below(3)].to_owned(), other))
+                    drop(inner.insert(["a", "b", "new"][random.below(3)].to_owned(), other))
                 }
                 _ => drop(members.insert("properties".to_owned(), json!({ "b": other }))),
             }
         }
         _ => {
-            let Value::Object(word) = words[dice.below(words.len())].clone() else { return };
-            members.extend(word);
+            let Value::Object(edit) = edits[random.below(edits.len())].clone() else { return };
+            members.extend(edit);
         }
     }
 }
 
 /// Returns a value, and variants of it with one member or item removed or replaced.
-fn mutate_value(value: &Value, others: &[Value], dice: &mut SplitMix64) -> Vec<Value> {
-    let mut all = vec![value.clone()];
+fn mutate_value(value: &Value, others: &[Value], random: &mut SplitMix64) -> Vec<Value> {
+    let mut variants = vec![value.clone()];
     match value {
         Value::Object(members) => {
             for name in members.keys() {
-                let mut less = members.clone();
-                less.remove(name);
-                all.push(Value::Object(less));
-                let mut other = members.clone();
-                other.insert(name.clone(), others[dice.below(others.len())].clone());
-                all.push(Value::Object(other));
+                let mut removed = members.clone();
+                removed.remove(name);
+                variants.push(Value::Object(removed));
+                let mut replaced = members.clone();
+                replaced.insert(name.clone(), others[random.below(others.len())].clone());
+                variants.push(Value::Object(replaced));
             }
-            if let Value::Object(more) = &others[dice.below(others.len())] {
-                let both = members.clone().into_iter().chain(more.clone());
-                all.push(Value::Object(both.collect()));
+            if let Value::Object(added) = &others[random.below(others.len())] {
+                let merged = members.clone().into_iter().chain(added.clone());
+                variants.push(Value::Object(merged.collect()));
             }
         }
         Value::Array(items) => {
-            all.push(Value::Array(items.iter().skip(1).cloned().collect()));
-            let more = items.iter().chain([&others[dice.below(others.len())]]);
-            all.push(Value::Array(more.cloned().collect()));
+            variants.push(Value::Array(items.iter().skip(1).cloned().collect()));
+            let added = items.iter().chain([&others[random.below(others.len())]]);
+            variants.push(Value::Array(added.cloned().collect()));
         }
-        _ => all.push(others[dice.below(others.len())].clone()),
+        _ => variants.push(others[random.below(others.len())].clone()),
     }
-    all
+    variants
 }
 
 fn to_serde_value(value: &Json) -> Value {
@@ -310,13 +314,13 @@ fn to_serde_value(value: &Json) -> Value {
 /// Removes the requirements that a direction waives.
 fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse, side: VersionSide) -> Value {
     let mut document = document.clone();
-    let Some(seen) = sides.for_direction(usage) else { return document };
-    let (plain, seen) = (sides.get(side), seen.get(side));
-    let given = document.clone();
-    for id in seen.ids() {
-        let schema = seen.schema(id);
+    let Some(relaxed) = sides.for_direction(usage) else { return document };
+    let (plain, relaxed) = (sides.get(side), relaxed.get(side));
+    let original = document.clone();
+    for id in relaxed.ids() {
+        let schema = relaxed.schema(id);
         let is_copy = id.index() >= plain.ids().count();
-        let mut written = given.pointer(&schema.location).unwrap().clone();
+        let mut written = original.pointer(&schema.location).unwrap().clone();
         let Value::Object(members) = &mut written else { continue };
         if members.contains_key("required") {
             members.insert("required".to_owned(), json!(schema.required));
@@ -328,9 +332,10 @@ fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse,
         if let Some(target) = schema.reference.and_then(copy) {
             members.insert("$ref".to_owned(), target.into());
         }
-        for (at, target) in schema.all_of.iter().enumerate().filter_map(|(at, part)| Some((at, copy(*part)?)))
+        for (index, target) in
+            schema.all_of.iter().enumerate().filter_map(|(index, part)| Some((index, copy(*part)?)))
         {
-            members["allOf"][at] = json!({ "$ref": target });
+            members["allOf"][index] = json!({ "$ref": target });
         }
         if is_copy {
             document["components"]["schemas"][format!("copy{}", id.index())] = written;
@@ -357,7 +362,7 @@ fn check_pair(number: u64) -> Option<Result<usize, String>> {
     let read =
         |document: &Value| ContractVersion::from_strings(&[("openapi.json", "", &document.to_string())]).ok();
     let (old_version, new_version) = (read(&old)?, read(&new)?);
-    // The judges do not repair faults.
+    // The validators do not repair faults.
     if !(old_version.tolerated_faults.is_empty() && new_version.tolerated_faults.is_empty()) {
         return None;
     }
@@ -367,17 +372,17 @@ fn check_pair(number: u64) -> Option<Result<usize, String>> {
     };
     let (writers, readers) = (breaks(|it| it.writers), breaks(|it| it.readers));
     let directions = DirectionViews::from_versions(&old_version, &new_version);
-    let judges = |usage: ValueUse| {
-        let judge = |document: &Value, side: VersionSide| {
+    let validators = |usage: ValueUse| {
+        let build_validator = |document: &Value, side: VersionSide| {
             let mut schema = relax_document(document, &directions.plain, usage, side);
             schema["$ref"] = format!("#{ROOT_POINTER}").into();
             jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap()
         };
-        [judge(&old, VersionSide::Old), judge(&new, VersionSide::New)]
+        [build_validator(&old, VersionSide::Old), build_validator(&new, VersionSide::New)]
     };
-    let (reading, writing) = (judges(ValueUse::Read), judges(ValueUse::Write));
+    let (reading, writing) = (validators(ValueUse::Read), validators(ValueUse::Write));
     for change in &found.changes {
-        // The judges validate whole bodies only.
+        // The validators check whole bodies only.
         let Some(witness) = change.witness.as_ref().filter(|_| change.subject.ends_with("body")) else {
             continue;
         };
@@ -390,13 +395,13 @@ fn check_pair(number: u64) -> Option<Result<usize, String>> {
             )));
         }
     }
-    let grounds = <[TableStores<'_>; 3]>::default();
-    let provers = DirectionProvers::new(&directions, &grounds);
+    let stores = <[TableStores<'_>; 3]>::default();
+    let provers = DirectionProvers::new(&directions, &stores);
     let root = |version: &ContractVersion| {
         version.graph.ids().find(|id| version.graph.schema(*id).location == *ROOT_POINTER).map(|id| vec![id])
     };
     let (old_root, new_root) = (root(&old_version)?, root(&new_version)?);
-    let mut dice = SplitMix64(number);
+    let mut random = SplitMix64(number);
     let mut distinguished = 0;
     for (usage, [by_old, by_new], is_reported) in
         [(ValueUse::Read, &reading, readers), (ValueUse::Write, &writing, writers)]
@@ -411,17 +416,21 @@ fn check_pair(number: u64) -> Option<Result<usize, String>> {
             .collect();
         let mut values: Vec<Value> = Vec::new();
         for side in &samples {
-            let all = side.iter().flat_map(|value| mutate_value(&to_serde_value(value), &others, &mut dice));
-            values.extend(all.take(MAX_VALUES));
+            let mutated =
+                side.iter().flat_map(|value| mutate_value(&to_serde_value(value), &others, &mut random));
+            values.extend(mutated.take(MAX_VALUES));
         }
-        let (giving, gives, takes) = match usage {
+        let (writing_side, writer_validator, reader_validator) = match usage {
             ValueUse::Read => ((VersionSide::New, new_root.as_slice()), by_new, by_old),
             ValueUse::Write => ((VersionSide::Old, old_root.as_slice()), by_old, by_new),
         };
-        for value in values.into_iter().filter(|value| gives.is_valid(value) && !takes.is_valid(value)) {
+        for value in values
+            .into_iter()
+            .filter(|value| writer_validator.is_valid(value) && !reader_validator.is_valid(value))
+        {
             distinguished += 1;
             let json = Json::parse(value.to_string().as_bytes()).unwrap();
-            if !is_reported && prover.describes_value(giving, usage, &json) {
+            if !is_reported && prover.describes_value(writing_side, usage, &json) {
                 return Some(Err(format!("no break for {usage:?}: {value}")));
             }
         }
@@ -431,24 +440,24 @@ fn check_pair(number: u64) -> Option<Result<usize, String>> {
 
 #[test]
 fn breaking_pairs_are_reported() {
-    let variable = |name: &str| std::env::var(name).ok().map(|number| number.parse().unwrap());
-    let numbers: Vec<u64> = match variable("PAIR") {
+    let env_number = |name: &str| std::env::var(name).ok().map(|number| number.parse().unwrap());
+    let numbers: Vec<u64> = match env_number("PAIR") {
         Some(number) => {
             let [old, new] = generate_pair(number).unwrap();
             eprintln!("{old}\n{new}");
             vec![number]
         }
-        None => (0..variable("PAIRS").unwrap_or(DEFAULT_PAIRS)).collect(),
+        None => (0..env_number("PAIRS").unwrap_or(DEFAULT_PAIRS)).collect(),
     };
     let next = AtomicUsize::new(0);
     let [compared, distinguished] = [const { AtomicU64::new(0) }; 2];
-    let complaints = Mutex::new(BTreeMap::new());
+    let failures = Mutex::new(BTreeMap::new());
     let work = || {
         while let Some(&number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) {
             match check_pair(number) {
                 None => continue,
                 Some(Ok(values)) => drop(distinguished.fetch_add(u64::from(values > 0), Ordering::Relaxed)),
-                Some(Err(complaint)) => drop(complaints.lock().unwrap().insert(number, complaint)),
+                Some(Err(failure)) => drop(failures.lock().unwrap().insert(number, failure)),
             }
             compared.fetch_add(1, Ordering::Relaxed);
         }
@@ -460,11 +469,11 @@ fn breaking_pairs_are_reported() {
     });
     let (compared, distinguished) = (compared.into_inner(), distinguished.into_inner());
     eprintln!("{compared} of {} pairs were compared, values distinguish {distinguished}", numbers.len());
-    let list: Vec<String> = complaints
+    let list: Vec<String> = failures
         .into_inner()
         .unwrap()
         .into_iter()
-        .map(|(number, complaint)| format!("PAIR={number} {complaint}"))
+        .map(|(number, failure)| format!("PAIR={number} {failure}"))
         .collect();
     assert!(list.is_empty(), "{}", list.join("\n"));
     let total = numbers.len() as u64;

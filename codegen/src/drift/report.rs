@@ -517,10 +517,10 @@ mod tests {
 
     /// The required increment and the verdict on the declared one agree.
     #[test]
-    fn the_sentence_about_versions_agrees_with_itself() {
-        let contract = |words: &str, version: &str| {
+    fn required_increment_agrees_with_the_version_verdict() {
+        let contract = |description: &str, version: &str| {
             let text = format!(
-                "{{openapi: 3.1.0, info: {{title: A, version: {version}}}, components: {{schemas: {{A: {{type: string, description: {words}}}}}}}}}"
+                "{{openapi: 3.1.0, info: {{title: A, version: {version}}}, components: {{schemas: {{A: {{type: string, description: {description}}}}}}}}}"
             );
             ContractVersion::from_strings(&[("a.yaml", "", &text)])
                 .unwrap_or_else(|problems| panic!("{problems}"))

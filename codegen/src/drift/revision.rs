@@ -423,9 +423,9 @@ mod tests {
 
     /// Files that the contract does not refer to are not copied.
     #[test]
-    fn what_nothing_refers_to_is_not_copied() {
+    fn unreferenced_files_are_not_copied() {
         let folder = tempfile::tempdir().unwrap();
-        let top = fs::canonicalize(folder.path()).unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
         for (name, text) in [
             ("openapi.yaml", "a: {$ref: './parts/pet%20shop.json#/x'}\nb: {$ref: https://x.y/z/id}\n"),
             ("parts/pet shop.json", r#"{"$ref": "../more.yml"}"#),
@@ -442,11 +442,11 @@ mod tests {
                 "inputs = ['api']\n[mounts]\n'https://shared.example/' = 'shared'\n'https://z.example/' = 'z'\n[input]\noverlays = ['mend.overlay']\n",
             ),
         ] {
-            write_file(&top.join(name), text.as_bytes()).unwrap();
+            write_file(&root.join(name), text.as_bytes()).unwrap();
         }
         let author = ["-c", "user.name=T", "-c", "user.email=t@x.example", "-c", "commit.gpgsign=false"];
         for args in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "a"]] {
-            run_git(&top, &[author.as_slice(), args].concat()).unwrap();
+            run_git(&root, &[author.as_slice(), args].concat()).unwrap();
         }
         let cases: [(&str, &[&str]); 4] = [
             ("openapi.yaml", &["more.yml", "openapi.yaml", "parts/pet shop.json", "z/id.schema.json"]),
@@ -457,17 +457,17 @@ mod tests {
                 &["api/one.json", "api/two.json", "codegen.toml", "mend.overlay", "shared/part.json"],
             ),
         ];
-        for (inside, expected) in cases {
+        for (contract_path, expected) in cases {
             let copy = tempfile::tempdir().unwrap();
-            let wanted = RevisionExtractor {
-                root: &top,
+            let extractor = RevisionExtractor {
+                root: &root,
                 revision: "HEAD",
-                contract_path: inside,
-                current: &top.join(inside),
+                contract_path,
+                current: &root.join(contract_path),
             };
-            assert_eq!(wanted.extract_contract(copy.path()).unwrap(), copy.path().join(inside));
-            assert_eq!(list_folder(copy.path()), expected, "{inside}");
-            assert_eq!(copy.path().join("z").is_dir(), !["mend.overlay", "api"].contains(&inside));
+            assert_eq!(extractor.extract_contract(copy.path()).unwrap(), copy.path().join(contract_path));
+            assert_eq!(list_folder(copy.path()), expected, "{contract_path}");
+            assert_eq!(copy.path().join("z").is_dir(), !["mend.overlay", "api"].contains(&contract_path));
         }
     }
 }

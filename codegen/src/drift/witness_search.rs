@@ -195,7 +195,7 @@ mod tests {
     };
 
     #[test]
-    fn a_side_speaks_of_what_it_describes_and_sends() {
+    fn sides_describe_only_values_they_declare_and_send() {
         const SCHEMA: &str = r#"{
             "type": "object", "required": ["r"],
             "properties": {
@@ -226,9 +226,9 @@ mod tests {
             (r#"{"kept":1,"given":1}"#, true, true),
         ] {
             let json = Json::parse(value.as_bytes()).unwrap();
-            let speaks =
+            let describes =
                 |usage| provers.for_direction(usage).describes_value((VersionSide::Old, &root), usage, &json);
-            assert_eq!((speaks(ValueUse::Read), speaks(ValueUse::Write)), (reads, writes), "{value}");
+            assert_eq!((describes(ValueUse::Read), describes(ValueUse::Write)), (reads, writes), "{value}");
         }
     }
 }

@@ -83,7 +83,7 @@ fn inspect(api: &str) -> InitFindings {
 }
 
 #[test]
-fn suggestions_are_found() {
+fn suggestions_match_the_contract() {
     let found = inspect_api();
     let login = "#/components/schemas/Login/properties";
     let secrets: Vec<&str> = found.secrets.iter().map(|(selector, _)| selector.as_str()).collect();
@@ -105,9 +105,9 @@ fn suggestions_are_found() {
         (vec!["Idempotency-Key".to_owned(), "Vendor-Request-Id".to_owned()], vec!["DPoP".to_owned()])
     );
     assert_eq!(found.operations, 5);
-    let refused = "`nameShip` has no method in the client: a client cannot send the media type `text/plain; charset=größe`";
-    assert_eq!(found.unsupported_operations, [refused]);
-    assert!(found.diagnostics.iter().any(|each| each.message == refused), "{}", found.diagnostics);
+    let unsendable = "`nameShip` has no method in the client: a client cannot send the media type `text/plain; charset=größe`";
+    assert_eq!(found.unsupported_operations, [unsendable]);
+    assert!(found.diagnostics.iter().any(|each| each.message == unsendable), "{}", found.diagnostics);
     assert_eq!(found.servers, ["https://fleet.example"]);
     let paged: Vec<(Vec<&str>, &[String])> = found
         .pages
@@ -182,7 +182,7 @@ fn pagination_is_recognized_by_parameter_and_response() {
 }
 
 #[test]
-fn the_file_is_valid_with_and_without_its_comments() {
+fn generated_file_is_valid_with_and_without_comments() {
     let text = codegen_toml(&inspect_api(), &["api.yaml".to_owned()]);
     let config: Config = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(config.inputs, [PathBuf::from("api.yaml")]);
@@ -234,7 +234,7 @@ fn commented_defaults_change_nothing() {
 
 /// TOML escapes differ from those of Rust.
 #[test]
-fn unusual_names_are_valid_toml_strings() {
+fn unusual_file_names_are_valid_toml_strings() {
     for name in ["e\u{301}.yaml", "a\u{200b}\"\\.yaml", "a\tb\u{85}\u{7f}\u{1}.yaml", "\u{1f600}'.yaml"] {
         let text = codegen_toml(
             &InitFindings { package: name.to_owned(), ..InitFindings::default() },

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn preferences_are_read_in_every_spelling() {
+    fn preferences_are_parsed_in_every_spelling() {
         let check = |lines: &[&str], code, example: Option<&str>, dynamic| {
             let example = example.map(str::to_owned);
             assert_eq!(
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_media_type_is_the_one_that_accept_likes_best() {
+    fn media_type_with_the_best_accept_quality_is_chosen() {
         let all = ["application/json", "text/csv", "image/*"].map(|name| api::MediaType {
             name: name.to_owned(),
             schema: None,

@@ -114,7 +114,7 @@ fn request(line: &str, head: &[&str], body: &str) -> Request<Bytes> {
     request.body(Bytes::from(body.to_owned())).unwrap()
 }
 
-fn asked(mock: &MockServer, line: &str, head: &[&str], body: &str) -> Response<Bytes> {
+fn send(mock: &MockServer, line: &str, head: &[&str], body: &str) -> Response<Bytes> {
     mock.respond_to(request(line, head, body))
 }
 
@@ -126,9 +126,10 @@ fn header<'r>(response: &'r Response<Bytes>, name: &str) -> &'r str {
     response.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// Returns the status and the violations: place, pointer, keyword.
+/// Asserts the status and the violations (place, pointer and keyword) of an error response, and returns the
+/// verdict.
 #[track_caller]
-fn refused(
+fn assert_rejected(
     mock: &MockServer,
     line: &str,
     head: &[&str],
@@ -136,7 +137,7 @@ fn refused(
     status: u16,
     expect: &[&str],
 ) -> MockVerdict {
-    let response = asked(mock, line, head, body);
+    let response = send(mock, line, head, body);
     let verdict = response.extensions().get::<MockVerdict>().unwrap().clone();
     assert_eq!(response.status(), status, "{verdict:?}");
     assert_eq!(header(&response, "content-type"), "application/problem+json");
@@ -148,8 +149,8 @@ fn refused(
     assert_eq!(found, expect, "{line}");
     let problem = json(&response);
     assert_eq!(problem.pointer("/status").map(ToString::to_string), Some(status.to_string()));
-    let told = problem.pointer("/violations").and_then(Json::as_array).map_or(0, <[Json]>::len);
-    assert_eq!(told, expect.len(), "{problem}");
+    let violation_count = problem.pointer("/violations").and_then(Json::as_array).map_or(0, <[Json]>::len);
+    assert_eq!(violation_count, expect.len(), "{problem}");
     verdict
 }
 
@@ -157,26 +158,29 @@ const TOKEN: &str = "authorization: Bearer any";
 const TRACE: &str = "x-trace: 0abc";
 
 #[test]
-fn a_valid_example_goes_before_what_is_made_and_a_broken_one_is_never_sent() {
+fn valid_examples_precede_generated_values() {
     let mock = tickets();
     let body = r#"{"id":"new","seat":4}"#;
     let typed = "content-type: application/json";
-    let booked = asked(&mock, "POST /tickets", &[TOKEN, typed], body);
-    assert_eq!((booked.status().as_u16(), booked.body().as_ref()), (201, &br#"{"id":"a-17","seat":17}"#[..]));
-    assert_eq!(booked.extensions().get::<MockVerdict>().unwrap().description, "example `window`");
-    let named = |name: &str| {
+    let default = send(&mock, "POST /tickets", &[TOKEN, typed], body);
+    assert_eq!(
+        (default.status().as_u16(), default.body().as_ref()),
+        (201, &br#"{"id":"a-17","seat":17}"#[..])
+    );
+    assert_eq!(default.extensions().get::<MockVerdict>().unwrap().description, "example `window`");
+    let with_example = |name: &str| {
         let prefer = format!("prefer: example={name}");
-        asked(&mock, "POST /tickets", &[TOKEN, typed, &prefer], body)
+        send(&mock, "POST /tickets", &[TOKEN, typed, &prefer], body)
     };
-    let aisle = named("aisle");
+    let aisle = with_example("aisle");
     assert_eq!(json(&aisle).to_string(), r#"{"id":"a-2","seat":2}"#);
     assert_eq!(header(&aisle, "preference-applied"), "example=\"aisle\"");
-    let broken = named("broken");
-    assert_eq!(broken.status(), 501);
-    assert!(json(&broken).to_string().contains("/seat: maximum"), "{}", json(&broken));
-    let none = named("none");
-    assert_eq!(none.status(), 404);
-    assert!(json(&none).to_string().contains("`broken`, `window`, `aisle`"), "{}", json(&none));
+    let invalid = with_example("broken");
+    assert_eq!(invalid.status(), 501);
+    assert!(json(&invalid).to_string().contains("/seat: maximum"), "{}", json(&invalid));
+    let unknown = with_example("none");
+    assert_eq!(unknown.status(), 404);
+    assert!(json(&unknown).to_string().contains("`broken`, `window`, `aisle`"), "{}", json(&unknown));
     let review = mock.review();
     assert!(review.without_value.is_empty(), "{review:?}");
     let [(place, rule)] = review.invalid_examples.as_slice() else { panic!("{review:?}") };
@@ -185,14 +189,14 @@ fn a_valid_example_goes_before_what_is_made_and_a_broken_one_is_never_sent() {
 }
 
 #[test]
-fn what_is_made_is_valid_rich_and_the_same_for_the_same() {
+fn generated_responses_are_valid_and_deterministic() {
     let mock = tickets();
-    let read = |path: &str, head: &[&str]| json(&asked(&mock, path, &[&[TOKEN], head].concat(), ""));
-    let first = read("GET /tickets/abc", &[]);
+    let fetch = |path: &str, head: &[&str]| json(&send(&mock, path, &[&[TOKEN], head].concat(), ""));
+    let first = fetch("GET /tickets/abc", &[]);
     assert!(first.pointer("/paid").is_some() && first.pointer("/class").is_some(), "{first}");
     // `writeOnly` properties are not part of responses.
     assert!(first.pointer("/secret").is_none(), "{first}");
-    assert_eq!(first, read("GET /tickets/abcd", &[]));
+    assert_eq!(first, fetch("GET /tickets/abcd", &[]));
     let other = MockServer::new(
         Project::default(),
         {
@@ -202,72 +206,74 @@ fn what_is_made_is_valid_rich_and_the_same_for_the_same() {
         },
         1,
     );
-    assert_ne!(first, json(&asked(&other, "GET /tickets/abc", &[TOKEN], "")));
+    assert_ne!(first, json(&send(&other, "GET /tickets/abc", &[TOKEN], "")));
     // Generated for this request; each response is valid.
     let dynamic = ["prefer: dynamic=true"];
-    let many: Vec<Json> = (0..40).map(|n| read(&format!("GET /tickets/abc-{n}"), &dynamic)).collect();
-    assert_eq!(many[7], read("GET /tickets/abc-7", &dynamic));
+    let responses: Vec<Json> = (0..40).map(|n| fetch(&format!("GET /tickets/abc-{n}"), &dynamic)).collect();
+    assert_eq!(responses[7], fetch("GET /tickets/abc-7", &dynamic));
     let ticket =
         mock.contract.graph.ids().find(|id| mock.contract.graph.absolute_location(*id).ends_with("/Ticket"));
-    for each in &many {
+    for each in &responses {
         assert!(mock.tables.is_valid(ticket.unwrap(), each), "{each}");
     }
-    assert!(many.iter().any(|each| each != &many[0]));
+    assert!(responses.iter().any(|each| each != &responses[0]));
 }
 
 #[test]
-fn a_status_can_be_asked_for() {
+fn prefer_header_selects_the_status() {
     let mock = tickets();
-    let of = |code: &str| asked(&mock, "GET /tickets/abc", &[TOKEN, &format!("prefer: code={code}")], "");
-    let gone = of("404");
-    assert_eq!((gone.status().as_u16(), gone.body().as_ref()), (404, &br#"{"gone":true}"#[..]));
-    assert_eq!(header(&gone, "content-type"), "application/json");
+    let response_with =
+        |code: &str| send(&mock, "GET /tickets/abc", &[TOKEN, &format!("prefer: code={code}")], "");
+    let not_found = response_with("404");
+    assert_eq!((not_found.status().as_u16(), not_found.body().as_ref()), (404, &br#"{"gone":true}"#[..]));
+    assert_eq!(header(&not_found, "content-type"), "application/json");
     // `default` describes all statuses without an entry.
-    let default = of("503");
+    let default = response_with("503");
     assert_eq!(
         (default.status().as_u16(), header(&default, "content-type")),
         (503, "application/problem+json")
     );
     assert!(json(&default).pointer("/title").is_some());
-    let none = asked(&mock, "POST /tickets", &[TOKEN, "prefer: code=418", "content-type: text/plain"], "x");
-    assert_eq!(none.status(), 404);
-    assert!(json(&none).to_string().contains("201, 202"), "{}", json(&none));
+    let unsupported =
+        send(&mock, "POST /tickets", &[TOKEN, "prefer: code=418", "content-type: text/plain"], "x");
+    assert_eq!(unsupported.status(), 404);
+    assert!(json(&unsupported).to_string().contains("201, 202"), "{}", json(&unsupported));
 }
 
 /// A response does not depend on previous requests.
 #[test]
-fn one_entry_of_several_statuses_is_made_for_each() {
-    let of = |mock: &MockServer, code: u16| {
+fn responses_are_independent_of_earlier_requests() {
+    let body_for = |mock: &MockServer, code: u16| {
         let prefer = format!("prefer: code={code}");
-        asked(mock, "GET /tickets/abc", &[TOKEN, &prefer], "").into_body()
+        send(mock, "GET /tickets/abc", &[TOKEN, &prefer], "").into_body()
     };
     let (one, other) = (tickets(), tickets());
-    let (first, second) = (of(&one, 503), of(&one, 500));
-    assert_eq!((of(&other, 500), of(&other, 503)), (second, first));
+    let (first, second) = (body_for(&one, 503), body_for(&one, 500));
+    assert_eq!((body_for(&other, 500), body_for(&other, 503)), (second, first));
 }
 
 #[test]
-fn media_types_and_headers_of_the_answer_are_the_contracts() {
+fn response_media_types_and_headers_match_the_contract() {
     let mock = tickets();
-    let list = asked(&mock, "GET /tickets", &[TRACE], "");
+    let list = send(&mock, "GET /tickets", &[TRACE], "");
     assert_eq!((list.status().as_u16(), header(&list, "content-type")), (200, "application/json"));
     assert_eq!((header(&list, "x-total"), header(&list, "x-more")), ("3", ""));
     assert!(!json(&list).as_array().unwrap().is_empty());
-    let csv = asked(&mock, "GET /tickets", &[TRACE, "accept: text/csv, application/json;q=0.1"], "");
+    let csv = send(&mock, "GET /tickets", &[TRACE, "accept: text/csv, application/json;q=0.1"], "");
     assert_eq!((header(&csv, "content-type"), csv.body().as_ref()), ("text/csv", &b"id,seat"[..]));
-    let none = refused(&mock, "GET /tickets", &[TRACE, "accept: image/png"], "", 406, &[]);
-    assert_eq!(none.operation.as_deref(), Some("listTickets"));
+    let not_acceptable = assert_rejected(&mock, "GET /tickets", &[TRACE, "accept: image/png"], "", 406, &[]);
+    assert_eq!(not_acceptable.operation.as_deref(), Some("listTickets"));
 }
 
 #[test]
-fn paths_begin_as_the_servers_say_or_without() {
+fn paths_match_with_or_without_the_server_base_path() {
     let mock = tickets();
     for path in ["/tickets/abc", "/live/v1/tickets/abc", "/live/v1/tickets/abc?x=1"] {
         let line = format!("GET {path}");
-        assert_eq!(asked(&mock, &line, &[TOKEN], "").status(), 200, "{path}");
+        assert_eq!(send(&mock, &line, &[TOKEN], "").status(), 200, "{path}");
     }
     for path in ["/v1/tickets/abc", "/live/v1", "/tickets/", "/tickets/a/b", "/live/v1tickets"] {
-        let verdict = refused(&mock, &format!("GET {path}"), &[TOKEN], "", 404, &[]);
+        let verdict = assert_rejected(&mock, &format!("GET {path}"), &[TOKEN], "", 404, &[]);
         assert_eq!(verdict.operation, None);
         assert!(
             verdict.description.contains("with or without the base path `/live/v1`"),
@@ -284,18 +290,18 @@ fn paths_begin_as_the_servers_say_or_without() {
 }
 
 #[test]
-fn methods_of_a_path_are_told() {
+fn allowed_methods_are_reported() {
     let mock = tickets();
-    let wrong = asked(&mock, "PUT /tickets/abc", &[TOKEN], "");
-    assert_eq!((wrong.status().as_u16(), header(&wrong, "allow")), (405, "DELETE, GET, HEAD"));
-    let asked_for = asked(&mock, "OPTIONS /tickets/abc", &[], "");
-    assert_eq!((asked_for.status().as_u16(), header(&asked_for, "allow")), (204, "DELETE, GET, HEAD"));
-    let browser = [
+    let rejected = send(&mock, "PUT /tickets/abc", &[TOKEN], "");
+    assert_eq!((rejected.status().as_u16(), header(&rejected, "allow")), (405, "DELETE, GET, HEAD"));
+    let options = send(&mock, "OPTIONS /tickets/abc", &[], "");
+    assert_eq!((options.status().as_u16(), header(&options, "allow")), (204, "DELETE, GET, HEAD"));
+    let preflight_headers = [
         "origin: https://app.example",
         "access-control-request-method: DELETE",
         "access-control-request-headers: x-a",
     ];
-    let preflight = asked(&mock, "OPTIONS /tickets/abc", &browser, "");
+    let preflight = send(&mock, "OPTIONS /tickets/abc", &preflight_headers, "");
     for (name, value) in [
         ("access-control-allow-origin", "https://app.example"),
         ("access-control-allow-methods", "DELETE, GET, HEAD"),
@@ -304,16 +310,16 @@ fn methods_of_a_path_are_told() {
     ] {
         assert_eq!(header(&preflight, name), value, "{name}");
     }
-    let head = asked(&mock, "HEAD /tickets/abc", &[TOKEN], "");
-    let get = asked(&mock, "GET /tickets/abc", &[TOKEN], "");
+    let head = send(&mock, "HEAD /tickets/abc", &[TOKEN], "");
+    let get = send(&mock, "GET /tickets/abc", &[TOKEN], "");
     assert!(head.body().is_empty() && head.status() == 200);
     assert_eq!(header(&head, "content-length"), get.body().len().to_string());
 }
 
 #[test]
-fn credentials_have_to_be_there_and_are_worth_anything() {
+fn any_present_credentials_are_accepted() {
     let mock = tickets();
-    let bare = asked(&mock, "GET /tickets/abc", &[], "");
+    let bare = send(&mock, "GET /tickets/abc", &[], "");
     assert_eq!((bare.status().as_u16(), header(&bare, "www-authenticate")), (401, "Bearer"));
     for (head, status) in [
         (&["authorization: bearer x"][..], 200),
@@ -321,7 +327,7 @@ fn credentials_have_to_be_there_and_are_worth_anything() {
         (&["authorization: Basic x"], 401),
         (&["authorization: Bearer "], 401),
     ] {
-        assert_eq!(asked(&mock, "GET /tickets/abc", head, "").status(), status, "{head:?}");
+        assert_eq!(send(&mock, "GET /tickets/abc", head, "").status(), status, "{head:?}");
     }
     for (line, head, status) in [
         ("DELETE /tickets/abc?key=1", &[][..], 204),
@@ -329,21 +335,21 @@ fn credentials_have_to_be_there_and_are_worth_anything() {
         ("DELETE /tickets/abc", &["cookie: a=1; sid=2", "authorization: Basic x"], 204),
         ("DELETE /tickets/abc", &["cookie: sid=2"], 401),
     ] {
-        assert_eq!(asked(&mock, line, head, "").status(), status, "{line} {head:?}");
+        assert_eq!(send(&mock, line, head, "").status(), status, "{line} {head:?}");
     }
-    let words = refused(&mock, "DELETE /tickets/abc", &[], "", 401, &[]).description;
-    assert!(words.contains("`key`, or `session` with `basic`"), "{words}");
+    let detail = assert_rejected(&mock, "DELETE /tickets/abc", &[], "", 401, &[]).description;
+    assert!(detail.contains("`key`, or `session` with `basic`"), "{detail}");
 }
 
 #[test]
-fn parameters_are_read_by_their_styles_and_judged_all_together() {
+fn parameters_are_decoded_by_style_and_validated_together() {
     let mock = tickets();
-    let fine = "GET /tickets?limit=50&seats=1%7C2&filter%5Bage%5D=7";
-    assert_eq!(asked(&mock, fine, &[TRACE, "cookie: session=abc"], "").status(), 200);
-    let wrong = "GET /tickets?limit=51&seats=1%7Cx&filter%5Bage%5D=old";
-    let verdict = refused(
+    let valid = "GET /tickets?limit=50&seats=1%7C2&filter%5Bage%5D=7";
+    assert_eq!(send(&mock, valid, &[TRACE, "cookie: session=abc"], "").status(), 200);
+    let invalid = "GET /tickets?limit=51&seats=1%7Cx&filter%5Bage%5D=old";
+    let verdict = assert_rejected(
         &mock,
-        wrong,
+        invalid,
         &["cookie: session=ab"],
         "",
         400,
@@ -363,21 +369,21 @@ fn parameters_are_read_by_their_styles_and_judged_all_together() {
     assert_eq!(age.message, "must be the value that the schema requires");
     assert_eq!(trace.message, "is required");
     assert_eq!(session.message, "has too few characters: at least 3");
-    refused(&mock, "GET /tickets/ab", &[TOKEN], "", 400, &["path /id minLength"]);
-    refused(&mock, "GET /tickets?=1", &[TRACE], "", 400, &["query  propertyNames"]);
+    assert_rejected(&mock, "GET /tickets/ab", &[TOKEN], "", 400, &["path /id minLength"]);
+    assert_rejected(&mock, "GET /tickets?=1", &[TRACE], "", 400, &["query  propertyNames"]);
 }
 
 #[test]
-fn bodies_are_judged_in_every_form() {
+fn bodies_of_every_format_are_validated() {
     let mock = tickets();
     let book = |media: &str, body: &str, expect: &[&str]| {
         let typed = format!("content-type: {media}");
         if expect.is_empty() {
-            let response = asked(&mock, "POST /tickets", &[TOKEN, &typed], body);
+            let response = send(&mock, "POST /tickets", &[TOKEN, &typed], body);
             assert_eq!(response.status(), 201, "{:?}", response.body());
             return MockVerdict { operation: None, description: String::new(), violations: Vec::new() };
         }
-        refused(&mock, "POST /tickets", &[TOKEN, &typed], body, 400, expect)
+        assert_rejected(&mock, "POST /tickets", &[TOKEN, &typed], body, 400, expect)
     };
     let verdict = book(
         "application/json",
@@ -401,16 +407,16 @@ fn bodies_are_judged_in_every_form() {
     book("multipart/form-data; boundary=b", "nothing", &["body  contentMediaType"]);
     book("text/plain", "short", &[]);
     book("text/plain", "longer", &["body  maxLength"]);
-    let wrong = asked(&mock, "POST /tickets", &[TOKEN, "content-type: image/png"], "x");
-    assert_eq!(wrong.status(), 415);
-    assert!(header(&wrong, "accept").contains("text/plain"));
-    refused(&mock, "POST /tickets", &[TOKEN], "x", 415, &[]);
-    refused(&mock, "POST /tickets", &[TOKEN], "", 400, &["body  required"]);
+    let unsupported = send(&mock, "POST /tickets", &[TOKEN, "content-type: image/png"], "x");
+    assert_eq!(unsupported.status(), 415);
+    assert!(header(&unsupported, "accept").contains("text/plain"));
+    assert_rejected(&mock, "POST /tickets", &[TOKEN], "x", 415, &[]);
+    assert_rejected(&mock, "POST /tickets", &[TOKEN], "", 400, &["body  required"]);
 }
 
 /// Violations of parameters and body are reported together.
 #[test]
-fn path_and_body_are_refused_together() {
+fn path_and_body_violations_are_reported_together() {
     let mock = mock_of(&api(r"
 paths:
   /{a}/{b}:
@@ -422,16 +428,16 @@ paths:
       responses: { '204': { description: '' } }
 "));
     let json = "content-type: application/json";
-    assert_eq!(asked(&mock, "PUT /;a=1/.1.2", &[json], "3").status(), 204);
+    assert_eq!(send(&mock, "PUT /;a=1/.1.2", &[json], "3").status(), 204);
     // An optional body may be missing.
-    assert_eq!(asked(&mock, "PUT /;a=1/.1.2", &[], "").status(), 204);
-    refused(&mock, "PUT /;a=x/.1", &[json], "\"x\"", 400, &["path /a type", "body  type"]);
+    assert_eq!(send(&mock, "PUT /;a=1/.1.2", &[], "").status(), 204);
+    assert_rejected(&mock, "PUT /;a=x/.1", &[json], "\"x\"", 400, &["path /a type", "body  type"]);
 }
 
 /// Stream items are validated as in generated servers and command-line programs, with and without
 /// `[streams]`.
 #[test]
-fn each_item_of_a_body_is_judged() {
+fn each_stream_item_is_validated() {
     let mock = mock_of(&api(r"
 paths:
   /batches:
@@ -445,23 +451,30 @@ paths:
       responses: { '204': { description: '' } }
 "));
     let lines = &["content-type: application/jsonl"][..];
-    assert_eq!(asked(&mock, "POST /batches", lines, "{\"x\":1}\n{\"x\":2}\n").status(), 204);
-    let broken = "{\"x\":1}\n{\"x\":\"no\"}\nnonsense\n{}\n";
+    assert_eq!(send(&mock, "POST /batches", lines, "{\"x\":1}\n{\"x\":2}\n").status(), 204);
+    let invalid = "{\"x\":1}\n{\"x\":\"no\"}\nnonsense\n{}\n";
     let expect = &["body /1/x type", "body /2 contentMediaType", "body /3/x required"];
-    let verdict = refused(&mock, "POST /batches", lines, broken, 400, expect);
+    let verdict = assert_rejected(&mock, "POST /batches", lines, invalid, 400, expect);
     assert!(verdict.violations[1].message.starts_with("is not a JSON document: "), "{verdict:?}");
     let records = &["content-type: application/json-seq"][..];
-    assert_eq!(asked(&mock, "POST /batches", records, "\u{1e}1\n\u{1e}2\n").status(), 204);
+    assert_eq!(send(&mock, "POST /batches", records, "\u{1e}1\n\u{1e}2\n").status(), 204);
     let expect = &["body /1 type", "body /2 contentMediaType"];
-    refused(&mock, "POST /batches", records, "\u{1e}1\n\u{1e}[]\n\u{1e}12", 400, expect);
+    assert_rejected(&mock, "POST /batches", records, "\u{1e}1\n\u{1e}[]\n\u{1e}12", 400, expect);
     let events = &["content-type: text/event-stream"][..];
-    assert_eq!(asked(&mock, "POST /batches", events, "event: a\ndata: hi\n\n").status(), 204);
+    assert_eq!(send(&mock, "POST /batches", events, "event: a\ndata: hi\n\n").status(), 204);
     let expect = &["body /0/event enum", "body /1/data maxLength"];
-    refused(&mock, "POST /batches", events, "event: c\ndata: hi\n\nevent: b\ndata: high\n\n", 400, expect);
+    assert_rejected(
+        &mock,
+        "POST /batches",
+        events,
+        "event: c\ndata: hi\n\nevent: b\ndata: high\n\n",
+        400,
+        expect,
+    );
 }
 
 #[test]
-fn streams_are_some_items_and_end() {
+fn streamed_responses_contain_items_and_end() {
     let mock = mock_of(&api(r"
 paths:
   /events: { get: { responses: { '200': { description: '', content: { text/event-stream: { itemSchema: { type: object, required: [data], properties: { event: { const: tick }, data: { type: string }, id: { type: string } } } } } } } } }
@@ -474,7 +487,7 @@ paths:
   /named: { get: { responses: { '200': { description: '', content: { text/event-stream: { itemSchema: { type: object, required: [data, retry], properties: { event: { const: tick }, data: { type: string }, retry: { type: integer } } } } } } } } }
 "));
     let text = |path: &str| {
-        let response = asked(&mock, &format!("GET {path}"), &[], "");
+        let response = send(&mock, &format!("GET {path}"), &[], "");
         assert_eq!(response.status(), 200);
         String::from_utf8(response.body().to_vec()).unwrap()
     };
@@ -504,7 +517,7 @@ paths:
 
 /// A stream ends with the configured end marker, so that a client knows that it is complete.
 #[test]
-fn events_of_json_end_as_they_are_declared_to() {
+fn event_streams_end_with_the_configured_marker() {
     let document = api(r"
 paths:
   /made: { get: { responses: { '200': { description: '', content: { text/event-stream: { schema: { type: integer } } } } } } }
@@ -517,19 +530,19 @@ paths:
     let contract = project.analyze_sources(sources).unwrap();
     let mock = MockServer::new(project, contract, 0);
     let text = |path: &str| {
-        let body = asked(&mock, &format!("GET {path}"), &[], "").into_body();
+        let body = send(&mock, &format!("GET {path}"), &[], "").into_body();
         String::from_utf8(body.to_vec()).unwrap()
     };
-    let made = text("/made");
-    assert_eq!(made.matches("data: ").count(), 4, "{made}");
-    assert!(made.ends_with("\n\ndata: [DONE]\n\n"), "{made}");
+    let generated = text("/made");
+    assert_eq!(generated.matches("data: ").count(), 4, "{generated}");
+    assert!(generated.ends_with("\n\ndata: [DONE]\n\n"), "{generated}");
     assert_eq!(text("/listed"), "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n");
     assert_eq!(text("/lines"), "1\n2\n");
 }
 
 /// An example that is the text of a whole stream is validated item by item, like a list of items.
 #[test]
-fn a_stream_that_is_written_out_is_judged_by_its_items() {
+fn stream_examples_are_validated_item_by_item() {
     let mock = mock_of(&api(r#"
 paths:
   /events:
@@ -547,14 +560,14 @@ paths:
   /lines:
     get: { responses: { '200': { description: '', content: { application/jsonl: { schema: { type: integer }, example: "1\n\"no\"\n" } } } } }
 "#));
-    let events = asked(&mock, "GET /events", &[], "");
+    let events = send(&mock, "GET /events", &[], "");
     assert_eq!(events.body(), "data: {\"seat\": 7}\n\n");
     assert_eq!(events.extensions().get::<MockVerdict>().unwrap().description, "example `right`");
-    let large = asked(&mock, "GET /events", &["prefer: example=large"], "");
+    let large = send(&mock, "GET /events", &["prefer: example=large"], "");
     assert_eq!(large.status(), 501);
     assert!(json(&large).to_string().contains("item 1: /seat: maximum"), "{}", json(&large));
     // The invalid example is replaced by a generated value.
-    let lines = String::from_utf8(asked(&mock, "GET /lines", &[], "").body().to_vec()).unwrap();
+    let lines = String::from_utf8(send(&mock, "GET /lines", &[], "").body().to_vec()).unwrap();
     assert!(lines.lines().all(|line| line.parse::<i64>().is_ok()), "{lines}");
     let rules: Vec<String> = mock.review().invalid_examples.into_iter().map(|(_, rule)| rule).collect();
     assert_eq!(rules.len(), 3, "{rules:?}");
@@ -564,7 +577,7 @@ paths:
 }
 
 #[test]
-fn text_files_and_elements_are_made() {
+fn text_file_and_xml_responses_are_generated() {
     let mock = mock_of(&api(r"
 paths:
   /text: { get: { responses: { '200': { description: '', content: { text/plain: { schema: { type: string, pattern: '^[A-Z]{3}-[0-9]{2}$' } } } } } } }
@@ -576,27 +589,27 @@ paths:
   /silent: { get: { responses: { '404': { description: '' } } } }
   /free: { get: { responses: { '200': { description: '', content: { application/json: {} } } } } }
 "));
-    let get = |path: &str| asked(&mock, &format!("GET {path}"), &[], "");
+    let get = |path: &str| send(&mock, &format!("GET {path}"), &[], "");
     let text = String::from_utf8(get("/text").body().to_vec()).unwrap();
     assert!(text.len() == 6 && text.as_bytes()[3] == b'-', "{text}");
     // Values match the pattern, although it is not validated.
-    let looked = String::from_utf8(get("/looked").body().to_vec()).unwrap();
-    assert!(looked.len() == 3 && looked.bytes().all(|byte| byte.is_ascii_lowercase()), "{looked}");
+    let letters = String::from_utf8(get("/looked").body().to_vec()).unwrap();
+    assert!(letters.len() == 3 && letters.bytes().all(|byte| byte.is_ascii_lowercase()), "{letters}");
     let file = get("/file");
     assert_eq!((file.body().len(), header(&file, "content-type")), (64, "application/pdf"));
     assert_eq!(header(&get("/any"), "content-type"), "image/png");
     let elements = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<pet><name>a&lt;b</name><toys>1</toys><toys>1</toys></pet>";
     assert_eq!(get("/xml").body(), elements);
-    let nothing = get("/nothing");
-    assert!(nothing.status() == 204 && nothing.body().is_empty());
+    let empty = get("/nothing");
+    assert!(empty.status() == 204 && empty.body().is_empty());
     // Without a success response in the contract, the mock answers without a body.
-    let silent = get("/silent");
-    assert!(silent.status() == 200 && silent.body().is_empty());
+    let undeclared = get("/silent");
+    assert!(undeclared.status() == 200 && undeclared.body().is_empty());
     assert_eq!(get("/free").body(), "{}");
 }
 
 #[test]
-fn what_has_no_value_is_said_and_answered_with_501() {
+fn schemas_without_values_are_reported_with_501() {
     let mock = mock_of(&api(r"
 paths:
   /a: { get: { operationId: a, responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Never' } } } } } } }
@@ -610,19 +623,19 @@ components:
     let [(place, operations)] = review.without_value.as_slice() else { panic!("{review:?}") };
     assert!(place.ends_with("#/components/schemas/Never"), "{place}");
     assert_eq!(operations, &["a", "b"]);
-    let words = refused(&mock, "GET /a", &[], "", 501, &[]).description;
+    let detail = assert_rejected(&mock, "GET /a", &[], "", 501, &[]).description;
     assert!(
-        words.contains("no valid value was found for the body of the 200 response")
-            && words.contains("api.yaml:"),
-        "{words}"
+        detail.contains("no valid value was found for the body of the 200 response")
+            && detail.contains("api.yaml:"),
+        "{detail}"
     );
-    let words = refused(&mock, "GET /c", &[], "", 501, &[]).description;
-    assert!(words.contains("the header `X-A`"), "{words}");
+    let detail = assert_rejected(&mock, "GET /c", &[], "", 501, &[]).description;
+    assert!(detail.contains("the header `X-A`"), "{detail}");
 }
 
 /// Every request is answered, and error responses have a reason.
 #[test]
-fn hostile_requests_are_refused_and_break_nothing() {
+fn hostile_requests_are_rejected_without_panics() {
     let mock = tickets();
     let deep = "[".repeat(100_000);
     let nested = format!("{}1{}", "{\"a\":".repeat(3_000), "}".repeat(3_000));
@@ -704,15 +717,15 @@ fn hostile_requests_are_refused_and_break_nothing() {
             }
         }
     }
-    let refused = MockServer::error_response(StatusCode::PAYLOAD_TOO_LARGE, "too much");
+    let too_large = MockServer::error_response(StatusCode::PAYLOAD_TOO_LARGE, "too much");
     assert_eq!(
-        (refused.status(), json(&refused).pointer("/detail")),
+        (too_large.status(), json(&too_large).pointer("/detail")),
         (StatusCode::PAYLOAD_TOO_LARGE, Some(&Json::from("too much")))
     );
 }
 
 #[test]
-fn a_mock_can_be_shared_by_threads() {
+fn mock_server_is_send_and_sync() {
     fn shared<T: Send + Sync>() {}
     shared::<MockServer>();
     let mock = tickets();

@@ -1,12 +1,12 @@
-//! JSON bodies that a generated client writes a generated server reads back equal, for random values.
+//! Random JSON bodies round-trip between generated client and server.
 
 use super::*;
 use crate::{calls::PictureCall, texts::Random};
 
-/// Keeps what it is asked, and answers nothing of it.
-struct Keeping(Mutex<Option<server::AnyCall>>);
+/// A service that records its last call and returns empty responses.
+struct CallRecorder(Mutex<Option<server::AnyCall>>);
 
-impl server::Service for Keeping {
+impl server::Service for CallRecorder {
     fn reject(&self, _: &runtime::RequestContext, rejection: Rejection) -> runtime::Response {
         panic!("{rejection}")
     }
@@ -36,30 +36,30 @@ fn random_ship(random: &mut Random) -> Ship {
     Ship::parse(contract_runtime::Json::Object(members).to_string().as_bytes()).unwrap()
 }
 
-/// A text, whatever stands in it; a list of objects with members that the contract does not declare.
+/// The bodies are arbitrary strings, and lists of objects with undeclared members.
 #[test]
-fn json_bodies_are_read_as_they_were_written() {
-    let keeping = Arc::new(Keeping(Mutex::default()));
-    let router = server::router(Arc::clone(&keeping), RouterOptions::default());
-    let client = Client::new("https://exchange.example", Direct(router));
-    let came = || keeping.0.lock().unwrap().take();
+fn random_json_bodies_round_trip() {
+    let recorder = Arc::new(CallRecorder(Mutex::default()));
+    let router = server::router(Arc::clone(&recorder), RouterOptions::default());
+    let client = Client::new("https://exchange.example", RouterTransport(router));
+    let received = || recorder.0.lock().unwrap().take();
     let mut random = Random(13);
     let (mut texts, mut undeclared) = (0, 0);
-    for turn in 0..1000 {
+    for round in 0..1000 {
         let call = ShipsWriteCall {
             idempotency_key: key(),
             body: ShipChangeSet::new(random.text()).unwrap(),
             options: ShipsWriteOptions::new(),
         };
-        drive(client.api_client().call(&call)).unwrap();
+        poll_to_completion(client.api_client().call(&call)).unwrap();
         texts += call.body.as_str().len();
-        assert_eq!(came(), Some(server::AnyCall::ShipsWrite(call)), "turn {turn}");
+        assert_eq!(received(), Some(server::AnyCall::ShipsWrite(call)), "round {round}");
 
         let ships: Vec<Ship> = (0..random.below(4)).map(|_| random_ship(&mut random)).collect();
         undeclared += ships.iter().map(|ship| ship.extra.len()).sum::<usize>();
         let call = PictureCall { options: PictureOptions::new().body(ships) };
-        drive(client.api_client().call(&call)).unwrap();
-        assert_eq!(came(), Some(server::AnyCall::Picture(call)), "turn {turn}");
+        poll_to_completion(client.api_client().call(&call)).unwrap();
+        assert_eq!(received(), Some(server::AnyCall::Picture(call)), "round {round}");
     }
     assert!(texts > 2_000 && undeclared > 1_000, "{texts} bytes, {undeclared} members");
 }

@@ -1,9 +1,9 @@
-//! `explain`: what it tells of types, members and operations.
+//! The output of `explain` for types, fields and operations.
 
 use super::*;
 
 #[test]
-fn explain_tells_all_that_stands_in_rustdoc() {
+fn explain_lists_all_constraints_of_the_rustdoc() {
     let folder = Folder::new("explain-rules");
     folder.put(
         "rules.json",
@@ -14,8 +14,8 @@ fn explain_tells_all_that_stands_in_rustdoc() {
             "version": {"const": true}
         }}"#,
     );
-    let ran = folder.run(&["explain", "Rules", "rules.json"]).ended(0);
-    for words in [
+    let result = folder.run(&["explain", "Rules", "rules.json"]).expect_exit(0);
+    for expected in [
         "- minItems 1: by `is_valid`",
         "- each element: pattern ^a: by `is_valid`",
         "- each element: format x: annotation, not checked",
@@ -24,24 +24,24 @@ fn explain_tells_all_that_stands_in_rustdoc() {
         "- default [1,2]: annotation, not checked",
         "- const true: by",
     ] {
-        assert!(ran.out.contains(words), "{words}\n{}", ran.out);
+        assert!(result.out.contains(expected), "{expected}\n{}", result.out);
     }
-    folder.run(&["generate", "rules.json", "-o", "api"]).ended(0);
+    folder.run(&["generate", "rules.json", "-o", "api"]).expect_exit(0);
     let models = fs::read_to_string(folder.0.join("api/src/models.rs")).unwrap();
-    for words in [
+    for expected in [
         "Limits: at least 1 entry; each format `x`; matches `^a`.",
         "Limits: format `date`.",
         "Default: `\"2026-01-01\"`.",
         "Default: `[1,2]`.",
         "Always `true`.",
     ] {
-        assert!(models.contains(words), "{words}\n{models}");
+        assert!(models.contains(expected), "{expected}\n{models}");
     }
 }
 
-/// The names of methods are the plan's, which keeps them apart.
+/// `explain` uses the unique method names of the client.
 #[test]
-fn explain_names_operations_as_the_client_does() {
+fn explain_uses_the_names_of_the_client() {
     let folder = Folder::new("explain-names");
     folder.put(
         "api.json",
@@ -57,22 +57,22 @@ fn explain_names_operations_as_the_client_does() {
     );
     let options = "inputs = [\"api.json\"]\n[operations]\nhidden-headers = [\"X-Hidden\"]\n[client]\ntransport-headers = [\"X-Sent\"]\n";
     folder.put("codegen.toml", options);
-    let ran = folder.run(&["explain", "call_clone", "codegen.toml"]).ended(0);
-    for words in [
+    let result = folder.run(&["explain", "call_clone", "codegen.toml"]).expect_exit(0);
+    for expected in [
         "method `call_clone`",
         "call type `CloneCall`",
         "body (query_body): ",
         "X-Hidden: String, header parameter, optional, used by neither client nor server",
         "X-Sent: String, header parameter, optional, supplied by the transport",
     ] {
-        assert!(ran.out.contains(words), "{words}\n{}", ran.out);
+        assert!(result.out.contains(expected), "{expected}\n{}", result.out);
     }
 }
 
-/// Answers are the plan's: what is no JSON is text or bytes whatever its schema says, and what comes
-/// one after another is told by what one is.
+/// Response types equal those of client and server: other media types than JSON are strings or bytes, and
+/// streams are listed by their item type.
 #[test]
-fn explain_tells_answers_as_both_sides_have_them() {
+fn explain_lists_response_types() {
     let folder = Folder::new("explain-answers");
     folder.put(
         "api.json",
@@ -90,17 +90,17 @@ fn explain_tells_answers_as_both_sides_have_them() {
         }}}}"#,
     );
     folder.put("codegen.toml", "inputs = [\"api.json\"]\n[streams]\n");
-    let ran = folder.run(&["explain", "watch", "codegen.toml"]).ended(0);
-    let told = "  text/event-stream: stream of i64, response 200\n  image/png: bytes, response 200\n  text/plain: \
+    let result = folder.run(&["explain", "watch", "codegen.toml"]).expect_exit(0);
+    let expected = "  text/event-stream: stream of i64, response 200\n  image/png: bytes, response 200\n  text/plain: \
                 String, response 404\n";
-    assert!(ran.out.ends_with(told), "{}", ran.out);
+    assert!(result.out.ends_with(expected), "{}", result.out);
 }
 
 #[test]
-fn explain_says_where_from_and_what_enforces() {
+fn explain_lists_locations_and_enforcement() {
     let folder = Folder::new("explain");
-    let ran = folder.run(&["explain", "Ticket", "tickets.yaml"]).ended(0);
-    for words in [
+    let result = folder.run(&["explain", "Ticket", "tickets.yaml"]).expect_exit(0);
+    for expected in [
         "struct Ticket, in module `models`",
         "from tickets.yaml:20 #/components/schemas/Ticket",
         "A seat in a train.",
@@ -110,19 +110,20 @@ fn explain_says_where_from_and_what_enforces() {
         "note: Nullable<String>, optional",
         "- type integer: by the type",
     ] {
-        assert!(ran.out.contains(words), "{words}\n{}", ran.out);
+        assert!(result.out.contains(expected), "{expected}\n{}", result.out);
     }
-    let ran = folder.run(&["explain", "Fare", "tickets.yaml"]).ended(0);
-    assert!(ran.out.contains("enum by tag `kind`"), "{}", ran.out);
-    let ran = folder.run(&["explain", "Ticket.note", "tickets.yaml"]).ended(0);
-    assert!(ran.out.contains("/properties/note") && ran.out.contains("maxLength 40"), "{}", ran.out);
-    let ran = folder.run(&["explain", "readTicket", "tickets.yaml"]).ended(0);
-    assert!(ran.out.contains("GET /tickets/{id}") && ran.out.contains("minLength 4"), "{}", ran.out);
-    let ran = folder.run(&["explain", "#/components/schemas/Fare", "tickets.yaml", "--json"]).ended(0);
-    assert_eq!(ran.summary()["found"][0]["parts"][0]["name"], "Full");
+    let result = folder.run(&["explain", "Fare", "tickets.yaml"]).expect_exit(0);
+    assert!(result.out.contains("enum by tag `kind`"), "{}", result.out);
+    let result = folder.run(&["explain", "Ticket.note", "tickets.yaml"]).expect_exit(0);
+    assert!(result.out.contains("/properties/note") && result.out.contains("maxLength 40"), "{}", result.out);
+    let result = folder.run(&["explain", "readTicket", "tickets.yaml"]).expect_exit(0);
+    assert!(result.out.contains("GET /tickets/{id}") && result.out.contains("minLength 4"), "{}", result.out);
+    let result =
+        folder.run(&["explain", "#/components/schemas/Fare", "tickets.yaml", "--json"]).expect_exit(0);
+    assert_eq!(result.summary()["found"][0]["parts"][0]["name"], "Full");
     for (wrong, near) in [("Tiket", "Ticket"), ("Ticket.seet", "Ticket.seat"), ("readTickets", "readTicket")]
     {
-        let ran = folder.run(&["explain", wrong, "tickets.yaml"]).ended(2);
-        assert!(ran.err.contains(&format!("did you mean `{near}`?")), "{}", ran.err);
+        let result = folder.run(&["explain", wrong, "tickets.yaml"]).expect_exit(2);
+        assert!(result.err.contains(&format!("did you mean `{near}`?")), "{}", result.err);
     }
 }

@@ -37,7 +37,7 @@ fn run(folder: &Path, args: &[&str]) -> (i32, String, String) {
 const OLD: &str = r#"{"type":"object","properties":{"a":{"type":"string","maxLength":5}}}"#;
 
 #[test]
-fn what_breaks_ends_with_one_and_shows_a_value() {
+fn breaking_changes_exit_with_1_and_show_a_witness() {
     let folder = folder("files");
     put(&folder, "old.json", OLD);
     put(&folder, "new.yaml", "type: object\nproperties:\n  a: {type: string, maxLength: 4}\n");
@@ -54,7 +54,7 @@ fn what_breaks_ends_with_one_and_shows_a_value() {
 }
 
 #[test]
-fn programs_get_one_summary() {
+fn json_output_ends_with_one_summary() {
     let folder = folder("json");
     put(&folder, "old.json", OLD);
     put(&folder, "new.json", &OLD.replace('5', "4"));
@@ -71,7 +71,7 @@ fn programs_get_one_summary() {
 }
 
 #[test]
-fn a_configuration_names_inputs_and_mounts() {
+fn configurations_set_inputs_and_mounts() {
     let folder = folder("configurations");
     for (version, limit) in [("v1", "5"), ("v2", "6")] {
         let root = r#"{"$id":"https://x.example/root","type":"object","properties":{"p":{"$ref":"https://shared.example/part.json"}}}"#;
@@ -86,7 +86,7 @@ fn a_configuration_names_inputs_and_mounts() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_said() {
+fn invalid_inputs_are_reported() {
     let folder = folder("problems");
     put(&folder, "old.json", OLD);
     put(&folder, "broken.json", r#"{"type":"string""#);

@@ -117,7 +117,7 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 #[test]
-fn each_direction_is_asked_for_what_it_sends() {
+fn required_applies_to_the_properties_of_each_direction() {
     check(|schema| schema_of("3.0.3", schema), CASES);
 }
 
@@ -137,10 +137,9 @@ fn levels(old: &str, new: &str) -> (ChangeLevel, ChangeLevel) {
 }
 
 /// OpenAPI 3.0.3, 4.7.24.2: requirements in only one direction. Since 3.1 both keywords are annotations, and
-/// each
-/// version of a contract follows the rules of its own OpenAPI version.
+/// each version of a contract follows the rules of its own OpenAPI version.
 #[test]
-fn required_goes_by_the_direction_in_openapi_3_0_alone() {
+fn required_depends_on_direction_only_in_openapi_3_0() {
     const OLD: &str = "3.0.3";
     const NEW: &str = "3.1.0";
     let mut wrong = Vec::new();
@@ -175,7 +174,7 @@ fn required_goes_by_the_direction_in_openapi_3_0_alone() {
 
 /// Validation 9.4: a read-only property may be sent, and is then validated.
 #[test]
-fn what_an_annotation_speaks_of_may_be_sent() {
+fn read_only_properties_may_be_sent() {
     let longest = |length: u8| {
         format!(
             r#"{{"type":"object","properties":{{"id":{{"type":"string","readOnly":true,"maxLength":{length}}}}}}}"#
@@ -189,7 +188,7 @@ fn what_an_annotation_speaks_of_may_be_sent() {
 
 /// Only one direction, if a schema is used in only one.
 #[test]
-fn what_is_only_answered_breaks_no_writer() {
+fn response_only_changes_do_not_affect_writers() {
     let response = |schema: &str| {
         operation(&format!(
             r#""responses":{{"200":{{"description":"","content":{{"a/b":{{"schema":{schema}}}}}}}}}"#

@@ -35,7 +35,7 @@ fn check(old: &str, new: &str, rule: &str, levels: (ChangeLevel, ChangeLevel), w
 }
 
 #[test]
-fn asserted_formats_are_changes_of_what_is_valid() {
+fn changes_of_asserted_formats_affect_validity() {
     let date = r#", "format": "date""#;
     check("", date, "format-narrowed", (A, B), Some("\"\""));
     check(date, "", "format-widened", (B, A), Some("\"\""));
@@ -47,7 +47,7 @@ fn asserted_formats_are_changes_of_what_is_valid() {
 
 /// A format has no effect next to a list of values that all have it.
 #[test]
-fn a_format_that_refuses_nothing_breaks_nobody() {
+fn ineffective_formats_are_not_breaking() {
     let list = r#", "enum": ["2024-05-06"]"#;
     let found = compare(
         &version(list),
@@ -58,7 +58,7 @@ fn a_format_that_refuses_nothing_breaks_nobody() {
 }
 
 #[test]
-fn what_was_read_from_the_same_bytes_is_the_same() {
+fn equal_files_have_no_changes() {
     let one = |name: &str, text: &str| ContractVersion::from_strings(&[(name, "", text)]).unwrap();
     let (text, other) = (r#"{"maxLength": 5}"#, r#"{"maxLength": 4}"#);
     let changes = |old: &ContractVersion, new: &ContractVersion| {
@@ -75,7 +75,7 @@ fn what_was_read_from_the_same_bytes_is_the_same() {
 
 /// A schema without references belongs to the contract if its document is an input.
 #[test]
-fn what_is_no_input_any_more_is_gone() {
+fn removed_inputs_are_removed_schemas() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("drift-no-input");
     fs::create_dir_all(&folder).unwrap();
     let put = |name: &str, text: &str| {

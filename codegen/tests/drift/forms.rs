@@ -1,6 +1,5 @@
 //! Validity that depends on several keywords: counts, unions, properties of some branches, and schemas that
-//! close an
-//! object.
+//! close an object.
 
 use crate::rules::{A, B, Case, S, changes, check, schema};
 
@@ -97,7 +96,7 @@ pub(crate) const CASES: &[Case] = &[
 
 /// It does not matter which schema closes an object if all of them take the same names as declared.
 #[test]
-fn an_object_closed_elsewhere_is_no_difference() {
+fn closing_an_object_elsewhere_is_not_a_change() {
     for (old, new) in [
         (
             r#"{"type":"object","properties":{"a":{"type":"string"}},"unevaluatedProperties":false}"#,
@@ -114,13 +113,13 @@ fn an_object_closed_elsewhere_is_no_difference() {
 }
 
 #[test]
-fn what_is_valid_as_a_whole_is_judged() {
+fn changes_are_classified_by_overall_validity() {
     check(schema, CASES);
 }
 
 /// A minimum of 0 has no effect.
 #[test]
-fn an_idle_count_is_no_difference() {
+fn ineffective_counts_are_not_changes() {
     let (old, new) =
         (r#"{"type":"array"}"#, r#"{"type":"array","contains":{"type":"integer"},"minContains":0}"#);
     assert_eq!(changes(&schema(old), &schema(new), true), []);

@@ -231,26 +231,32 @@ fn callbacks() {
 
 /// An operation that is compared after a webhook has the levels of an operation.
 #[test]
-fn words_are_those_of_who_sends_and_who_answers() {
+fn messages_depend_on_the_sender() {
     let with = r#""parameters":[{"name":"p","in":"header","schema":{}}]"#;
     let without = r#""parameters":[]"#;
     let found = changes(&webhook(with), &webhook(without), true);
-    let words: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
+    let messages: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
     assert_eq!(
-        words,
+        messages,
         ["`p` is no longer sent; readers of the old version may receive something that they cannot handle"]
     );
     let found = changes(&operation(with), &operation(without), true);
-    let words: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
+    let messages: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
     assert_eq!(
-        words,
+        messages,
         ["`p` is no longer read; values that writers of the old version send may be refused or ignored"]
     );
-    let gone = r#""responses":{"200":{"description":""}}"#;
-    let refusal = r#""responses":{"200":{"description":""},"410":{"description":""}}"#;
-    let found = changes(&webhook(refusal), &webhook(gone), true);
-    let words: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
-    assert_eq!(words, ["410 is gone; values that writers of the old version send may be refused or ignored"]);
-    let told = report::explain_rule(Some("refusal-removed")).unwrap();
-    assert!(told.contains("In webhooks and callbacks") && told.contains("For writers: breaking"), "{told}");
+    let without_error = r#""responses":{"200":{"description":""}}"#;
+    let with_error = r#""responses":{"200":{"description":""},"410":{"description":""}}"#;
+    let found = changes(&webhook(with_error), &webhook(without_error), true);
+    let messages: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        ["410 is gone; values that writers of the old version send may be refused or ignored"]
+    );
+    let explanation = report::explain_rule(Some("refusal-removed")).unwrap();
+    assert!(
+        explanation.contains("In webhooks and callbacks") && explanation.contains("For writers: breaking"),
+        "{explanation}"
+    );
 }

@@ -50,6 +50,6 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn what_becomes_impossible_breaks_those_who_sent_it() {
+fn impossible_properties_break_their_writers() {
     check(schema, CASES);
 }

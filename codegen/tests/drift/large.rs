@@ -1,17 +1,16 @@
 //! Builds contracts of any size, for tests and benchmarks.
 
 /// Builds an OpenAPI document of schemas that refer to each other, with an operation for every tenth one,
-/// which
-/// reads and writes it. `limit` is the `maxLength` of a property of every hundredth schema.
+/// which reads and writes it. `limit` is the `maxLength` of a property of every hundredth schema.
 pub(crate) fn contract(schemas: usize, limit: usize) -> String {
-    let schema = |at: usize| {
-        let limit = if at.is_multiple_of(100) { limit } else { 50 };
-        let (next, far) = ((at + 1) % schemas, (at * 7 + 3) % schemas);
+    let schema = |index: usize| {
+        let limit = if index.is_multiple_of(100) { limit } else { 50 };
+        let (next, far) = ((index + 1) % schemas, (index * 7 + 3) % schemas);
         let link = |to: usize| format!(r##"{{"$ref":"#/components/schemas/S{to}"}}"##);
         format!(
-            r#""S{at}":{{"type":"object","required":["id"],"properties":{{
+            r#""S{index}":{{"type":"object","required":["id"],"properties":{{
             "id":{{"type":"string","maxLength":{limit}}},
-            "n{at}":{{"type":"integer","minimum":0}},
+            "n{index}":{{"type":"integer","minimum":0}},
             "state":{{"enum":["OPEN","CLOSED"]}},
             "next":{},"some":{{"type":"array","items":{}}},
             "kind":{{"oneOf":[{},{{"type":"string"}}]}}}}}}"#,
@@ -20,11 +19,11 @@ pub(crate) fn contract(schemas: usize, limit: usize) -> String {
             link(far),
         )
     };
-    let path = |at: usize| {
+    let path = |index: usize| {
         let body =
-            format!(r##"{{"application/json":{{"schema":{{"$ref":"#/components/schemas/S{at}"}}}}}}"##);
+            format!(r##"{{"application/json":{{"schema":{{"$ref":"#/components/schemas/S{index}"}}}}}}"##);
         format!(
-            r#""/p{at}":{{"put":{{"operationId":"o{at}","requestBody":{{"content":{body}}},
+            r#""/p{index}":{{"put":{{"operationId":"o{index}","requestBody":{{"content":{body}}},
             "responses":{{"200":{{"description":"","content":{body}}}}}}}}}"#
         )
     };

@@ -96,13 +96,13 @@ const OPEN: &[Case] = &[
 ];
 
 #[test]
-fn listed_values_are_judged_with_the_branches_beside_them() {
+fn listed_values_are_compared_with_sibling_branches() {
     check(schema, OPEN);
 }
 
 /// Equivalent lists are not a difference.
 #[test]
-fn equal_lists_are_equal() {
+fn equivalent_lists_are_not_changes() {
     for (old, new) in [
         (r#"{"enum":["ab","a"]}"#, r#"{"enum":["a","ab"],"maxLength":2}"#),
         (r#"{"const":"a"}"#, r#"{"const":"a","type":"string"}"#),
@@ -115,6 +115,6 @@ fn equal_lists_are_equal() {
 }
 
 #[test]
-fn listed_values_are_compared_with_what_takes_their_place() {
+fn removed_lists_are_compared_with_their_replacement() {
     check(schema, CASES);
 }

@@ -259,34 +259,34 @@ fn operations() {
 
 /// Operations are matched by route: an id that moved to another operation does not matter.
 #[test]
-fn operations_are_known_by_their_route_first() {
-    let read = |all: &[(&str, &str)]| {
+fn operations_are_matched_by_route() {
+    let read = |routes: &[(&str, &str)]| {
         let one = |(path, id): &(&str, &str)| {
             format!(
                 r#""{path}":{{"get":{{"operationId":"{id}","responses":{{"200":{{"description":""}}}}}}}}"#
             )
         };
-        document(&format!(r#""paths":{{{}}}"#, all.iter().map(one).collect::<Vec<_>>().join(",")))
+        document(&format!(r#""paths":{{{}}}"#, routes.iter().map(one).collect::<Vec<_>>().join(",")))
     };
-    let words = |old: &[(&str, &str)], new: &[(&str, &str)]| {
-        let all = changes(&read(old), &read(new), true);
-        all.into_iter().map(|change| (change.rule, change.level())).collect::<Vec<_>>()
+    let levels_of = |old: &[(&str, &str)], new: &[(&str, &str)]| {
+        let found = changes(&read(old), &read(new), true);
+        found.into_iter().map(|change| (change.rule, change.level())).collect::<Vec<_>>()
     };
     assert_eq!(
-        words(&[("/v1/a", "list")], &[("/v1/a", "listOld"), ("/v2/a", "list")]),
+        levels_of(&[("/v1/a", "list")], &[("/v1/a", "listOld"), ("/v2/a", "list")]),
         [("operation-renamed", R), ("operation-added", A)]
     );
     assert_eq!(
-        words(&[("/a", "one"), ("/b", "two")], &[("/a", "two"), ("/b", "one")]),
+        levels_of(&[("/a", "one"), ("/b", "two")], &[("/a", "two"), ("/b", "one")]),
         [("operation-renamed", R), ("operation-renamed", R)]
     );
-    assert_eq!(words(&[("/a", "one")], &[("/b", "one")]), [("operation-moved", B)]);
+    assert_eq!(levels_of(&[("/a", "one")], &[("/b", "one")]), [("operation-moved", B)]);
 }
 
 /// Path parameters are matched by position, because their names are not sent.
 #[test]
-fn placeholders_are_known_by_their_place() {
-    let words = |old: [(&str, &str); 2], new: [(&str, &str); 2]| {
+fn path_parameters_are_matched_by_position() {
+    let levels_of = |old: [(&str, &str); 2], new: [(&str, &str); 2]| {
         let read = |both: [(&str, &str); 2]| {
             let one = |(name, kind): (&str, &str)| {
                 format!(r#"{{"name":"{name}","in":"path","required":true,"schema":{{"type":"{kind}"}}}}"#)
@@ -300,21 +300,21 @@ fn placeholders_are_known_by_their_place() {
                 one(second)
             ))
         };
-        let all = changes(&read(old), &read(new), true);
-        all.into_iter().map(|change| (change.rule, change.level())).collect::<Vec<_>>()
+        let found = changes(&read(old), &read(new), true);
+        found.into_iter().map(|change| (change.rule, change.level())).collect::<Vec<_>>()
     };
     let (a, b) = (("a", "integer"), ("b", "string"));
     let renamed = ("path-parameter-renamed", R);
     // `a`, an integer, became a string named `b`, and vice versa.
-    let swapped = words([a, b], [b, a]);
+    let swapped = levels_of([a, b], [b, a]);
     assert!(swapped.iter().any(|(rule, level)| *rule == "type-changed" && *level == B), "{swapped:?}");
-    assert_eq!(words([a, b], [("b", "integer"), ("c", "string")]), [renamed, renamed]);
-    assert_eq!(words([a, b], [a, ("c", "string")]), [renamed]);
+    assert_eq!(levels_of([a, b], [("b", "integer"), ("c", "string")]), [renamed, renamed]);
+    assert_eq!(levels_of([a, b], [a, ("c", "string")]), [renamed]);
 }
 
 /// An operation without servers uses those of its document.
 #[test]
-fn servers_are_those_of_the_document_that_holds_the_operation() {
+fn operations_inherit_the_servers_of_their_document() {
     let read = |servers: &str| {
         let text = |paths: &str, server: &str| {
             format!(
@@ -326,8 +326,8 @@ fn servers_are_those_of_the_document_that_holds_the_operation() {
         ContractVersion::from_strings(&[("a.json", "", &first), ("b.json", "", &second)]).unwrap()
     };
     let own = read(r#""servers":[{"url":"https://b.example"}],"#);
-    let all = compare(&read(""), &own, &CompareOptions::default()).changes;
-    assert_eq!(all, [], "the same server, named where it is called");
+    let found = compare(&read(""), &own, &CompareOptions::default()).changes;
+    assert_eq!(found, [], "the same server, declared in the operation");
 }
 
 /// All cases of this file, and the rules that need a larger document.
@@ -345,14 +345,14 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 /// Returns rule and levels of every change of a schema that is written and read.
-fn found(old: &str, new: &str) -> Vec<ContractChange> {
+fn compare_schemas(old: &str, new: &str) -> Vec<ContractChange> {
     changes(&schema(old), &schema(new), true)
 }
 
 #[test]
-fn the_shortest_texts_are_shown_either_way() {
+fn shortest_witnesses_are_shown_for_both_directions() {
     let pattern = |pattern: &str| format!(r#"{{"type":"string","pattern":"{pattern}"}}"#);
-    let both = found(&pattern("^[ab]{2}$"), &pattern("^[bc]+$"));
+    let both = compare_schemas(&pattern("^[ab]{2}$"), &pattern("^[bc]+$"));
     let [change] = both.as_slice() else { panic!("{both:#?}") };
     assert_eq!((change.rule, change.readers, change.writers, change.proven), ("pattern-changed", B, B, true));
     let message =
@@ -363,26 +363,26 @@ fn the_shortest_texts_are_shown_either_way() {
 /// A string is reported only if the whole schema accepts it in one version; other keywords may refuse it in
 /// both.
 #[test]
-fn no_text_is_shown_that_something_else_refuses() {
+fn strings_that_other_keywords_refuse_are_not_shown() {
     let text = |pattern: &str| format!(r#"{{"type":"string","pattern":"{pattern}","not":{{"const":"c"}}}}"#);
     for (old, new) in [("^[ab]$", "^[abc]$"), ("^[abc]$", "^[ab]$")] {
-        let all = found(&text(old), &text(new));
-        let [change] = all.as_slice() else { panic!("{all:#?}") };
-        let said = ["is valid now", "is no longer valid", r#""c""#];
-        assert!(said.iter().all(|words| !change.message.contains(words)), "{}", change.message);
+        let found = compare_schemas(&text(old), &text(new));
+        let [change] = found.as_slice() else { panic!("{found:#?}") };
+        let phrases = ["is valid now", "is no longer valid", r#""c""#];
+        assert!(phrases.iter().all(|phrase| !change.message.contains(phrase)), "{}", change.message);
     }
 }
 
 #[test]
-fn what_automata_cannot_decide_is_said_to_be_undecided() {
+fn undecidable_patterns_are_reported_as_undecided() {
     let pattern =
         |n: u8, more: &str| format!(r#"{{"type":"string","pattern":"^(a|b)*a(a|b){{{n}}}{more}$"}}"#);
     for (old, new, reason) in [
         (pattern(40, ""), pattern(40, "|c"), "the automata are too large"),
         (pattern(2, ""), pattern(2, "(?=x)"), "cannot be matched in linear time"),
     ] {
-        let all = found(&old, &new);
-        let [change] = all.as_slice() else { panic!("{all:#?}") };
+        let found = compare_schemas(&old, &new);
+        let [change] = found.as_slice() else { panic!("{found:#?}") };
         assert_eq!((change.rule, change.level(), change.proven), ("pattern-changed", B, false));
         assert!(
             change.message.contains("the patterns do not decide whether") && change.message.contains(reason),
@@ -394,7 +394,7 @@ fn what_automata_cannot_decide_is_said_to_be_undecided() {
 
 /// Equivalent schemas have no difference, or only harmless ones.
 #[test]
-fn other_words_change_nothing() {
+fn equivalent_schemas_are_not_changes() {
     let object = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
     let with = |more: &str| object.replacen('{', &format!("{{{more},"), 1);
     for (old, new) in [
@@ -409,47 +409,47 @@ fn other_words_change_nothing() {
             with(r#""patternProperties":{"^x\\-\\d$":{"type":"string"}}"#),
         ),
     ] {
-        let all = found(&old, &new);
-        assert!(all.iter().all(|change| change.level() == S), "{new}: {all:#?}");
-        let all = found(&new, &old);
-        assert!(all.iter().all(|change| change.level() == S), "back from {new}: {all:#?}");
+        let found = compare_schemas(&old, &new);
+        assert!(found.iter().all(|change| change.level() == S), "{new}: {found:#?}");
+        let found = compare_schemas(&new, &old);
+        assert!(found.iter().all(|change| change.level() == S), "back from {new}: {found:#?}");
     }
 }
 
 /// `additionalProperties: {}` has no effect next to an added or removed property.
 #[test]
-fn open_objects_are_open_in_any_words() {
+fn explicit_additional_properties_have_no_effect() {
     let object =
         |members: &str, more: &str| format!(r#"{{"type":"object","properties":{{{members}}}{more}}}"#);
     for more in ["", r#","additionalProperties":{}"#, r#","additionalProperties":true"#] {
         let (without, with) = (object("", more), object(r#""a":{"type":"string"}"#, more));
-        let rules = |all: Vec<ContractChange>| all.iter().map(|change| change.rule).collect::<Vec<_>>();
-        assert_eq!(rules(found(&without, &with)), ["property-added"], "{more}");
-        assert_eq!(rules(found(&with, &without)), ["property-removed"], "{more}");
+        let rules = |found: Vec<ContractChange>| found.iter().map(|change| change.rule).collect::<Vec<_>>();
+        assert_eq!(rules(compare_schemas(&without, &with)), ["property-added"], "{more}");
+        assert_eq!(rules(compare_schemas(&with, &without)), ["property-removed"], "{more}");
     }
 }
 
 /// Property names are always strings.
 #[test]
-fn names_are_compared_as_texts() {
+fn property_names_are_compared_as_strings() {
     let names = |pattern: &str| format!(r#"{{"type":"object","propertyNames":{{"pattern":"{pattern}"}}}}"#);
-    let all = found(r#"{"type":"object"}"#, &names("^[a-z]+$"));
-    let [change] = all.as_slice() else { panic!("{all:#?}") };
+    let found = compare_schemas(r#"{"type":"object"}"#, &names("^[a-z]+$"));
+    let [change] = found.as_slice() else { panic!("{found:#?}") };
     assert_eq!((change.rule, change.witness.as_deref()), ("pattern-added", Some("\"\"")));
 }
 
 /// A comparison of property names does not affect properties of the same name.
 #[test]
-fn names_have_no_members() {
+fn property_names_have_no_properties() {
     let names = |more: &str| {
         format!(r#"{{"type":"object","propertyNames":{{"properties":{{"a":{{"maxLength":{more}}}}}}}}}"#)
     };
-    assert_eq!(found(&names("2"), &names("3")), []);
+    assert_eq!(compare_schemas(&names("2"), &names("3")), []);
 }
 
 /// `A` to `anyOf: [A, B]`: writers are not affected, readers get an unknown branch.
 #[test]
-fn one_form_becomes_one_of_several() {
+fn single_schema_becomes_one_branch_of_several() {
     let text = |schema: &str| {
         format!(
             r##"{{"openapi":"3.1.0","info":{{"title":"t","version":"1.0.0"}},"paths":{{"/x":{{"post":{{
@@ -462,25 +462,25 @@ fn one_form_becomes_one_of_several() {
     };
     let (a, b) = (r##"{"$ref":"#/components/schemas/A"}"##, r##"{"$ref":"#/components/schemas/B"}"##);
     let rules = |old: &str, new: &str| {
-        let all = changes(&text(old), &text(new), true);
-        let words = all.iter().map(|change| (change.rule, change.readers, change.writers));
-        (words.collect::<Vec<_>>(), all)
+        let found = changes(&text(old), &text(new), true);
+        let rules = found.iter().map(|change| (change.rule, change.readers, change.writers));
+        (rules.collect::<Vec<_>>(), found)
     };
     let several = format!(r#"{{"anyOf":[{a},{b}]}}"#);
-    let (words, all) = rules(a, &several);
-    assert_eq!(words, [("branch-added", B, A)]);
+    let (levels, found) = rules(a, &several);
+    assert_eq!(levels, [("branch-added", B, A)]);
     assert!(
-        all[0].message.starts_with("the branch B is valid too; readers of the old version may receive"),
-        "{all:#?}"
+        found[0].message.starts_with("the branch B is valid too; readers of the old version may receive"),
+        "{found:#?}"
     );
-    assert!(all[0].witness.as_deref().is_some_and(|witness| witness.contains("\"b\"")), "{all:#?}");
+    assert!(found[0].witness.as_deref().is_some_and(|witness| witness.contains("\"b\"")), "{found:#?}");
     assert_eq!(rules(&several, a).0, [("branch-removed", A, B)]);
     // Inline, with a description around the branches.
     let described = format!(r#"{{"description":"Either.","anyOf":[{b},{a}]}}"#);
-    let loud = |(words, _): (Vec<(&'static str, ChangeLevel, ChangeLevel)>, Vec<ContractChange>)| {
-        words.into_iter().filter(|(_, readers, writers)| *readers.max(writers) > S).collect::<Vec<_>>()
+    let effective = |(levels, _): (Vec<(&'static str, ChangeLevel, ChangeLevel)>, Vec<ContractChange>)| {
+        levels.into_iter().filter(|(_, readers, writers)| *readers.max(writers) > S).collect::<Vec<_>>()
     };
-    assert_eq!(loud(rules(a, &described)), [("branch-added", B, A)]);
+    assert_eq!(effective(rules(a, &described)), [("branch-added", B, A)]);
     let nullable = format!(r#"{{"anyOf":[{a},{{"type":"null"}}]}}"#);
     assert_eq!(rules(a, &nullable).0, [("null-added", B, A)]);
     assert_eq!(
@@ -488,9 +488,9 @@ fn one_form_becomes_one_of_several() {
         [("branch-added", B, A)]
     );
     // Values that match both branches of a `oneOf` are refused.
-    let (words, all) = rules(a, &several.replace("anyOf", "oneOf"));
-    assert_eq!(words, [("branch-added", B, A), ("union-narrowed", S, B)], "{all:#?}");
-    assert!(all[1].proven, "{all:#?}");
+    let (levels, found) = rules(a, &several.replace("anyOf", "oneOf"));
+    assert_eq!(levels, [("branch-added", B, A), ("union-narrowed", S, B)], "{found:#?}");
+    assert!(found[1].proven, "{found:#?}");
     let disjoint = r#"{"oneOf":[{"type":"string"},{"type":"integer"}]}"#;
     assert_eq!(rules(r#"{"type":"string"}"#, disjoint).0, [("branch-added", B, A)]);
     // The branch itself changed, too.
@@ -500,12 +500,12 @@ fn one_form_becomes_one_of_several() {
 
 /// Values that match two branches of a `oneOf` are refused: a branch that accepts more affects the others.
 #[test]
-fn forms_of_one_of_take_from_each_other() {
-    let words = |old: &str, new: &str| {
+fn overlapping_branches_of_one_of_narrow_the_union() {
+    let worst_and_narrowed = |old: &str, new: &str| {
         let one_of = |forms: &str| format!(r#"{{"oneOf":[{forms}]}}"#);
-        let all = found(&one_of(old), &one_of(new));
-        let worst = all.iter().map(|change| change.writers).max();
-        let narrowed = all.into_iter().find(|change| change.rule == "union-narrowed");
+        let found = compare_schemas(&one_of(old), &one_of(new));
+        let worst = found.iter().map(|change| change.writers).max();
+        let narrowed = found.into_iter().find(|change| change.rule == "union-narrowed");
         (worst, narrowed.map(|change| (change.writers, change.proven, change.witness.unwrap_or_default())))
     };
     let form = |name: &str| {
@@ -514,8 +514,8 @@ fn forms_of_one_of_take_from_each_other() {
     let (a, b, c) = (form("a"), form("b"), form("c"));
     let (old, new) = (format!("{a},{b}"), format!("{a},{b},{c}"));
     let both = r#"{"a":1,"c":1}"#.to_owned();
-    assert_eq!(words(&old, &new), (Some(B), Some((B, true, both))));
-    let (worst, narrowed) = words(
+    assert_eq!(worst_and_narrowed(&old, &new), (Some(B), Some((B, true, both))));
+    let (worst, narrowed) = worst_and_narrowed(
         r#"{"type":"string","maxLength":5},{"type":"string","minLength":6}"#,
         r#"{"type":"string","maxLength":8},{"type":"string","minLength":6}"#,
     );
@@ -526,11 +526,11 @@ fn forms_of_one_of_take_from_each_other() {
         r#"{"type":"object","required":["c"],"properties":{"c":{}},"additionalProperties":false}"#,
         r#"{"type":"object","required":["a"],"properties":{"a":{"const":2},"b":false}}"#,
     ] {
-        assert_eq!(words(&old, &format!("{old},{more}")), (Some(A), None), "{more}");
+        assert_eq!(worst_and_narrowed(&old, &format!("{old},{more}")), (Some(A), None), "{more}");
     }
     // A branch that accepts less does not affect the others: a further optional property.
     let less = a.replacen(r#""properties":{"#, r#""properties":{"x":{"type":"integer"},"#, 1);
-    assert_eq!(words(&old, &format!("{less},{b}")), (Some(A), None));
+    assert_eq!(worst_and_narrowed(&old, &format!("{less},{b}")), (Some(A), None));
     // A tag distinguishes all branches.
     let tagged = |tag: &str, more: &str| {
         format!(
@@ -539,12 +539,12 @@ fn forms_of_one_of_take_from_each_other() {
     };
     let (old, new) = (tagged("a", ""), tagged("b", r#","x":{}"#));
     let third = format!("{old},{new},{}", tagged("c", ""));
-    assert_eq!(words(&format!("{old},{new}"), &third), (Some(A), None));
+    assert_eq!(worst_and_narrowed(&format!("{old},{new}"), &third), (Some(A), None));
 }
 
 /// The branch that each value of a tag selects affects readers, although validity does not depend on it.
 #[test]
-fn what_the_values_of_a_discriminator_mean_is_compared() {
+fn discriminator_mappings_are_compared() {
     let text = |schemas: [&str; 2], discriminator: &str| {
         let form = |name: &str| {
             let own = name[..1].to_lowercase();
@@ -569,9 +569,9 @@ fn what_the_values_of_a_discriminator_mean_is_compared() {
     let by = |tag: &str, mapping: &str| {
         format!(r#","discriminator":{{"propertyName":"{tag}","mapping":{{{mapping}}}}}"#)
     };
-    let words = |old: &str, new: &str| {
-        let all = changes(old, new, true).into_iter().filter(|change| change.level() > S);
-        all.map(|change| (change.rule, change.readers, change.writers)).collect::<Vec<_>>()
+    let levels_of = |old: &str, new: &str| {
+        let found = changes(old, new, true).into_iter().filter(|change| change.level() > S);
+        found.map(|change| (change.rule, change.readers, change.writers)).collect::<Vec<_>>()
     };
     let (dog, cat) = (r#""dog":"Dog","#, r#""cat":"Cat""#);
     let old = pets(&by("kind", &format!("{dog}{cat}")));
@@ -579,20 +579,20 @@ fn what_the_values_of_a_discriminator_mean_is_compared() {
     let changed = ("discriminator-changed", B, B);
     let value = ("discriminator-value-added", B, A);
     let removed = ("discriminator-value-removed", A, B);
-    assert_eq!(words(&old, &hound), [removed, value]);
+    assert_eq!(levels_of(&old, &hound), [removed, value]);
     // A removed name for a branch does not affect readers.
-    assert_eq!(words(&pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#))), &old), [removed]);
-    assert_eq!(words(&old, &pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#)))), [value]);
-    assert_eq!(words(&old, &pets(&by("kind", r#""dog":"Cat","cat":"Dog""#))), [changed, changed]);
-    assert_eq!(words(&old, &pets(&by("type", &format!("{dog}{cat}")))), [changed]);
-    assert_eq!(words(&old, &pets("")), [("discriminator-removed", B, A)]);
-    assert_eq!(words(&pets(""), &old), [("discriminator-added", A, B)]);
+    assert_eq!(levels_of(&pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#))), &old), [removed]);
+    assert_eq!(levels_of(&old, &pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#)))), [value]);
+    assert_eq!(levels_of(&old, &pets(&by("kind", r#""dog":"Cat","cat":"Dog""#))), [changed, changed]);
+    assert_eq!(levels_of(&old, &pets(&by("type", &format!("{dog}{cat}")))), [changed]);
+    assert_eq!(levels_of(&old, &pets("")), [("discriminator-removed", B, A)]);
+    assert_eq!(levels_of(&pets(""), &old), [("discriminator-added", A, B)]);
     // The selected branch may be rewritten.
     let links = r##""dog":"#/components/schemas/Dog","cat":"#/components/schemas/Cat""##;
-    assert_eq!(words(&old, &pets(&by("kind", links))), []);
+    assert_eq!(levels_of(&old, &pets(&by("kind", links))), []);
     // A branch without a mapping is selected by its own name, and by other names with one.
-    assert_eq!(words(&pets(&by("kind", "")), &pets(&by("kind", r#""Dog":"Dog","Cat":"Cat""#))), []);
-    let renamed = words(&pets(&by("kind", "")), &text(["Hound", "Cat"], &by("kind", "")));
+    assert_eq!(levels_of(&pets(&by("kind", "")), &pets(&by("kind", r#""Dog":"Dog","Cat":"Cat""#))), []);
+    let renamed = levels_of(&pets(&by("kind", "")), &text(["Hound", "Cat"], &by("kind", "")));
     assert!(renamed.contains(&removed), "{renamed:?}");
     // The branch for other and missing values (3.2).
     let other = |default: &str| {
@@ -601,104 +601,108 @@ fn what_the_values_of_a_discriminator_mean_is_compared() {
     };
     let (none, to_dog, to_cat) =
         (other(""), other(r#","defaultMapping":"Dog""#), other(r#","defaultMapping":"Cat""#));
-    assert_eq!(words(&none, &to_dog), [value]);
-    assert_eq!(words(&to_dog, &none), [removed]);
-    assert_eq!(words(&to_dog, &to_cat), [changed]);
-    assert_eq!(words(&to_dog, &other(r##","defaultMapping":"#/components/schemas/Dog""##)), []);
+    assert_eq!(levels_of(&none, &to_dog), [value]);
+    assert_eq!(levels_of(&to_dog, &none), [removed]);
+    assert_eq!(levels_of(&to_dog, &to_cat), [changed]);
+    assert_eq!(levels_of(&to_dog, &other(r##","defaultMapping":"#/components/schemas/Dog""##)), []);
 }
 
 /// The `discriminator` has no effect if constants distinguish the branches.
 #[test]
-fn constants_say_what_is_meant_themselves() {
+fn redundant_discriminators_have_no_effect() {
     let of = |more: &str| {
         let form = |tag: &str| {
             format!(r#"{{"type":"object","required":["k"],"properties":{{"k":{{"const":"{tag}"}}}}}}"#)
         };
         format!(r#"{{"oneOf":[{},{}]{more}}}"#, form("a"), form("b"))
     };
-    let all = found(&of(r#","discriminator":{"propertyName":"k"}"#), &of(""));
-    assert_eq!(all, []);
+    let found = compare_schemas(&of(r#","discriminator":{"propertyName":"k"}"#), &of(""));
+    assert_eq!(found, []);
 }
 
 #[test]
-fn it_is_said_which_tokens_stop_working() {
-    let said = |old: &str, new: &str| {
-        let security = |all: &str| operation(&format!(r#""security":{all}"#));
-        let all = changes(&security(old), &security(new), true);
-        let own = all.into_iter().filter(|change| change.subject.starts_with("POST") && change.level() == B);
+fn messages_list_tokens_that_stop_working() {
+    let messages = |old: &str, new: &str| {
+        let security = |requirements: &str| operation(&format!(r#""security":{requirements}"#));
+        let found = changes(&security(old), &security(new), true);
+        let own =
+            found.into_iter().filter(|change| change.subject.starts_with("POST") && change.level() == B);
         own.map(|change| change.message.split("; ").next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(
-        said(r#"[{"s":["a"]}]"#, r#"[{"s":["a","b"]}]"#),
+        messages(r#"[{"s":["a"]}]"#, r#"[{"s":["a","b"]}]"#),
         ["tokens of `s` with `a` stop working: `b` of `s` is required too"]
     );
     // One scope replaces the other.
     assert_eq!(
-        said(r#"[{"s":["a"]}]"#, r#"[{"s":["b"]}]"#),
+        messages(r#"[{"s":["a"]}]"#, r#"[{"s":["b"]}]"#),
         ["tokens of `s` with `a` stop working: `b` of `s` is required"]
     );
     assert_eq!(
-        said(r#"[{"s":["a","c"]}]"#, r#"[{"s":["a","b"]}]"#),
+        messages(r#"[{"s":["a","c"]}]"#, r#"[{"s":["a","b"]}]"#),
         ["tokens of `s` with `a` and `c` stop working: `b` of `s` is required too"]
     );
     assert_eq!(
-        said(r#"[{"s":["a"]},{"k":[]}]"#, r#"[{"s":["a"]}]"#),
+        messages(r#"[{"s":["a"]},{"k":[]}]"#, r#"[{"s":["a"]}]"#),
         ["calls with `k` stop working: `s` with `a` is required"]
     );
     assert_eq!(
-        said(r#"[{"k":[]}]"#, r#"[{"s":["a","b"]},{"k":[],"s":["a"]}]"#),
+        messages(r#"[{"k":[]}]"#, r#"[{"s":["a","b"]},{"k":[],"s":["a"]}]"#),
         ["calls with `k` stop working: `s` with `a` and `b`, or `k` together with `s` with `a` is required"]
     );
-    assert_eq!(said("[]", r#"[{"k":[]}]"#), ["calls without credentials are refused, `k` is required"]);
-    assert_eq!(said(r#"[{"k":[]}]"#, r#"[{"k":[]},{"s":["a"]}]"#), Vec::<String>::new());
+    assert_eq!(messages("[]", r#"[{"k":[]}]"#), ["calls without credentials are refused, `k` is required"]);
+    assert_eq!(messages(r#"[{"k":[]}]"#, r#"[{"k":[]},{"s":["a"]}]"#), Vec::<String>::new());
 }
 
 /// A renamed scheme with the same declaration does not affect tokens.
 #[test]
-fn a_scheme_with_another_name_is_what_it_was() {
+fn renamed_schemes_do_not_affect_tokens() {
     let text = |schemes: &[(&str, &str)]| {
         let one = |(name, scheme): &(&str, &str)| {
             format!(r#""{name}":{{"type":"http","scheme":"{scheme}","description":"{name}"}}"#)
         };
-        let all: Vec<String> = schemes.iter().map(one).collect();
+        let declarations: Vec<String> = schemes.iter().map(one).collect();
         let first = schemes[0].0;
         format!(
             r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1"}},"components":{{"securitySchemes":{{{}}}}},
             "paths":{{"/x":{{"get":{{"security":[{{"{first}":[]}}],"responses":{{}}}}}}}}}}"#,
-            all.join(",")
+            declarations.join(",")
         )
     };
-    let words = |old: &[(&str, &str)], new: &[(&str, &str)]| {
-        let all = changes(&text(old), &text(new), true).into_iter();
-        all.map(|change| (change.rule, change.level())).filter(|(_, level)| *level > A).collect::<Vec<_>>()
+    let levels_of = |old: &[(&str, &str)], new: &[(&str, &str)]| {
+        let found = changes(&text(old), &text(new), true).into_iter();
+        found.map(|change| (change.rule, change.level())).filter(|(_, level)| *level > A).collect::<Vec<_>>()
     };
-    assert_eq!(words(&[("bearerAuth", "bearer")], &[("bearer", "bearer")]), [("security-scheme-renamed", R)]);
-    assert_eq!(words(&[("one", "bearer")], &[("other", "basic")]), [("security-changed", B)]);
+    assert_eq!(
+        levels_of(&[("bearerAuth", "bearer")], &[("bearer", "bearer")]),
+        [("security-scheme-renamed", R)]
+    );
+    assert_eq!(levels_of(&[("one", "bearer")], &[("other", "basic")]), [("security-changed", B)]);
     // The new scheme cannot be determined.
     let several = [("b", "bearer"), ("c", "bearer")];
-    assert_eq!(words(&[("a", "bearer")], &several), [("security-changed", B)]);
-    assert_eq!(words(&several, &[("a", "bearer")]), [("security-changed", B)]);
+    assert_eq!(levels_of(&[("a", "bearer")], &several), [("security-changed", B)]);
+    assert_eq!(levels_of(&several, &[("a", "bearer")]), [("security-changed", B)]);
 }
 
 #[test]
-fn it_is_said_what_a_status_falls_under() {
-    let answers = |all: &str| operation(&format!(r#""responses":{{{all}}}"#));
+fn messages_name_the_wider_status_entry() {
+    let responses = |entries: &str| operation(&format!(r#""responses":{{{entries}}}"#));
     let (named, default) = (r#""404":{"description":""},"#, r#""default":{"description":""}"#);
-    let both = answers(&format!("{named}{default}"));
+    let both = responses(&format!("{named}{default}"));
     let message = |old: &str, new: &str| {
-        let all = changes(old, new, true);
-        all.into_iter().map(|change| change.message).collect::<Vec<_>>()
+        let found = changes(old, new, true);
+        found.into_iter().map(|change| change.message).collect::<Vec<_>>()
     };
     assert_eq!(
-        message(&both, &answers(default)),
+        message(&both, &responses(default)),
         ["404 no longer has its own entry and falls under default"]
     );
-    assert_eq!(message(&answers(default), &both), ["404 has its own entry, it fell under default"]);
+    assert_eq!(message(&responses(default), &both), ["404 has its own entry, it fell under default"]);
 }
 
 /// A new name with the same wire format does not require a major version.
 #[test]
-fn new_names_are_a_level_of_their_own() {
+fn new_names_have_their_own_level() {
     let named = |id: &str| {
         document(&format!(r#""paths":{{"/x":{{"get":{{"operationId":"{id}","responses":{{}}}}}}}}"#))
     };
@@ -713,7 +717,7 @@ const OTHER: &str = r#"{"$id":"https://x.example/v1/other","type":"array","items
 
 /// Root schemas are matched by content if neither name nor `$id` match.
 #[test]
-fn files_are_paired_by_what_they_say() {
+fn files_are_matched_by_content() {
     let read = |texts: &[(&str, &str)]| {
         let texts: Vec<(&str, &str, &str)> = texts.iter().map(|(name, text)| (*name, "", *text)).collect();
         ContractVersion::from_strings(&texts).unwrap_or_else(|problems| panic!("{problems}"))
@@ -722,17 +726,17 @@ fn files_are_paired_by_what_they_say() {
     let moved = |text: &str| text.replace("/v1/thing", "/v2/item").replace("/v1/other", "/v2/list");
     let tighter = moved(THING).replace("5", "4");
     let new = read(&[("item.json", &tighter), ("list.json", &moved(OTHER))]);
-    let words = |old: &ContractVersion, new: &ContractVersion| {
-        let all = compare(old, new, &CompareOptions::default()).changes;
-        all.into_iter().map(|change| (change.rule, change.subject)).collect::<Vec<_>>()
+    let rules_and_subjects = |old: &ContractVersion, new: &ContractVersion| {
+        let found = compare(old, new, &CompareOptions::default()).changes;
+        found.into_iter().map(|change| (change.rule, change.subject)).collect::<Vec<_>>()
     };
-    let said = |rule: &'static str, subject: &str| (rule, subject.to_owned());
+    let described = |rule: &'static str, subject: &str| (rule, subject.to_owned());
     assert_eq!(
-        words(&old, &new),
+        rules_and_subjects(&old, &new),
         [
-            said("id-changed", "other.json"),
-            said("id-changed", "thing.json"),
-            said("length-narrowed", "thing.json /a"),
+            described("id-changed", "other.json"),
+            described("id-changed", "thing.json"),
+            described("length-narrowed", "thing.json /a"),
         ]
     );
     // Without identifiers, a file is matched by its name.
@@ -740,21 +744,21 @@ fn files_are_paired_by_what_they_say() {
     let old = read(&[("thing.json", &bare(THING)), ("other.json", &bare(OTHER))]);
     let new = read(&[("item.json", &bare(&tighter)), ("other.json", &bare(OTHER))]);
     assert_eq!(
-        words(&old, &new),
-        [said("schema-renamed", "thing.json"), said("length-narrowed", "thing.json /a")]
+        rules_and_subjects(&old, &new),
+        [described("schema-renamed", "thing.json"), described("length-narrowed", "thing.json /a")]
     );
 }
 
 /// A renamed component is the same schema with another type name.
 #[test]
-fn components_are_paired_by_what_they_say() {
+fn components_are_matched_by_content() {
     let text = |name: &str| {
         document(&format!(r##""paths":{{"/x":{{"get":{{"responses":{{"200":{{"description":"","content":{{"a/json":{{"schema":{{"$ref":"#/components/{name}"}}}}}}}}}}}}}}}}"##))
             .replacen("\"components\": {", &format!(r#""components": {{"schemas":{{"{}":{{"type":"string","maxLength":5}}}},"#, name.trim_start_matches("schemas/")), 1)
     };
-    let all = changes(&text("schemas/A"), &text("schemas/B"), true);
+    let found = changes(&text("schemas/A"), &text("schemas/B"), true);
     assert_eq!(
-        all.iter().map(|change| (change.rule, change.level())).collect::<Vec<_>>(),
+        found.iter().map(|change| (change.rule, change.level())).collect::<Vec<_>>(),
         [("schema-renamed", R)]
     );
 }

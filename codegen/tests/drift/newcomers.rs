@@ -91,13 +91,13 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 #[test]
-fn what_is_new_restricts_nobody() {
+fn new_elements_do_not_restrict_old_values() {
     check(schema, CASES);
 }
 
 /// A report does not claim that patterns match the same strings if that depends on the lengths.
 #[test]
-fn patterns_are_compared_within_the_lengths_that_are_valid() {
+fn patterns_are_compared_within_valid_lengths() {
     let text = |pattern: &str, more: &str| format!(r#"{{"type":"string","pattern":"{pattern}"{more}}}"#);
     for (old, new, ending) in [
         (
@@ -108,8 +108,8 @@ fn patterns_are_compared_within_the_lengths_that_are_valid() {
         (text("^[0-9]+$", r#","maxLength":5"#), text(r"^\\d+$", r#","maxLength":5"#), "the same strings"),
         (text("^[0-9]+$", ""), text(r"^\\d+$", ""), "the same strings"),
     ] {
-        let all = changes(&schema(&old), &schema(&new), true);
-        let [change] = all.as_slice() else { panic!("{all:#?}") };
+        let found = changes(&schema(&old), &schema(&new), true);
+        let [change] = found.as_slice() else { panic!("{found:#?}") };
         assert_eq!(change.rule, "pattern-rewritten");
         assert!(change.message.ends_with(ending), "{}", change.message);
     }
@@ -117,7 +117,7 @@ fn patterns_are_compared_within_the_lengths_that_are_valid() {
 
 /// Within a major version a removed property breaks readers, too.
 #[test]
-fn sarif_says_when_a_rule_is_raised() {
+fn sarif_describes_raised_levels() {
     let (old, new) = (r#"{"type":"object","properties":{"a":{}}}"#, r#"{"type":"object"}"#);
     let options = CompareOptions { within_major: true, proofs: true };
     let log = render_sarif(

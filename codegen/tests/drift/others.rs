@@ -14,7 +14,7 @@ fn changes(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<ContractChange> {
 }
 
 /// Returns rule and subject of each change.
-fn words(changes: &[ContractChange]) -> Vec<(&str, &str)> {
+fn rules_and_subjects(changes: &[ContractChange]) -> Vec<(&str, &str)> {
     changes.iter().map(|change| (change.rule, change.subject.as_str())).collect()
 }
 
@@ -23,27 +23,27 @@ const THING: &str =
 const THING_YAML: &str = "type: object\nrequired: [a]\nproperties:\n  a: {type: string, maxLength: 5}\n";
 
 #[test]
-fn a_file_alone_may_be_called_anything_and_be_json_or_yaml() {
+fn single_files_may_change_name_and_syntax() {
     assert_eq!(changes(&[("old.json", THING)], &[("new.json", THING)]), []);
     assert_eq!(changes(&[("thing.json", THING)], &[("other.yaml", THING_YAML)]), []);
     let tighter = THING.replace('5', "4");
     let found = changes(&[("old.json", THING)], &[("new.json", &tighter)]);
-    assert_eq!(words(&found), [("length-narrowed", "old.json /a")]);
+    assert_eq!(rules_and_subjects(&found), [("length-narrowed", "old.json /a")]);
     assert_eq!(found[0].witness.as_deref(), Some("\"aaaaa\""));
 }
 
 #[test]
-fn definitions_of_a_renamed_file_are_compared_too() {
+fn definitions_of_renamed_files_are_compared() {
     let text = |limit: u8| format!(r#"{{"$defs":{{"a":{{"type":"string","maxLength":{limit}}}}}}}"#);
     let found = changes(&[("v1.json", &text(5))], &[("v2.json", &text(4))]);
-    assert_eq!(words(&found), [("length-narrowed", "v1.json#/$defs/a")]);
+    assert_eq!(rules_and_subjects(&found), [("length-narrowed", "v1.json#/$defs/a")]);
 }
 
 #[test]
-fn an_address_that_was_declared_counts() {
+fn changed_ids_are_reported() {
     let text = |id: &str| format!(r#"{{"$id":"https://x.example/{id}","type":"string"}}"#);
     let found = changes(&[("v1.json", &text("a"))], &[("v2.json", &text("b"))]);
-    assert_eq!(words(&found), [("id-changed", "v1.json")]);
+    assert_eq!(rules_and_subjects(&found), [("id-changed", "v1.json")]);
 }
 
 const OLD_API: &str = "openapi: 3.0.3
@@ -66,9 +66,9 @@ const NEW_API: &str = r##"{"openapi":"3.1.0","info":{"title":"T","version":"1.0.
 const A: &str = r#"{"type":"object","required":["n"],"properties":{"n":{"type":"integer","exclusiveMinimum":0},"s":{"type":["string","null"]}}}"#;
 
 #[test]
-fn versions_of_openapi_and_files_do_not_matter() {
+fn openapi_version_and_file_layout_do_not_matter() {
     let found = changes(&[("openapi.yaml", OLD_API)], &[("openapi.json", NEW_API), ("schemas/a.json", A)]);
-    assert!(found.iter().all(|change| change.rule == "schema-added"), "{:#?}", words(&found));
+    assert!(found.iter().all(|change| change.rule == "schema-added"), "{:#?}", rules_and_subjects(&found));
     let loose = A.replace("\"exclusiveMinimum\":0", "\"minimum\":0");
     let found =
         changes(&[("openapi.yaml", OLD_API)], &[("openapi.json", NEW_API), ("schemas/a.json", &loose)]);
@@ -78,7 +78,7 @@ fn versions_of_openapi_and_files_do_not_matter() {
 }
 
 #[test]
-fn contracts_without_operations_without_schemas_and_without_either() {
+fn contracts_without_operations_or_schemas_are_compared() {
     let hooks = r#"{"openapi":"3.1.0","info":{"title":"T"},"webhooks":{"w":{"post":{"responses":{"204":{"description":""}}}}}}"#;
     let bare = r#"{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{}}"#;
     assert_eq!(changes(&[("a.json", hooks)], &[("b.json", hooks)]), []);
@@ -90,23 +90,23 @@ fn contracts_without_operations_without_schemas_and_without_either() {
 
 /// The options for unknown keywords apply to `drift` and `generate`.
 #[test]
-fn a_version_is_read_as_its_configuration_says() {
+fn versions_are_loaded_with_their_configuration() {
     let api = |nullable: &str| {
         format!(
             "openapi: 3.0.3\ninfo: {{title: T, version: 1.0.0}}\npaths: {{}}\ncomponents:\n  schemas:\n    \
              A: {{type: string}}\n    B: {{type: object, properties: {{a: {{allOf: [{{$ref: '#/components/schemas/A'}}]{nullable}}}}}}}\n"
         )
     };
-    let version = |name: &str, nullable: &str, word: &str| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drift-nullable-{name}-{word}"));
+    let version = |name: &str, nullable: &str, mode: &str| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drift-nullable-{name}-{mode}"));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("api.yaml"), api(nullable)).unwrap();
-        let options = format!("inputs = [\"api.yaml\"]\n[types]\nnullable = \"{word}\"\n");
+        let options = format!("inputs = [\"api.yaml\"]\n[types]\nnullable = \"{mode}\"\n");
         fs::write(folder.join("codegen.toml"), options).unwrap();
         ContractVersion::open(&folder).unwrap_or_else(|problems| panic!("{problems}"))
     };
-    let found = |word: &str| {
-        let (old, new) = (version("old", "", word), version("new", ", nullable: true", word));
+    let found = |mode: &str| {
+        let (old, new) = (version("old", "", mode), version("new", ", nullable: true", mode));
         compare(&old, &new, &CompareOptions::default()).changes.len()
     };
     assert_eq!((found("strict"), found("or-null") > 0), (0, true));

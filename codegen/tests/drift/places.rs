@@ -48,7 +48,7 @@ const PART: &str = "{\"type\": \"object\", \"properties\": {\n  \"a\": {\n    \"
 
 /// Locations in inputs and mounts of a configuration are relative to its folder.
 #[test]
-fn places_of_configured_inputs_exist() {
+fn locations_of_configured_inputs_exist() {
     let version = |name: &str, limit: &str| {
         folder(
             name,
@@ -87,7 +87,7 @@ fn places_of_configured_inputs_exist() {
 
 /// A removed element is located in the old version.
 #[test]
-fn what_is_gone_is_shown_in_the_old_file() {
+fn removed_elements_are_located_in_the_old_file() {
     let old = text(
         "old.json",
         "{\"type\":\"object\",\"properties\":{\n\"a\":{\"type\":\"string\"},\n\"b\":{\"type\":\"string\"}}}",
@@ -99,16 +99,19 @@ fn what_is_gone_is_shown_in_the_old_file() {
         revision: Some("v1.2.0".to_owned()),
         ..ReportOptions::default()
     };
-    let shown = report::render_text(&gone, &view);
-    assert!(shown.contains("property-removed") && shown.contains("(v1.2.0:api/old.json:3)"), "{shown}");
+    let report_text = report::render_text(&gone, &view);
+    assert!(
+        report_text.contains("property-removed") && report_text.contains("(v1.2.0:api/old.json:3)"),
+        "{report_text}"
+    );
     // A pull request contains only the new files.
-    let shown = report::render_github_annotations(&gone, &view);
-    assert!(shown.contains("file=new.json,line=1,"), "{shown}");
+    let report_text = report::render_github_annotations(&gone, &view);
+    assert!(report_text.contains("file=new.json,line=1,"), "{report_text}");
 }
 
 /// The location is the line of the changed keyword, in the schema that contains it.
 #[test]
-fn the_place_is_the_keyword_that_changed() {
+fn changes_are_located_at_the_changed_keyword() {
     let schema = |own: &str, base: &str| {
         text(
             "a.json",
@@ -125,7 +128,7 @@ fn the_place_is_the_keyword_that_changed() {
 
 /// Every change of a document has a location, including versions and servers.
 #[test]
-fn documents_have_places() {
+fn document_changes_have_locations() {
     let api = |version: &str, server: &str, scheme: &str| {
         text(
             "openapi.yaml",
@@ -154,7 +157,7 @@ const SHARED: &str = r##"{"openapi":"3.1.0","info":{"title":"t","version":"1.0.0
 
 /// Three operations reach one schema: the shortest path is the subject, the other uses are listed.
 #[test]
-fn the_shortest_way_is_named_and_the_others_are_listed() {
+fn subject_is_the_shortest_path_and_others_are_listed() {
     let found = drift(&text("openapi.json", SHARED), &text("openapi.json", &SHARED.replace('5', "6")));
     let [change] = found.changes.as_slice() else { panic!("{found:#?}") };
     assert_eq!(change.subject, "GET /b 200 body /name");
@@ -171,7 +174,7 @@ fn the_shortest_way_is_named_and_the_others_are_listed() {
 }
 
 #[test]
-fn sarif_says_what_the_other_reports_say() {
+fn sarif_equals_the_other_reports() {
     let old = text("old api.json", SHARED);
     let new = text("new api.json", &SHARED.replace('5', "6"));
     let view = ReportOptions {
@@ -187,8 +190,8 @@ fn sarif_says_what_the_other_reports_say() {
     let (rule, result) = (&run["tool"]["driver"]["rules"][0], &run["results"][0]);
     assert_eq!((&rule["id"], &result["ruleId"]), (&"length-widened".into(), &"length-widened".into()));
     assert_eq!((&result["ruleIndex"], &result["level"]), (&0.into(), &"error".into()));
-    let physical = |at: &Value| {
-        let at = &at["physicalLocation"];
+    let physical = |location: &Value| {
+        let at = &location["physicalLocation"];
         (
             at["artifactLocation"]["uri"].as_str().unwrap().to_owned(),
             at["region"]["startLine"].as_u64().unwrap(),
@@ -197,9 +200,9 @@ fn sarif_says_what_the_other_reports_say() {
     assert_eq!(physical(&result["locations"][0]), ("schemas/new%20api.json".to_owned(), 7));
     assert_eq!(physical(&result["relatedLocations"][0]), ("schemas/old%20api.json".to_owned(), 7));
     assert_eq!(result["relatedLocations"][0]["message"]["text"], "the old version at main");
-    let words = result["message"]["text"].as_str().unwrap();
-    assert!(words.starts_with("GET /b 200 body /name: `maxLength` is 6, was 5"), "{words}");
-    assert!(words.contains("Proven: only one version accepts \"aaaaaa\"."), "{words}");
+    let message = result["message"]["text"].as_str().unwrap();
+    assert!(message.starts_with("GET /b 200 body /name: `maxLength` is 6, was 5"), "{message}");
+    assert!(message.contains("Proven: only one version accepts \"aaaaaa\"."), "{message}");
     // The fingerprint does not depend on lines.
     let fingerprint = &result["partialFingerprints"]["contractDrift/v1"];
     assert_eq!(fingerprint, "length-widened GET /b 200 body /name: `maxLength` is 6, was 5");
@@ -207,7 +210,7 @@ fn sarif_says_what_the_other_reports_say() {
 
 /// Results with equal fingerprints would count as one finding.
 #[test]
-fn each_finding_of_a_place_has_a_fingerprint_of_its_own() {
+fn fingerprints_of_findings_are_unique() {
     let read = |values: &str| text("s.json", &format!(r#"{{"enum":[{values}]}}"#));
     let found = drift(&read(r#""a","b","c""#), &read(r#""c""#));
     let log: Value = serde_json::from_str(&report::render_sarif(&found, &ReportOptions::default())).unwrap();
@@ -219,7 +222,7 @@ fn each_finding_of_a_place_has_a_fingerprint_of_its_own() {
 
 /// A changed schema is compared once, not once per operation that reaches it.
 #[test]
-fn large_contracts_are_compared_by_their_changes() {
+fn shared_schemas_are_compared_once() {
     let schemas = 400;
     let old = text("openapi.json", &large::contract(schemas, 50));
     assert_eq!(drift(&old, &text("openapi.json", &large::contract(schemas, 50))).changes, []);
@@ -236,7 +239,7 @@ fn large_contracts_are_compared_by_their_changes() {
 
 /// A change in an overlay is located in the overlay.
 #[test]
-fn places_of_overlays_are_in_the_overlays() {
+fn overlay_changes_are_located_in_the_overlay() {
     let api = "openapi: 3.1.0\ninfo: { title: T, version: '1' }\npaths:\n  /a:\n    get: { responses: {} }\n";
     let fix = |schema: &str| {
         format!(

@@ -192,7 +192,7 @@ fn operations() {
 
 /// A moved parameter is compared with its wire encoding.
 #[test]
-fn a_moved_parameter_is_a_text_still() {
+fn moved_parameters_remain_strings() {
     let of = |place: &str, kind: &str| {
         operation(&format!(r#""parameters":[{{"name":"q","in":"{place}","schema":{{"type":"{kind}"}}}}]"#))
     };
@@ -203,7 +203,7 @@ fn a_moved_parameter_is_a_text_still() {
 
 /// A property that only some branches declare is not removed.
 #[test]
-fn a_member_of_some_forms_is_said_once() {
+fn properties_of_some_branches_are_reported_once() {
     let old = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
     let new = r#"{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}}},{"required":["b"]}]}"#;
     let found = changes(&schema(old), &schema(new), false);

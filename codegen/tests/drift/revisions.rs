@@ -69,7 +69,7 @@ impl Drop for Repository {
 const OLD: &str = "{\"type\":\"object\",\"properties\":{\n\"a\":{\"type\":\"string\",\"maxLength\":5},\n\"b\":{\"type\":\"string\"}}}";
 
 #[test]
-fn a_file_is_compared_with_what_it_was() {
+fn files_are_compared_with_their_revision() {
     let repository = Repository::new("file");
     repository.put("api/thing.json", OLD);
     repository.commit("v1.0.0");
@@ -91,7 +91,7 @@ fn a_file_is_compared_with_what_it_was() {
 }
 
 #[test]
-fn a_configuration_is_read_as_it_was() {
+fn configurations_are_read_from_the_revision() {
     let repository = Repository::new("configuration");
     let root = r#"{"$id":"https://x.example/root","type":"object","properties":{"p":{"$ref":"https://shared.example/part.json"}}}"#;
     repository.put("v1/api/root.json", root);
@@ -118,7 +118,7 @@ fn a_configuration_is_read_as_it_was() {
 
 /// All files of a configuration are available, with any name, also outside of the repository.
 #[test]
-fn what_a_configuration_names_is_found() {
+fn files_of_a_configuration_are_found() {
     let repository = Repository::new("named");
     let outside = Repository::new("named-outside");
     outside.put("part.json", r#"{"type":"string"}"#);
@@ -141,7 +141,7 @@ fn what_a_configuration_names_is_found() {
 }
 
 #[test]
-fn a_contract_that_stood_elsewhere_is_named() {
+fn moved_contracts_are_found_by_their_old_path() {
     let repository = Repository::new("elsewhere");
     repository.put("old/openapi.json", OLD);
     repository.commit("v1.0.0");
@@ -157,23 +157,31 @@ fn a_contract_that_stood_elsewhere_is_named() {
 }
 
 #[test]
-fn what_git_does_not_have_is_said() {
+fn missing_revisions_are_reported() {
     let repository = Repository::new("problems");
     repository.put("a.json", OLD);
     repository.put("broken.json", "{");
     repository.commit("v1.0.0");
-    let says = |args: &[&str], code: i32, words: &[&str]| {
+    let assert_fails = |args: &[&str], code: i32, expected: &[&str]| {
         let (found, _, err) = repository.drift(args);
         assert_eq!(found, code, "{args:?}: {err}");
-        assert!(words.iter().all(|word| err.contains(word)), "{args:?}: {err}");
+        assert!(expected.iter().all(|text| err.contains(text)), "{args:?}: {err}");
     };
-    says(&["--against", "v9", "a.json"], 4, &["`v9` names no commit", "git fetch --tags", "fetch-depth: 0"]);
-    says(&["--against=--all", "a.json"], 4, &["`--all` names no commit"]);
-    says(&["--against", "v1.0.0", "gone.json"], 4, &["gone.json"]);
-    says(&["--against", "v1.0.0", "a.json", "a.json"], 2, &["only the newer one"]);
+    assert_fails(
+        &["--against", "v9", "a.json"],
+        4,
+        &["`v9` names no commit", "git fetch --tags", "fetch-depth: 0"],
+    );
+    assert_fails(&["--against=--all", "a.json"], 4, &["`--all` names no commit"]);
+    assert_fails(&["--against", "v1.0.0", "gone.json"], 4, &["gone.json"]);
+    assert_fails(&["--against", "v1.0.0", "a.json", "a.json"], 2, &["only the newer one"]);
     repository.put("broken.json", OLD);
     let broken = ["--against", "v1.0.0", "broken.json"];
-    says(&broken, 3, &["[v1.0.0:broken.json:1:", "error: the contract at revision v1.0.0 is invalid"]);
+    assert_fails(
+        &broken,
+        3,
+        &["[v1.0.0:broken.json:1:", "error: the contract at revision v1.0.0 is invalid"],
+    );
     let (_, out, _) = repository.drift(&["--against", "v1.0.0", "broken.json", "--json"]);
     let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["file"], "v1.0.0:broken.json");
@@ -205,7 +213,7 @@ fn what_git_does_not_have_is_said() {
 
 /// Returns a code block of the book by its file name.
 #[cfg(unix)]
-fn book(file: &str) -> String {
+fn read_book_file(file: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/drift.md");
     let page = fs::read_to_string(page).unwrap().replace("\r\n", "\n");
     let (_, rest) = page.split_once(&format!("<!-- file: {file} -->\n```")).unwrap();
@@ -215,19 +223,19 @@ fn book(file: &str) -> String {
 
 /// Returns a PATH that starts with the folder of our command.
 #[cfg(unix)]
-fn path_with_us() -> String {
+fn path_with_command() -> String {
     let folder = Path::new(env!("CARGO_BIN_EXE_contract-codegen")).parent().unwrap();
     format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
 }
 
 #[cfg(unix)]
 #[test]
-fn the_hook_of_the_book_refuses_what_breaks() {
+fn hook_of_the_book_rejects_breaking_changes() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let repository = Repository::new("hook");
     let hook = repository.0.join(".git/hooks/pre-commit");
-    repository.put(".git/hooks/pre-commit", &book("pre-commit"));
+    repository.put(".git/hooks/pre-commit", &read_book_file("pre-commit"));
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     let staged = || {
         let author = ["-c", "user.name=T", "-c", "user.email=t@x.example", "-c", "commit.gpgsign=false"];
@@ -236,7 +244,7 @@ fn the_hook_of_the_book_refuses_what_breaks() {
             .arg(&repository.0)
             .args(author)
             .args(["commit", "--quiet", "--message", "x"])
-            .env("PATH", path_with_us())
+            .env("PATH", path_with_command())
             .output()
             .unwrap();
         (output.status.success(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
@@ -245,49 +253,49 @@ fn the_hook_of_the_book_refuses_what_breaks() {
         repository.git(&["add", "--all"]);
         staged()
     };
-    let released = book("released/shelf.yaml");
+    let released = read_book_file("released/shelf.yaml");
     repository.put("shelf.yaml", &released);
-    assert!(commit().0, "the first has nothing to be compared with");
+    assert!(commit().0, "the first commit has no older version");
     repository.put("shelf.yaml", &released.replace("{3,60}", "{4,60}"));
-    let (done, said) = commit();
-    assert!(!done && said.contains("pattern-narrowed"), "{said}");
+    let (succeeded, output_text) = commit();
+    assert!(!succeeded && output_text.contains("pattern-narrowed"), "{output_text}");
     // The committed content counts, not the work tree.
     repository.put("shelf.yaml", &released);
-    let (done, said) = staged();
-    assert!(!done && said.contains("pattern-narrowed"), "{said}");
+    let (succeeded, output_text) = staged();
+    assert!(!succeeded && output_text.contains("pattern-narrowed"), "{output_text}");
     // Documentation may change.
     repository.put("shelf.yaml", &released.replace("The item.", "The stored item."));
-    let (done, said) = commit();
-    assert!(done, "{said}");
+    let (succeeded, output_text) = commit();
+    assert!(succeeded, "{output_text}");
 }
 
 #[cfg(unix)]
 #[test]
-fn the_workflow_of_the_book_says_what_breaks() {
+fn workflow_of_the_book_reports_breaking_changes() {
     let repository = Repository::new("workflow");
-    repository.put("shelf.yaml", &book("released/shelf.yaml"));
+    repository.put("shelf.yaml", &read_book_file("released/shelf.yaml"));
     repository.commit("v1.4.0");
     repository.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    repository.put("shelf.yaml", &book("shelf.yaml"));
-    let workflow = book(".github/workflows/contract.yaml");
+    repository.put("shelf.yaml", &read_book_file("shelf.yaml"));
+    let workflow = read_book_file(".github/workflows/contract.yaml");
     let steps = workflow.lines().filter_map(|line| line.trim().strip_prefix("run: contract-codegen"));
     let mut codes = Vec::new();
-    let mut said = String::new();
+    let mut output_text = String::new();
     for step in steps {
         let output = Command::new("sh")
             .args(["-c", &format!("contract-codegen{step}")])
             .current_dir(&repository.0)
-            .env("PATH", path_with_us())
+            .env("PATH", path_with_command())
             .env("CONTRACT", "shelf.yaml")
             .env("GITHUB_BASE_REF", "main")
             .env("GITHUB_STEP_SUMMARY", repository.0.join("summary.md"))
             .output()
             .unwrap();
         codes.push(output.status.code().unwrap());
-        said = String::from_utf8(output.stdout).unwrap();
+        output_text = String::from_utf8(output.stdout).unwrap();
     }
-    assert_eq!(codes, [0, 1], "{said}");
-    assert!(said.contains("::error file=shelf.yaml,line=17,title=pattern-widened::"), "{said}");
+    assert_eq!(codes, [0, 1], "{output_text}");
+    assert!(output_text.contains("::error file=shelf.yaml,line=17,title=pattern-widened::"), "{output_text}");
     let summary = fs::read_to_string(repository.0.join("summary.md")).unwrap();
     assert!(summary.contains("| `pattern-widened` |"), "{summary}");
 }

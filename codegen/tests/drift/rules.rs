@@ -682,7 +682,7 @@ fn alone() {
 }
 
 #[test]
-fn addresses_that_are_gone() {
+fn removed_ids_are_reported() {
     let read = |texts: &[(&str, &str, &str)]| {
         ContractVersion::from_strings(texts).unwrap_or_else(|problems| panic!("{problems}"))
     };
@@ -715,7 +715,7 @@ fn every_rule_has_a_case() {
 
 /// CON-11: within a major version declared elements must stay.
 #[test]
-fn within_a_major_version_optional_fields_stay() {
+fn optional_fields_must_stay_within_a_major_version() {
     let old = schema(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#);
     let found = changes(&old, &schema(r#"{"type":"object"}"#), true);
     assert!(found.iter().any(|change| change.rule == "property-removed" && change.readers == B));
@@ -765,10 +765,9 @@ fn proofs() {
     assert_eq!(nothing, []);
 }
 
-/// Every reported witness is accepted by one version and refused by the other, according to an independent
-/// validator.
+/// An independent validator accepts every witness in one version and rejects it in the other.
 #[test]
-fn witnesses_tell_the_versions_apart() {
+fn witnesses_are_valid_in_only_one_version() {
     let accepts = |text: &str, value: &serde_json::Value| {
         let mut document: serde_json::Value = serde_json::from_str(text).unwrap();
         document["$ref"] = "#/components/schemas/s".into();

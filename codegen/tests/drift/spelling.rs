@@ -2,7 +2,7 @@
 
 use crate::rules::{A, B, changes, document, operation, schema};
 
-fn words(old: &str, new: &str) -> Vec<(&'static str, String)> {
+fn rules_and_messages(old: &str, new: &str) -> Vec<(&'static str, String)> {
     changes(old, new, true).into_iter().map(|change| (change.rule, change.message)).collect()
 }
 
@@ -15,13 +15,13 @@ fn of(types: &[&str]) -> String {
 }
 
 #[test]
-fn a_charset_of_json_is_no_other_media_type() {
-    let (bare, said) = ("application/json", "application/json; charset=utf-8");
-    assert_eq!(words(&of(&[bare]), &of(&[said])), []);
-    assert_eq!(words(&of(&[said]), &of(&["Application/JSON;charset=UTF-8"])), []);
-    assert_eq!(words(&of(&[bare, said]), &of(&[bare])), []);
+fn json_with_a_charset_is_the_same_media_type() {
+    let (bare, with_charset) = ("application/json", "application/json; charset=utf-8");
+    assert_eq!(rules_and_messages(&of(&[bare]), &of(&[with_charset])), []);
+    assert_eq!(rules_and_messages(&of(&[with_charset]), &of(&["Application/JSON;charset=UTF-8"])), []);
+    assert_eq!(rules_and_messages(&of(&[bare, with_charset]), &of(&[bare])), []);
     // Versioned types are distinct types.
-    let gone = words(&of(&["application/json;v=1"]), &of(&["application/json;v=2"]));
+    let gone = rules_and_messages(&of(&["application/json;v=1"]), &of(&["application/json;v=2"]));
     let rules: Vec<&str> = gone.iter().map(|(rule, _)| *rule).collect();
     let [removed, added, lost, more] = rules.as_slice() else { panic!("{gone:#?}") };
     assert_eq!((*removed, *added), ("request-media-type-removed", "request-media-type-added"));
@@ -29,22 +29,22 @@ fn a_charset_of_json_is_no_other_media_type() {
 }
 
 #[test]
-fn a_name_that_nobody_gave_is_said_to_be_made() {
+fn generated_operation_names_are_reported_as_such() {
     let of = |name: &str, id: &str| {
         document(&format!(
             r#""paths":{{"/a/{{{name}}}":{{"get":{{{id}"parameters":[{{"name":"{name}","in":"path","required":true,"schema":{{"type":"string"}}}}],"responses":{{}}}}}}}}"#
         ))
     };
-    let found = words(&of("x", ""), &of("y", ""));
-    let said = "the generated name of the operation without `operationId` is `getAByY`, was `getAByX`";
-    assert!(found.contains(&("operation-renamed", said.to_owned())), "{found:#?}");
-    let found = words(&of("x", r#""operationId":"a","#), &of("x", r#""operationId":"b","#));
+    let found = rules_and_messages(&of("x", ""), &of("y", ""));
+    let message = "the generated name of the operation without `operationId` is `getAByY`, was `getAByX`";
+    assert!(found.contains(&("operation-renamed", message.to_owned())), "{found:#?}");
+    let found = rules_and_messages(&of("x", r#""operationId":"a","#), &of("x", r#""operationId":"b","#));
     assert_eq!(found, [("operation-renamed", "the `operationId` is `b`, was `a`".to_owned())]);
 }
 
 /// Several types and one branch for each: keywords are compared per type, with `null` apart.
 #[test]
-fn types_and_forms_of_them_say_the_same() {
+fn type_lists_equal_branches_of_single_types() {
     let lists = [
         (r#"{"type":["string","null"],"format":"date-time"}"#, r#"{"type":"string","format":"date-time"}"#),
         (
@@ -66,20 +66,20 @@ fn types_and_forms_of_them_say_the_same() {
                 let within =
                     |one: &str| schema(&format!(r#"{{"type":"object","properties":{{"m":{one}}}}}"#));
                 for (old, new) in [(schema(old), schema(new)), (within(old), within(new))] {
-                    assert_eq!(words(&old, &new), [], "{old} {new}");
+                    assert_eq!(rules_and_messages(&old, &new), [], "{old} {new}");
                 }
             }
         }
     }
     let types = r#"{"type":["array","string"],"items":{"type":"string"},"maxLength":3}"#;
     let forms = r#"{"anyOf":[{"type":"string","maxLength":3},{"type":"array","items":{"type":"string"}}]}"#;
-    assert_eq!(words(&schema(types), &schema(forms)), []);
-    assert_eq!(words(&schema(forms), &schema(types)), []);
+    assert_eq!(rules_and_messages(&schema(types), &schema(forms)), []);
+    assert_eq!(rules_and_messages(&schema(forms), &schema(types)), []);
 }
 
 /// Changes in a branch, and added or removed branches, are reported as such.
 #[test]
-fn what_forms_of_types_change_is_said_where_it_is() {
+fn changes_of_type_branches_have_their_own_rules() {
     let found = |old: &str, new: &str| -> Vec<_> {
         let found = changes(&schema(old), &schema(new), false);
         found.into_iter().map(|change| (change.rule, change.readers, change.writers)).collect()
@@ -100,14 +100,14 @@ fn what_forms_of_types_change_is_said_where_it_is() {
 }
 
 /// Returns every change between two schemas of a property, including annotations.
-fn of_member(old: &str, new: &str) -> Vec<(&'static str, String)> {
+fn property_changes(old: &str, new: &str) -> Vec<(&'static str, String)> {
     let within = |one: &str| schema(&format!(r#"{{"type":"object","properties":{{"m":{one}}}}}"#));
-    words(&within(old), &within(new))
+    rules_and_messages(&within(old), &within(new))
 }
 
 /// Returns the rules of these changes, without duplicates from the two directions.
 fn rules_of(old: &str, new: &str) -> Vec<&'static str> {
-    let mut rules: Vec<&str> = of_member(old, new).into_iter().map(|(rule, _)| rule).collect();
+    let mut rules: Vec<&str> = property_changes(old, new).into_iter().map(|(rule, _)| rule).collect();
     rules.sort_unstable();
     rules.dedup();
     rules
@@ -115,7 +115,7 @@ fn rules_of(old: &str, new: &str) -> Vec<&'static str> {
 
 /// Annotations around a union apply to each of its branches.
 #[test]
-fn what_stands_around_forms_is_said_of_them() {
+fn annotations_around_a_union_apply_to_branches() {
     let around = [
         r#""default":"a""#,
         r#""readOnly":true"#,
@@ -141,8 +141,8 @@ fn what_stands_around_forms_is_said_of_them() {
             for keyword in ["anyOf", "oneOf"] {
                 let (types, forms) =
                     (format!("{{{types},{around}}}"), format!(r#"{{"{keyword}":{forms},{around}}}"#));
-                assert_eq!(of_member(&types, &forms), [], "{types} {forms}");
-                assert_eq!(of_member(&forms, &types), [], "{forms} {types}");
+                assert_eq!(property_changes(&types, &forms), [], "{types} {forms}");
+                assert_eq!(property_changes(&forms, &types), [], "{forms} {types}");
             }
         }
     }
@@ -150,7 +150,7 @@ fn what_stands_around_forms_is_said_of_them() {
 
 /// A changed annotation is reported once, wherever it is written.
 #[test]
-fn what_is_said_otherwise_around_forms_is_told_once() {
+fn changed_annotations_of_unions_are_reported_once() {
     let types = |around: &str| format!(r#"{{"type":["string","null"],{around}}}"#);
     let forms = |around: &str| format!(r#"{{"anyOf":[{{"type":"string"}},{{"type":"null"}}],{around}}}"#);
     for (old, new, rule) in [
@@ -161,7 +161,7 @@ fn what_is_said_otherwise_around_forms_is_told_once() {
         (r#""default":"a","title":"t""#, r#""default":"a","title":"u""#, "editorial"),
     ] {
         for (old, new) in [(types(old), forms(new)), (forms(old), types(new))] {
-            let found: Vec<&str> = of_member(&old, &new).into_iter().map(|(rule, _)| rule).collect();
+            let found: Vec<&str> = property_changes(&old, &new).into_iter().map(|(rule, _)| rule).collect();
             assert_eq!(found, [rule], "{old} {new}");
         }
     }
@@ -174,14 +174,14 @@ fn what_is_said_otherwise_around_forms_is_told_once() {
 
 /// The annotations of a single branch apply to the place, with or without a list of values.
 #[test]
-fn what_the_one_form_says_is_said_of_the_place() {
-    let list = |said: &str| format!(r#"{{"type":["string","null"],"enum":["a","b",null],{said}}}"#);
-    let form = |said: &str| {
-        format!(r#"{{"anyOf":[{{"type":"string","enum":["a","b"],{said}}},{{"type":"null"}}]}}"#)
+fn annotations_of_a_single_branch_apply_to_the_location() {
+    let list = |keywords: &str| format!(r#"{{"type":["string","null"],"enum":["a","b",null],{keywords}}}"#);
+    let form = |keywords: &str| {
+        format!(r#"{{"anyOf":[{{"type":"string","enum":["a","b"],{keywords}}},{{"type":"null"}}]}}"#)
     };
     let (a, b) = (r#""default":"a","x-foo":1"#, r#""default":"b","x-foo":1"#);
     for (old, new) in [(list(a), form(a)), (form(a), list(a))] {
-        assert_eq!(of_member(&old, &new), [], "{old} {new}");
+        assert_eq!(property_changes(&old, &new), [], "{old} {new}");
     }
     for (old, new) in [(list(a), form(b)), (form(a), list(b)), (form(a), form(b))] {
         assert_eq!(rules_of(&old, &new), ["default-changed"], "{old} {new}");
@@ -196,13 +196,13 @@ type Form<'a> = &'a dyn Fn(&str) -> String;
 
 /// A union with one branch is that branch.
 #[test]
-fn a_union_of_one_form_is_the_form() {
+fn unions_with_one_branch_equal_the_branch() {
     let object =
         |of: &str| format!(r#"{{"type":"object","properties":{{"a":{{"type":"{of}"}}}},"x-foo":1}}"#);
     for keyword in ["anyOf", "oneOf"] {
         let form = |of: &str| format!(r#"{{"{keyword}":[{}]}}"#, object(of));
         for (old, new) in [(object("string"), form("string")), (form("string"), object("string"))] {
-            assert_eq!(of_member(&old, &new), [], "{old} {new}");
+            assert_eq!(property_changes(&old, &new), [], "{old} {new}");
         }
         for (old, new) in [(object("string"), form("integer")), (form("string"), object("integer"))] {
             assert_eq!(rules_of(&old, &new), ["type-changed"], "{old} {new}");
@@ -213,14 +213,14 @@ fn a_union_of_one_form_is_the_form() {
         let within = |of: &str| format!(r#"{{"allOf":[{},{{"type":"object",{more}}}]}}"#, form(of));
         let plain = |of: &str| format!(r#"{{"allOf":[{},{{"type":"object",{more}}}]}}"#, object(of));
         for (one, other) in [(&beside as Form, &within as Form), (&within, &plain), (&plain, &beside)] {
-            assert_eq!(of_member(&one("string"), &other("string")), [], "{keyword}");
-            assert_eq!(of_member(&other("string"), &one("string")), [], "{keyword}");
+            assert_eq!(property_changes(&one("string"), &other("string")), [], "{keyword}");
+            assert_eq!(property_changes(&other("string"), &one("string")), [], "{keyword}");
             assert_eq!(rules_of(&one("string"), &other("integer")), ["type-changed"], "{keyword}");
         }
         // With another branch it is one of several.
         let (text, number) =
             (object("string"), r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
-        let forms = |all: &str| format!(r#"{{"type":"object","{keyword}":[{all}]}}"#);
+        let forms = |branches: &str| format!(r#"{{"type":"object","{keyword}":[{branches}]}}"#);
         let several = forms(&format!("{text},{number}"));
         assert!(rules_of(&forms(&text), &several).contains(&"branch-added"), "{keyword}");
         assert!(rules_of(&several, &forms(&text)).contains(&"branch-removed"), "{keyword}");
@@ -229,12 +229,14 @@ fn a_union_of_one_form_is_the_form() {
 
 /// The annotations of a branch may be in the branch or around it, and the outer ones take precedence.
 #[test]
-fn words_move_between_a_union_and_its_form() {
-    let outside = |said: &str| format!(r#"{{"anyOf":[{{"type":"string"}},{{"type":"null"}}],{said}}}"#);
-    let inside = |said: &str| format!(r#"{{"oneOf":[{{"type":"string",{said}}},{{"type":"null"}}]}}"#);
+fn annotations_may_move_between_union_and_branch() {
+    let outside =
+        |keywords: &str| format!(r#"{{"anyOf":[{{"type":"string"}},{{"type":"null"}}],{keywords}}}"#);
+    let inside =
+        |keywords: &str| format!(r#"{{"oneOf":[{{"type":"string",{keywords}}},{{"type":"null"}}]}}"#);
     let both =
         |out: &str, inn: &str| format!(r#"{{"anyOf":[{{"type":"string",{inn}}},{{"type":"null"}}],{out}}}"#);
-    let types = |said: &str| format!(r#"{{"type":["string","null"],{said}}}"#);
+    let types = |keywords: &str| format!(r#"{{"type":["string","null"],{keywords}}}"#);
     let (a, b) = (r#""default":"a","x-foo":1"#, r#""default":"b","x-foo":1"#);
     for (old, new) in [
         (outside(a), inside(a)),
@@ -243,7 +245,7 @@ fn words_move_between_a_union_and_its_form() {
         (both(a, b), types(a)),
         (types(a), both(a, b)),
     ] {
-        assert_eq!(of_member(&old, &new), [], "{old} {new}");
+        assert_eq!(property_changes(&old, &new), [], "{old} {new}");
     }
     for (old, new) in [
         (outside(a), inside(b)),
@@ -253,14 +255,14 @@ fn words_move_between_a_union_and_its_form() {
         (both(a, b), types(b)),
         (types(b), both(a, b)),
     ] {
-        let found: Vec<&str> = of_member(&old, &new).into_iter().map(|(rule, _)| rule).collect();
+        let found: Vec<&str> = property_changes(&old, &new).into_iter().map(|(rule, _)| rule).collect();
         assert_eq!(found, ["default-changed"], "{old} {new}");
     }
 }
 
 /// The same for names of XML elements.
 #[test]
-fn forms_are_called_what_their_union_is_called() {
+fn xml_names_may_move_between_union_and_branch() {
     let of = |one: &str| {
         operation(&format!(
             r#""requestBody":{{"content":{{"application/xml":{{"schema":{{"type":"object","properties":{{"m":{one}}}}}}}}}}},"responses":{{}}"#
@@ -274,11 +276,12 @@ fn forms_are_called_what_their_union_is_called() {
         format!(r#"{{"anyOf":[{{"type":"object","xml":{{"name":"{name}"}}}},{{"type":"null"}}]}}"#)
     };
     let one = |name: &str| format!(r#"{{"oneOf":[{{"type":["object","null"],"xml":{{"name":"{name}"}}}}]}}"#);
-    let all = |name: &str| [types(name), outside(name), inside(name), one(name)];
-    for old in all("a") {
-        for (same, other) in all("a").into_iter().zip(all("b")) {
-            assert_eq!(words(&of(&old), &of(&same)), [], "{old} {same}");
-            let found: Vec<&str> = words(&of(&old), &of(&other)).into_iter().map(|(rule, _)| rule).collect();
+    let notations = |name: &str| [types(name), outside(name), inside(name), one(name)];
+    for old in notations("a") {
+        for (same, other) in notations("a").into_iter().zip(notations("b")) {
+            assert_eq!(rules_and_messages(&of(&old), &of(&same)), [], "{old} {same}");
+            let found: Vec<&str> =
+                rules_and_messages(&of(&old), &of(&other)).into_iter().map(|(rule, _)| rule).collect();
             assert_eq!(found, ["xml-changed"], "{old} {other}");
         }
     }
@@ -286,7 +289,7 @@ fn forms_are_called_what_their_union_is_called() {
 
 /// OpenAPI 3.1, 4.4.1.2: 3.0 expresses binary content with `format`, 3.1 with the keywords of JSON Schema.
 #[test]
-fn bytes_are_bytes_in_either_words() {
+fn binary_formats_equal_content_keywords() {
     let byte = r#"{"type":"string","format":"byte"}"#;
     let encoded = r#"{"type":"string","contentEncoding":"base64"}"#;
     let both = r#"{"type":"string","format":"byte","contentEncoding":"base64"}"#;
@@ -295,7 +298,7 @@ fn bytes_are_bytes_in_either_words() {
     for (old, new) in
         [(byte, encoded), (encoded, byte), (byte, both), (both, encoded), (binary, media), (media, binary)]
     {
-        assert_eq!(of_member(old, new), [], "{old} {new}");
+        assert_eq!(property_changes(old, new), [], "{old} {new}");
     }
     let (plain, other) = (r#"{"type":"string"}"#, r#"{"type":"string","contentEncoding":"base16"}"#);
     assert_eq!(rules_of(byte, plain), ["format-removed"]);
@@ -306,7 +309,7 @@ fn bytes_are_bytes_in_either_words() {
 
 /// A numeric format that holds all valid numbers does not affect readers.
 #[test]
-fn bounds_stand_for_a_format_of_numbers() {
+fn bounds_can_replace_a_numeric_format() {
     let format = r#"{"type":"integer","format":"int32"}"#;
     let bounds = r#"{"type":"integer","minimum":-2147483648,"maximum":2147483647}"#;
     let wide = r#"{"type":"integer","minimum":-2147483648,"maximum":2147483648}"#;

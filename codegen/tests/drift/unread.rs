@@ -18,7 +18,7 @@ fn parameter(ty: &str, before: &str) -> String {
 }
 
 #[test]
-fn a_fault_of_both_versions_is_counted() {
+fn faults_of_both_versions_are_counted() {
     let found = drift(&parameter("string", ""), &parameter("integer", ""));
     assert_eq!((found.changes.len(), found.faults.len()), (0, 0), "{found:#?}");
     assert!(found.old_faults > 0, "{found:#?}");
@@ -37,7 +37,7 @@ fn a_fault_of_both_versions_is_counted() {
 }
 
 #[test]
-fn a_fault_of_the_new_version_is_said_with_its_place() {
+fn faults_of_the_new_version_have_a_location() {
     let (old, new) = (schema(r#"{"type":"integer"}"#), schema(r##"{"$ref":"#/components/schemas/gone"}"##));
     let found = drift(&old, &new);
     let [fault] = found.faults.as_slice() else { panic!("{found:#?}") };
@@ -54,8 +54,8 @@ fn a_fault_of_the_new_version_is_said_with_its_place() {
     let json: Value = serde_json::from_str(&report::render_json(&found, &view)).unwrap();
     assert_eq!(json["faults"][0]["new"]["file"], "api/openapi.json");
     let sarif: Value = serde_json::from_str(&report::render_sarif(&found, &view)).unwrap();
-    let told = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0];
-    assert_eq!(told["descriptor"]["id"], "unresolved-reference");
+    let notification = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"][0];
+    assert_eq!(notification["descriptor"]["id"], "unresolved-reference");
     // In the other direction it is gone.
     assert_eq!((drift(&new, &old).faults.len(), drift(&new, &old).old_faults), (0, 1));
 }

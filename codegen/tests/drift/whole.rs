@@ -14,7 +14,7 @@ fn schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas")
 }
 
-fn real() -> ContractVersion {
+fn exchange_contract() -> ContractVersion {
     ContractVersion::open(&schemas()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
@@ -57,18 +57,18 @@ fn code(drift: &ContractDrift) -> u8 {
 
 #[test]
 fn the_contract_equals_itself() {
-    let real = real();
+    let real = exchange_contract();
     assert_eq!(drift(&real, &real).changes, []);
 }
 
 #[test]
-fn a_new_optional_field_is_additive() {
+fn new_optional_fields_are_additive() {
     let new = edited(
         "ship.schema.json",
         "\"properties\": {",
         "\"properties\": { \"paint\": { \"type\": \"string\" },",
     );
-    let drift = drift(&real(), &new);
+    let drift = drift(&exchange_contract(), &new);
     let rules: Vec<&str> = drift.changes.iter().map(|change| change.rule).collect();
     assert_eq!(rules, ["property-added"]);
     assert_eq!((code(&drift), drift.required_bump()), (1, VersionBump::Minor));
@@ -76,7 +76,7 @@ fn a_new_optional_field_is_additive() {
 
 /// CON-11: removed elements are breaking.
 #[test]
-fn no_field_is_removed() {
+fn removed_fields_are_breaking() {
     for (file, from) in [
         // Reserved fields must stay declared.
         ("problem.schema.json", "retryAfterSeconds"),
@@ -84,23 +84,23 @@ fn no_field_is_removed() {
         ("ship.schema.json", "\"name\":"),
     ] {
         let to = if from.ends_with(':') { "\"x-was-name\":" } else { "gone" };
-        let drift = drift(&real(), &edited(file, from, to));
+        let drift = drift(&exchange_contract(), &edited(file, from, to));
         assert_eq!(code(&drift), 2, "{file}: {:#?}", drift.changes);
     }
 }
 
 /// CON-12: an unknown error code is handled by its status.
 #[test]
-fn codes_may_be_added() {
+fn new_error_codes_are_additive() {
     let new = edited("problem.schema.json", "\"UNAUTHENTICATED\",", "\"UNAUTHENTICATED\", \"TEAPOT\",");
-    let drift = drift(&real(), &new);
+    let drift = drift(&exchange_contract(), &new);
     let rules: Vec<&str> = drift.changes.iter().map(|change| change.rule).collect();
     assert_eq!((rules.as_slice(), code(&drift)), (["enum-value-added-open"].as_slice(), 1));
-    assert!(drift.changes[0].uses.len() > 10, "every operation refuses");
+    assert!(drift.changes[0].uses.len() > 10, "every operation has error responses");
 }
 
 #[test]
-fn order_and_place_of_definitions_do_not_matter() {
+fn order_and_location_of_definitions_do_not_matter() {
     let old = r##"{"$id": "https://x.example/a", "type": "object", "required": ["a", "b"],
         "properties": {"a": {"$ref": "#/$defs/text"}, "b": {"allOf": [{"type": "integer"}, {"minimum": 1}]}},
         "$defs": {"text": {"type": "string", "maxLength": 5}}}"##;
@@ -115,7 +115,7 @@ fn order_and_place_of_definitions_do_not_matter() {
 }
 
 #[test]
-fn recursive_schemas_end() {
+fn recursive_schemas_are_compared() {
     let schema = |limit: u32| {
         one(&format!(
             r##"{{"$ref": "#/$defs/node", "$defs": {{"node": {{"type": "object", "properties": {{
@@ -129,15 +129,14 @@ fn recursive_schemas_end() {
     let drift = drift(&schema(5), &schema(4));
     let rules: Vec<&str> = drift.changes.iter().map(|change| change.rule).collect();
     // A node accepts less, so that `{"label": "abcde", "leaf": 1}` matches one branch of `oneOf` instead of
-    // two;
-    // and a list that contains it matches a node, which it did not before.
+    // two, and a list that contains it matches a node, which it did not before.
     assert_eq!(rules, ["length-narrowed", "union-widened", "union-narrowed"]);
 }
 
 #[test]
-fn reports_say_the_same() {
+fn reports_contain_the_same_changes() {
     let new = edited("quantity.schema.json", "\"type\"", "\"x-type\"");
-    let drift = drift(&real(), &new);
+    let drift = drift(&exchange_contract(), &new);
     assert!(drift.overall_level() > ChangeLevel::Same);
     let view =
         ReportOptions { within_major: true, prefix: "schemas/".to_owned(), ..ReportOptions::default() };
@@ -156,7 +155,7 @@ fn reports_say_the_same() {
 }
 
 #[test]
-fn across_major_versions_a_major_step_is_enough() {
+fn major_version_step_permits_breaking_changes() {
     let api = |version: &str, paths: &str| {
         let text = format!(
             r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "{version}"}}, "paths": {paths}}}"#
@@ -175,7 +174,7 @@ fn across_major_versions_a_major_step_is_enough() {
 
 /// Of several documents, the version of the first one applies to all changes.
 #[test]
-fn a_contract_of_several_documents_has_one_version() {
+fn several_documents_use_the_first_version() {
     let version = |first: &str, second: &str, schema: &str| {
         let document = |version: &str, schema: &str| {
             format!(

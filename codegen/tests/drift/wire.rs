@@ -297,7 +297,7 @@ fn alone() {
 
 /// Pairs without a difference, or without a breaking one.
 #[test]
-fn other_words_for_the_same_are_none() {
+fn equivalent_notations_are_not_changes() {
     let rules = |old: &str, new: &str| {
         changes(&schema(old), &schema(new), false).iter().map(|change| change.rule).collect::<Vec<_>>()
     };
@@ -325,15 +325,15 @@ fn other_words_for_the_same_are_none() {
 
 /// An added or removed pattern is reported once, and does not close anything else.
 #[test]
-fn patterns_of_names_in_closed_objects() {
+fn added_name_patterns_are_reported_once() {
     let of = |patterns: &str| {
         schema(&format!(
             r#"{{"type":"object","properties":{{"a":{{}}}},"patternProperties":{{{patterns}}},"additionalProperties":false}}"#
         ))
     };
     let rules = |old: &str, new: &str| {
-        let all = changes(&of(old), &of(new), false);
-        all.iter().map(|change| (change.rule, change.readers, change.writers)).collect::<Vec<_>>()
+        let found = changes(&of(old), &of(new), false);
+        found.iter().map(|change| (change.rule, change.readers, change.writers)).collect::<Vec<_>>()
     };
     let (none, one, wide) = ("", r#""^x":{"type":"string"}"#, r#""^[xy]":{"type":"string"}"#);
     let (added, removed) = (("pattern-properties-added", B, A), ("pattern-properties-removed", A, B));
@@ -345,7 +345,7 @@ fn patterns_of_names_in_closed_objects() {
 
 /// Changes that do not affect credentials, or only letter case.
 #[test]
-fn schemes_in_other_words_are_the_same() {
+fn equivalent_schemes_are_not_changes() {
     let of = |scheme: &str| {
         format!(
             r#"{{"openapi":"3.1.0","info":{{"title":"","version":"1"}},"paths":{{"/a":{{"get":{{"security":[{{"k":[]}}],"responses":{{}}}}}}}},"components":{{"securitySchemes":{{"k":{scheme}}}}}}}"#
@@ -367,7 +367,7 @@ fn schemes_in_other_words_are_the_same() {
 
 /// Each document is compared with the corresponding one, with its own schemes.
 #[test]
-fn several_documents_are_compared_each() {
+fn several_documents_are_compared_separately() {
     let document = |name: &str, version: &str, server: &str, scheme: &str| {
         format!(
             r#"{{"openapi":"3.1.0","info":{{"title":"{name}","version":"{version}"}},"servers":[{{"url":"https://{server}"}}],
@@ -386,19 +386,19 @@ fn several_documents_are_compared_each() {
         let found = compare(&old, new, &CompareOptions::default()).changes;
         found.iter().map(|change| (change.rule, change.subject.clone())).collect::<Vec<_>>()
     };
-    let said = |all: &[&'static str], subject: &str| {
-        all.iter().map(|rule| (*rule, subject.to_owned())).collect::<Vec<_>>()
+    let with_subject = |rules: &[&'static str], subject: &str| {
+        rules.iter().map(|rule| (*rule, subject.to_owned())).collect::<Vec<_>>()
     };
     let moved = version(&document("b", "2.0.0", "c.example", key));
     let expected = ["version-changed", "server-removed", "server-added"];
-    assert_eq!(rules(&moved), said(&expected, "the contract b.json"));
+    assert_eq!(rules(&moved), with_subject(&expected, "the contract b.json"));
     let signed = version(&document("b", "1.0.0", "b.example", bearer));
-    assert_eq!(rules(&signed), said(&["security-scheme-changed"], "security scheme auth"));
+    assert_eq!(rules(&signed), with_subject(&["security-scheme-changed"], "security scheme auth"));
 }
 
 /// An operation that moves to another document uses the servers and schemes of that document.
 #[test]
-fn operations_that_move_to_another_document_are_compared_with_it() {
+fn moved_operations_use_their_new_document() {
     let document = |name: &str, paths: &[&str], scheme: &str| {
         let paths: Vec<String> = paths
             .iter()
@@ -411,7 +411,7 @@ fn operations_that_move_to_another_document_are_compared_with_it() {
         )
     };
     let version = |documents: &[(&str, &str, &str)]| ContractVersion::from_strings(documents).unwrap();
-    let said = |old: &ContractVersion, new: &ContractVersion, subject: &str| {
+    let rules_and_readers = |old: &ContractVersion, new: &ContractVersion, subject: &str| {
         let found = compare(old, new, &CompareOptions::default()).changes;
         let own = found.into_iter().filter(|change| change.subject == subject);
         own.map(|change| (change.rule, change.readers)).collect::<Vec<_>>()
@@ -423,8 +423,8 @@ fn operations_that_move_to_another_document_are_compared_with_it() {
             ("b.json", "", &document("b", &["/b"], scheme).replace("https://b", "https://a")),
         ])
     };
-    assert_eq!(said(&old, &moved("bearer"), "GET /b"), [("security-scheme-changed", B)]);
-    assert_eq!(said(&old, &moved("basic"), "GET /b"), []);
+    assert_eq!(rules_and_readers(&old, &moved("bearer"), "GET /b"), [("security-scheme-changed", B)]);
+    assert_eq!(rules_and_readers(&old, &moved("basic"), "GET /b"), []);
     let of = |first: &[&str], second: &[&str]| {
         version(&[
             ("a.json", "", &document("a", first, "basic")),
@@ -432,12 +432,12 @@ fn operations_that_move_to_another_document_are_compared_with_it() {
         ])
     };
     let (old, new) = (of(&["/a"], &["/b", "/c"]), of(&["/a", "/c"], &["/b"]));
-    assert_eq!(said(&old, &new, "GET /c"), [("server-removed", B), ("server-added", A)]);
+    assert_eq!(rules_and_readers(&old, &new, "GET /c"), [("server-removed", B), ("server-added", A)]);
 }
 
 /// Documents are matched by file name, title, a common route, or a name that differs only in digits.
 #[test]
-fn a_document_follows_no_other_by_chance() {
+fn documents_are_matched_by_name_title_or_route() {
     let document = |title: &str, path: &str| {
         format!(
             r#"{{"openapi":"3.1.0","info":{{"title":"{title}","version":"1"}},"servers":[{{"url":"https://{title}"}}],"paths":{{"{path}":{{"get":{{"responses":{{}}}}}}}}}}"#

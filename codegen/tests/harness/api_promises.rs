@@ -1,4 +1,4 @@
-//! The generated client against the generated server, without a network between them.
+//! Calls the generated server with the generated client in one process.
 
 use std::{
     future::Future,
@@ -66,7 +66,7 @@ impl Service for Fleet {
     }
 }
 
-/// Hands requests to a router.
+/// A transport that passes requests to a router.
 struct Direct(Router);
 
 impl Transport for Direct {
@@ -87,7 +87,7 @@ fn client() -> Client {
     )
 }
 
-/// Nothing here waits for anything but itself.
+/// Polls a call to completion; no test waits for I/O.
 fn run<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
     for _ in 0..1000 {
@@ -110,22 +110,22 @@ fn options() -> ReadShipOptions {
 }
 
 #[test]
-fn parameters_arrive_and_answers_come_back() {
-    let answer = run(client().read_ship(&id("a"), options())).unwrap();
-    assert_eq!(answer.header("etag"), Some("\"1\""));
-    assert_eq!(*answer, ship("a"));
-    assert_eq!(answer.undeclared_members(9), ["/built"]);
+fn parameters_and_responses_round_trip() {
+    let response = run(client().read_ship(&id("a"), options())).unwrap();
+    assert_eq!(response.header("etag"), Some("\"1\""));
+    assert_eq!(*response, ship("a"));
+    assert_eq!(response.undeclared_members(9), ["/built"]);
 }
 
 #[test]
-fn refusals_are_typed() {
+fn error_responses_are_typed() {
     let error = run(client().read_ship(&id("none"), options())).unwrap_err();
     assert_eq!(error.status().unwrap().as_u16(), 404);
     assert_eq!(error.body().unwrap().code, Some(ProblemCode::NotFound));
 }
 
 #[test]
-fn what_breaks_the_contract_is_not_sent() {
+fn invalid_requests_are_not_sent() {
     let error = run(client().read_ship(&id("a"), options().x_trace("longer than 8"))).unwrap_err();
     assert!(matches!(error, Error::InvalidRequest { .. }), "{error:?}");
     let error = run(client().read_ship(&id("a"), ReadShipOptions::new().depth(4))).unwrap_err();
@@ -133,27 +133,27 @@ fn what_breaks_the_contract_is_not_sent() {
 }
 
 #[test]
-fn what_the_server_does_not_know_goes_to_reject() {
+fn unimplemented_operations_are_rejected() {
     let error = run(client().scrap_ship(&id("a"))).unwrap_err();
     assert_eq!(error.status().unwrap().as_u16(), 400);
     assert!(error.body().unwrap().type_.starts_with("scrapShip: NotImplemented"), "{error:?}");
 }
 
 #[test]
-fn bodies_arrive_with_what_nobody_declared() {
+fn undeclared_members_of_bodies_arrive() {
     let body = NewShip::parse_valid(br#"{"name":"n","colour":"red"}"#).unwrap();
     assert_eq!(run(client().add_ship(&body)).unwrap().into_body(), ship("new"));
 }
 
 #[test]
-fn operations_carry_their_scopes() {
+fn operations_list_their_scopes() {
     let scopes = |id: OperationId| id.operation().scopes.to_vec();
     assert_eq!(scopes(OperationId::ReadShip), [["fleet.read"]]);
     assert_eq!(scopes(OperationId::ScrapShip), [["fleet.read", "fleet.write"]]);
     assert!(!OperationId::AddShip.operation().anonymous);
 }
 
-/// Says which operation was found.
+/// A service that returns the matched operation in a header.
 struct Machines;
 
 impl apart::server::Service for Machines {
@@ -164,9 +164,9 @@ impl apart::server::Service for Machines {
     }
 }
 
-/// What tells operations of one path and method apart is sent by itself, and finds them.
+/// The client sends the constants that distinguish operations of one path and method.
 #[test]
-fn operations_of_one_path_are_found_by_what_a_client_sends_by_itself() {
+fn operations_of_one_path_are_distinguished_by_constants() {
     let router = apart::server::router(Arc::new(Machines), RouterOptions::default());
     let client = apart::client::Client::new("https://machines.example", Direct(router));
     let found = |error: Option<apart::client::Error<()>>| {
@@ -174,7 +174,7 @@ fn operations_of_one_path_are_found_by_what_a_client_sends_by_itself() {
         assert_eq!(error.status().map(|status| status.as_u16()), Some(501), "{error:?}");
         error.header("X-Found").unwrap().to_owned()
     };
-    let all = [
+    let found_operations = [
         found(run(client.run(3)).err()),
         found(run(client.stop()).err()),
         found(run(client.list()).err()),
@@ -185,6 +185,6 @@ fn operations_of_one_path_are_found_by_what_a_client_sends_by_itself() {
         found(run(client.rest_count()).err()),
         found(run(client.near(apart::types::NearTo::Km, &1.into())).err()),
     ];
-    let due = ["run", "stop", "list", "drop", "dropKey", "dropAll", "restGet", "restCount", "near"];
-    assert_eq!(all, due);
+    let expected = ["run", "stop", "list", "drop", "dropKey", "dropAll", "restGet", "restCount", "near"];
+    assert_eq!(found_operations, expected);
 }

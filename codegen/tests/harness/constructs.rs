@@ -1,4 +1,4 @@
-//! `constructs.md` against the folders: what it says is proved is there to prove it.
+//! Compares `constructs.md` with the case folders: each listed construct has a case with documents.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -7,14 +7,14 @@ use contract_runtime::Json;
 
 use crate::folder::{Case, entries, file_name, read, tests};
 
-/// How many constructs there are to prove.
+/// The number of constructs in the table.
 const CONSTRUCTS: usize = 73;
 
-/// A row: its cells, without backticks around single words.
+/// The cells of a row.
 type Row = Vec<String>;
 
-/// The rows of the table below a heading.
-fn table(heading: &str) -> Vec<Row> {
+/// Returns the rows of the table below a heading.
+fn read_table(heading: &str) -> Vec<Row> {
     let text = fs::read_to_string(tests().join("constructs.md")).unwrap();
     let (_, part) = text.split_once(&format!("\n## {heading}\n")).unwrap();
     let part = part.split("\n## ").next().unwrap();
@@ -23,24 +23,24 @@ fn table(heading: &str) -> Vec<Row> {
     rows.map(cells).collect()
 }
 
-/// The words between backticks.
+/// Returns the strings between backticks.
 fn names(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
 fn case(name: &str) -> Case {
     let found = Case::all().into_iter().find(|case| case.name == name);
-    found.unwrap_or_else(|| panic!("constructs.md names `{name}`, and there is no such folder"))
+    found.unwrap_or_else(|| panic!("constructs.md names `{name}`, but this folder does not exist"))
 }
 
-/// Documents of a kind; the expectations beside them are none.
-fn documents(case: &Case, kind: &str) -> usize {
+/// Counts the documents of a kind, without the files with expected violations.
+fn count_documents(case: &Case, kind: &str) -> usize {
     let list = entries(&case.folder.join(kind));
     list.iter().filter(|path| !file_name(path).ends_with(".expect.json")).count()
 }
 
-/// The keywords that the case's invalid documents violate.
-fn violated(case: &Case) -> BTreeSet<String> {
+/// Returns the keywords that the invalid documents of a case violate.
+fn violated_keywords(case: &Case) -> BTreeSet<String> {
     let expectations = entries(&case.folder.join("invalid"));
     let expectations = expectations.iter().filter(|path| file_name(path).ends_with(".expect.json"));
     let keywords = |path: &Path| -> Vec<String> {
@@ -51,7 +51,7 @@ fn violated(case: &Case) -> BTreeSet<String> {
     expectations.flat_map(|path| keywords(path)).collect()
 }
 
-/// Whether a member of that name stands anywhere in a document.
+/// Returns true if any object in the document has a member of this name.
 fn has_member(document: &Json, name: &str) -> bool {
     match document {
         Json::Object(members) => members.iter().any(|(key, value)| key == name || has_member(value, name)),
@@ -62,19 +62,22 @@ fn has_member(document: &Json, name: &str) -> bool {
 
 #[test]
 fn every_construct_has_valid_and_invalid_documents() {
-    let rows = table("Constructs");
+    let rows = read_table("Constructs");
     let numbers: Vec<String> = (1..=CONSTRUCTS).map(|number| number.to_string()).collect();
     assert_eq!(rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>(), numbers);
     for row in rows {
         let folders: Vec<Case> = names(&row[2]).into_iter().map(case).collect();
         assert!(!folders.is_empty(), "{row:?}");
         for kind in ["valid", "invalid"] {
-            assert!(folders.iter().all(|case| documents(case, kind) > 0), "{row:?}: nothing {kind}");
+            assert!(
+                folders.iter().all(|case| count_documents(case, kind) > 0),
+                "{row:?}: no {kind} document"
+            );
         }
         let keyword = names(&row[3])[0];
         assert!(
-            folders.iter().any(|case| violated(case).contains(keyword)),
-            "{row:?}: nothing violates `{keyword}`"
+            folders.iter().any(|case| violated_keywords(case).contains(keyword)),
+            "{row:?}: no document violates `{keyword}`"
         );
     }
 }
@@ -91,8 +94,8 @@ const KEYWORDS: &str = "$schema $id $ref $anchor $dynamicRef $dynamicAnchor $voc
     format contentEncoding contentMediaType contentSchema";
 
 #[test]
-fn every_keyword_stands_in_a_contract_that_is_understood() {
-    let rows = table("Keywords");
+fn every_keyword_occurs_in_an_accepted_contract() {
+    let rows = read_table("Keywords");
     for keyword in KEYWORDS.split_whitespace() {
         assert!(rows.iter().any(|row| names(&row[0]) == [keyword]), "constructs.md lacks `{keyword}`");
     }
@@ -109,14 +112,14 @@ fn every_keyword_stands_in_a_contract_that_is_understood() {
 }
 
 #[test]
-fn every_folder_stands_in_a_table() {
-    let tables = ["Constructs", "Keywords", "Documents"].map(table).concat();
+fn every_case_is_listed_in_a_table() {
+    let tables = ["Constructs", "Keywords", "Documents"].map(read_table).concat();
     let named: BTreeSet<String> =
         tables.iter().flatten().flat_map(|cell| names(cell)).map(str::to_owned).collect();
-    for row in table("Documents") {
+    for row in read_table("Documents") {
         assert!(!names(&row[1]).into_iter().map(case).collect::<Vec<_>>().is_empty(), "{row:?}");
     }
     let unnamed: Vec<String> =
         Case::all().into_iter().map(|case| case.name).filter(|name| !named.contains(name)).collect();
-    assert!(unnamed.is_empty(), "constructs.md does not say what these prove: {unnamed:?}");
+    assert!(unnamed.is_empty(), "constructs.md does not list these cases: {unnamed:?}");
 }

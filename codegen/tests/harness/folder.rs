@@ -1,11 +1,11 @@
-//! The folder of a case: its name and the files of its contract.
+//! Access to the folder of a test case: its name and the files of its contract.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// `codegen/tests`. Packages in other folders share this file.
+/// Returns `codegen/tests`; packages in other folders include this file, too.
 pub(crate) fn tests() -> PathBuf {
     let mut folders =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("codegen/tests"));
@@ -19,18 +19,18 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// All cases, by name.
+    /// Returns all cases, sorted by name.
     pub(crate) fn all() -> Vec<Self> {
         let folders = entries(&tests().join("cases")).into_iter().filter(|p| p.is_dir());
         folders.map(|folder| Self { name: file_name(&folder), folder }).collect()
     }
 
-    /// Whether the contract must be refused.
+    /// Returns true if the generator must reject the contract.
     pub(crate) fn is_refused(&self) -> bool {
         self.name.starts_with("refused_")
     }
 
-    /// The files of the contract: name below the input folder, and path.
+    /// Returns the files of the contract: name relative to the input folder, and path.
     pub(crate) fn files(&self) -> Vec<(String, PathBuf)> {
         let folder = self.folder.join("input");
         if !folder.is_dir() {
@@ -53,7 +53,7 @@ impl Case {
     }
 }
 
-/// What a folder holds, sorted; nothing when there is no such folder.
+/// Returns the sorted entries of a folder; empty if the folder does not exist.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(list) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = list.map(|entry| entry.unwrap().path()).collect();
@@ -65,7 +65,7 @@ pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// A file's bytes.
+/// Returns the content of a file.
 pub(crate) fn read(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }

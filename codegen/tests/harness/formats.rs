@@ -1,4 +1,4 @@
-//! Formats as types: the case `formats`, compiled.
+//! Formats with Rust types, tested with the compiled case `formats`.
 
 use contract_runtime::{
     Contract, Json,
@@ -21,9 +21,9 @@ use crate::{
 
 const ODD: &str = r#"{"id":"none","at":"2026-01-01t12:00:00.500+02:00"}"#;
 
-/// A text that means nothing is kept, told by its pointer, and costs nothing else.
+/// An unparsable string is preserved and reported with its pointer; other fields are not affected.
 #[test]
-fn what_does_not_parse_is_a_violation_and_no_loss() {
+fn unparsable_strings_are_preserved_and_reported() {
     let booking = Booking::parse(ODD.as_bytes()).unwrap();
     assert_eq!(booking.id.0.get(), None);
     assert_eq!(booking.id.0.as_str(), "none");
@@ -36,7 +36,7 @@ fn what_does_not_parse_is_a_violation_and_no_loss() {
 }
 
 #[test]
-fn values_and_texts_make_each_other() {
+fn values_and_strings_convert_to_each_other() {
     let id = uuid::Uuid::from_u128(7);
     assert_eq!(Uuid::from(id).as_str(), "00000000-0000-0000-0000-000000000007");
     assert_eq!(Uuid::new(&id).into_value(), Some(id));
@@ -44,7 +44,7 @@ fn values_and_texts_make_each_other() {
     assert!("7".parse::<Uuid>().is_err());
     assert_eq!(Byte::new(&b"foob".to_vec()), "Zm9vYg==");
     assert_eq!(XSku::new(&Sku(17)), "S-17");
-    // One moment, two texts.
+    // Two spellings of the same instant.
     let (one, other) =
         (DateTime::parse("2026-01-01T00:00:00Z"), DateTime::parse("2026-01-01T01:00:00+01:00"));
     assert!(one != other && one.get() == other.get());
@@ -62,23 +62,23 @@ fn types_and_formats_publish_their_schemas() {
 }
 
 #[test]
-fn types_of_formats_are_drawn_like_others() {
+fn strategies_generate_valid_format_values() {
     let mut runner = TestRunner::deterministic();
     let is_valid = |booking: Booking| {
         assert!(booking.id.0.get().is_some() && booking.is_valid(), "{booking:?}");
         Ok(())
     };
     runner.run(&Booking::valid(), is_valid).unwrap();
-    let is_refused = |(document, broken): (Json, Violation)| {
+    let is_rejected = |(document, broken): (Json, Violation)| {
         assert_eq!(Booking::VALIDATOR.validate(&document).unwrap_err().as_slice(), [broken]);
         Ok(())
     };
-    runner.run(&Booking::nearly_valid(), is_refused).unwrap();
+    runner.run(&Booking::nearly_valid(), is_rejected).unwrap();
 }
 
-/// Parameters are asked by the same tables, before anything typed is made of them.
+/// The tables validate parameters before they become typed values.
 #[test]
-fn parameters_are_refused_by_their_format() {
+fn parameters_with_an_invalid_format_are_rejected() {
     let check = |uri: &str, expected: &[(&str, &str)]| {
         let operation = OperationId::BookingsRead.operation();
         let (parts, ()) = http::Request::get(uri).body(()).unwrap().into_parts();

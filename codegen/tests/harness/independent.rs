@@ -1,15 +1,15 @@
-//! What can be asked of the `jsonschema` crate, on the original documents.
+//! Validation of the original documents with the `jsonschema` crate.
 //!
-//! It reads numbers as `f64` here: its exact mode would switch `serde_json` for every crate of
-//! the workspace. What `f64` cannot hold is out of its reach.
+//! The crate parses numbers as `f64`, because its exact mode changes `serde_json` for the whole workspace.
+//! Documents with numbers that `f64` cannot represent are not supported.
 
 use contract_runtime::{Json, Number};
 
-/// Documents by their URIs, as far as the judge can be asked about all of them.
+/// Documents by URI, all of which the `jsonschema` crate supports.
 pub(crate) struct Documents(jsonschema::Registry<'static>);
 
 impl Documents {
-    /// `None` where one speaks another dialect, or holds a number that is out of reach.
+    /// Returns `None` if a document has another dialect or an unsupported number.
     pub(crate) fn of(documents: &[(String, Json)]) -> Option<Self> {
         if !documents.iter().all(|(_, document)| survives_binary(document) && is_latest(document)) {
             return None;
@@ -18,11 +18,11 @@ impl Documents {
             let value = serde_json::from_str(&value.to_string()).unwrap();
             (uri.as_str(), jsonschema::Draft::Draft202012.create_resource(value))
         });
-        let all = jsonschema::Registry::new().extend(resources).unwrap().prepare();
-        Some(Self(all.unwrap_or_else(|error| panic!("{}: {error}", documents[0].0))))
+        let registry = jsonschema::Registry::new().extend(resources).unwrap().prepare();
+        Some(Self(registry.unwrap_or_else(|error| panic!("{}: {error}", documents[0].0))))
     }
 
-    /// What judges by the schema at `uri#pointer`.
+    /// Returns the validator of the schema at `uri#pointer`.
     pub(crate) fn validator(&self, location: &str) -> jsonschema::Validator {
         let (uri, pointer) = location.split_once('#').unwrap();
         let schema = serde_json::json!({ "$ref": format!("{uri}#{}", fragment(pointer)) });
@@ -35,20 +35,20 @@ impl Documents {
     }
 }
 
-/// Whether a document speaks 2020-12: the judge is asked about no other dialect.
+/// Returns true if the dialect of a document is 2020-12, the only one to compare.
 fn is_latest(document: &Json) -> bool {
     let text = |name: &str| document.as_object().and_then(|o| o.get(name)).and_then(Json::as_str);
     let schema = text("$schema").is_none_or(|uri| uri.ends_with("/2020-12/schema"));
     schema && text("openapi").is_none_or(|version| version.starts_with("3.1"))
 }
 
-/// A JSON Pointer as a URI fragment.
+/// Encodes a JSON Pointer as a URI fragment.
 fn fragment(pointer: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._~/$".contains(&b);
     pointer.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
-/// Whether every number of a document is the same after a trip through `f64`.
+/// Returns true if `f64` represents every number of a document exactly.
 pub(crate) fn survives_binary(json: &Json) -> bool {
     match json {
         Json::Number(n) => Number::try_from(n.to_f64()).is_ok_and(|back| back == *n),

@@ -1,4 +1,4 @@
-//! Documents through the types that are generated for them.
+//! Parses and validates the documents of each case with the generated types.
 
 use std::path::Path;
 
@@ -10,28 +10,28 @@ use crate::{
     model::Model,
 };
 
-/// A document for a type of a case.
+/// A document and the type that parses it.
 pub(crate) struct Instance {
     /// `union_open/invalid/unknown.json`
     pub(crate) name: String,
-    /// The type that it is for; `None` stands for the root's.
+    /// The name of the type; `None` is the type of the root schema.
     pub(crate) ty: Option<String>,
     pub(crate) bytes: Vec<u8>,
     /// Pointer and keyword of each violation; `None` when the document is valid.
     pub(crate) expect: Option<Vec<(String, String)>>,
 }
 
-/// All documents of the case.
+/// Returns all documents of the case.
 pub(crate) fn instances(case: &Case) -> Vec<Instance> {
-    let mut all = Vec::new();
+    let mut instances = Vec::new();
     for kind in ["valid", "invalid"] {
         for path in entries(&case.folder.join(kind)) {
             let file = file_name(&path);
             if file.ends_with(".expect.json") {
                 continue;
             }
-            let expect = (kind == "invalid").then(|| expectation(&path.with_extension("expect.json")));
-            all.push(Instance {
+            let expect = (kind == "invalid").then(|| read_expectation(&path.with_extension("expect.json")));
+            instances.push(Instance {
                 name: format!("{}/{kind}/{file}", case.name),
                 ty: file.split_once("--").map(|(ty, _)| ty.to_owned()),
                 bytes: read(&path),
@@ -39,20 +39,20 @@ pub(crate) fn instances(case: &Case) -> Vec<Instance> {
             });
         }
     }
-    all
+    instances
 }
 
-fn expectation(path: &Path) -> Vec<(String, String)> {
+fn read_expectation(path: &Path) -> Vec<(String, String)> {
     let json = Json::parse(&read(path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let entry = |entry: &Json, name: &str| -> String {
         let value = entry.as_object().and_then(|o| o.get(name)).and_then(Json::as_str);
-        value.unwrap_or_else(|| panic!("{}: an entry without {name}", path.display())).to_owned()
+        value.unwrap_or_else(|| panic!("{}: an entry has no {name}", path.display())).to_owned()
     };
-    let list = json.as_array().unwrap_or_else(|| panic!("{}: no array", path.display()));
+    let list = json.as_array().unwrap_or_else(|| panic!("{}: not an array", path.display()));
     list.iter().map(|e| (entry(e, "pointer"), entry(e, "keyword"))).collect()
 }
 
-/// The type that a document is for.
+/// Returns the type that parses a document.
 pub(crate) fn model(case: &Case, instance: &Instance) -> Model {
     let models = compiled::models(&case.name).unwrap_or_else(|| panic!("{}: not compiled", case.name));
     let of_root = |m: &Model| {
@@ -61,13 +61,13 @@ pub(crate) fn model(case: &Case, instance: &Instance) -> Model {
     };
     let found = match &instance.ty {
         Some(name) => models.iter().find(|m| m.name == *name),
-        // Types for branches of the root are judged by several schemas and follow it.
+        // Types of branches of the root have the same location and longer names.
         None => models.iter().filter(|m| of_root(m)).min_by_key(|m| m.name.len()),
     };
-    found.cloned().unwrap_or_else(|| panic!("{}: no type for it", instance.name))
+    found.cloned().unwrap_or_else(|| panic!("{}: no matching type", instance.name))
 }
 
-fn accepted() -> impl Iterator<Item = (Case, Vec<Instance>)> {
+fn accepted_cases() -> impl Iterator<Item = (Case, Vec<Instance>)> {
     Case::all().into_iter().filter(|case| !case.is_refused()).map(|case| {
         let instances = instances(&case);
         (case, instances)
@@ -76,16 +76,16 @@ fn accepted() -> impl Iterator<Item = (Case, Vec<Instance>)> {
 
 #[test]
 fn every_case_has_documents() {
-    for (case, instances) in accepted() {
-        assert!(instances.iter().any(|i| i.expect.is_none()), "{}: nothing valid", case.name);
-        assert!(instances.iter().any(|i| i.expect.is_some()), "{}: nothing invalid", case.name);
+    for (case, instances) in accepted_cases() {
+        assert!(instances.iter().any(|i| i.expect.is_none()), "{}: no valid document", case.name);
+        assert!(instances.iter().any(|i| i.expect.is_some()), "{}: no invalid document", case.name);
     }
 }
 
 #[test]
-fn valid_documents_come_back_equal() {
+fn valid_documents_round_trip() {
     let mut problems = Vec::new();
-    for (case, instances) in accepted() {
+    for (case, instances) in accepted_cases() {
         for instance in instances.iter().filter(|i| i.expect.is_none()) {
             let outcome = (model(&case, instance).check)(&instance.bytes);
             let source = Json::parse(&instance.bytes).unwrap();
@@ -93,11 +93,11 @@ fn valid_documents_come_back_equal() {
                 || !outcome.checked.is_empty()
                 || outcome.typed.as_ref().is_none_or(|t| !t.is_empty())
             {
-                problems.push(format!("{}: refused: {outcome:?}", instance.name));
+                problems.push(format!("{}: rejected: {outcome:?}", instance.name));
             }
             match &outcome.written {
-                Some(written) if same(&source, written) => {}
-                other => problems.push(format!("{}: came back as {other:?}", instance.name)),
+                Some(written) if is_same_document(&source, written) => {}
+                other => problems.push(format!("{}: serialized as {other:?}", instance.name)),
             }
         }
     }
@@ -105,9 +105,9 @@ fn valid_documents_come_back_equal() {
 }
 
 #[test]
-fn invalid_documents_give_exactly_their_violations() {
+fn invalid_documents_report_exactly_the_expected_violations() {
     let mut problems = Vec::new();
-    for (case, instances) in accepted() {
+    for (case, instances) in accepted_cases() {
         for instance in &instances {
             let Some(expect) = &instance.expect else { continue };
             let model = model(&case, instance);
@@ -133,20 +133,23 @@ fn invalid_documents_give_exactly_their_violations() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
 }
 
-/// Equal documents, decimals by their text; a whole number may lose an empty fraction.
-fn same(a: &Json, b: &Json) -> bool {
+/// Compares documents and decimals by their digits; an integer may lose a fraction of zeros.
+fn is_same_document(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => {
-            a.to_json_text() == b.to_json_text() || (a.is_integer() && whole(a, b))
+            a.to_json_text() == b.to_json_text() || (a.is_integer() && is_same_integer(a, b))
         }
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same_document(a, b))
+        }
         (Json::Object(a), Json::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
+            a.len() == b.len()
+                && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| is_same_document(a, b)))
         }
         (a, b) => a == b,
     }
 }
 
-fn whole(a: &Number, b: &Number) -> bool {
+fn is_same_integer(a: &Number, b: &Number) -> bool {
     a == b && b.as_i128().is_some_and(|n| n.to_string() == b.to_json_text())
 }

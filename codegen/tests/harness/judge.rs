@@ -1,4 +1,4 @@
-//! An independent judge: the `jsonschema` crate, on the original schemas.
+//! Compares validation results with the independent `jsonschema` crate on the original schemas.
 
 use contract_codegen::Sources;
 use contract_runtime::{Json, json_schema};
@@ -10,27 +10,27 @@ use crate::{
     model::Model,
 };
 
-/// A document's URI and content.
-fn documents(case: &Case) -> Vec<(String, Json)> {
+/// Returns the URI and content of each document.
+fn read_documents(case: &Case) -> Vec<(String, Json)> {
     let inputs: Vec<_> = case.files().into_iter().map(|(_, path)| path).collect();
     let sources = Sources::from_files(&inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
     sources.documents().map(|(uri, document)| (uri.to_owned(), document)).collect()
 }
 
 #[test]
-fn verdicts_agree_with_an_independent_judge() {
+fn results_agree_with_an_independent_validator() {
     let mut problems = Vec::new();
-    let mut judged = 0;
-    // Faults, and what overlays mend, are mended by us alone.
-    let is_mended =
+    let mut count = 0;
+    // Only the generator repairs faults and applies overlays.
+    let is_repaired =
         |case: &Case| ["strict.txt", "mend.yaml"].iter().any(|file| case.folder.join(file).exists());
-    // That a format is asserted is the owner's decision; words of other tools are ours to read.
+    // The configuration asserts formats and maps vendor keywords; the other validator does not see it.
     let is_mapped = |case: &Case| case.name.starts_with("formats") || case.name == "vendor";
-    let is_sound = |case: &Case| !case.is_refused() && !is_mended(case) && !is_mapped(case);
+    let is_sound = |case: &Case| !case.is_refused() && !is_repaired(case) && !is_mapped(case);
     for case in Case::all().into_iter().filter(is_sound) {
-        let documents = documents(&case);
+        let documents = read_documents(&case);
         let Some(documents) = Documents::of(&documents) else { continue };
-        // What the options leave unchecked, or let be `null`, others judge by the contract alone.
+        // The configuration disables checks or allows `null` in these documents.
         let by_options =
             |name: &str| ["/unchecked.json", "/nullable.json"].iter().any(|end| name.ends_with(end));
         for instance in instances(&case).into_iter().filter(|each| !by_options(&each.name)) {
@@ -39,11 +39,11 @@ fn verdicts_agree_with_an_independent_judge() {
             if !Json::parse(&instance.bytes).is_ok_and(|json| survives_binary(&json)) {
                 continue;
             }
-            judged += 1;
+            count += 1;
             let document = serde_json::from_slice(&instance.bytes).unwrap();
-            let published = published(&model(&case, &instance));
+            let published = published_validator(&model(&case, &instance));
             if published.is_valid(&document) != instance.expect.is_none() {
-                problems.push(format!("{}: its published schema says otherwise", instance.name));
+                problems.push(format!("{}: the published schema has another result", instance.name));
             }
             if validator.is_valid(&document) != instance.expect.is_none() {
                 problems.push(format!(
@@ -55,11 +55,11 @@ fn verdicts_agree_with_an_independent_judge() {
         }
     }
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
-    assert!(judged > 300, "only {judged} documents were judged");
+    assert!(count > 300, "only {count} documents were compared");
 }
 
-/// What a type publishes of its schema, out of the tables, to the same judge.
-fn published(model: &Model) -> jsonschema::Validator {
+/// Returns the validator of the schema that a type publishes from its tables.
+fn published_validator(model: &Model) -> jsonschema::Validator {
     let document = json_schema::schema_document(model.validator.tables, model.validator.root);
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)

@@ -1,35 +1,35 @@
-//! Every generated type behind one interface.
+//! A common interface to all generated types.
 
 use contract_runtime::{Contract, DocumentError, Json, schema::Validator, violation::Violations};
 
-/// Pointer and keyword of each violation, sorted.
+/// Sorted pairs of pointer and keyword of violations.
 pub type Found = Vec<(String, String)>;
 
-/// A generated type: its schema, and how to try a document with it.
+/// A generated type: its schema and a function that checks a document.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Rust name.
+    /// The Rust name.
     pub name: &'static str,
-    /// The tables, asked without the type.
+    /// The table-driven validator, which does not use the type.
     pub validator: Validator<'static>,
-    /// Reads, checks and writes a document.
+    /// Parses, validates and serializes a document.
     pub check: fn(&[u8]) -> Outcome,
 }
 
-/// What became of a document.
+/// The results for a document.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The document as the type writes it, when it could be read at all.
+    /// The serialized value, if parsing succeeded.
     pub written: Option<Json>,
-    /// What the typed value says of itself, when it could be read.
+    /// The violations of the typed value, if parsing succeeded.
     pub typed: Option<Found>,
-    /// What reading and checking in one go says; empty when the document is valid.
+    /// The violations of `parse_valid`; empty if the document is valid.
     pub checked: Found,
-    /// Why reading failed, when no violation explains it.
+    /// The parse error, if it is not a violation.
     pub failure: Option<String>,
 }
 
-/// The models of the types of a module.
+/// Returns the models of the types of a module.
 macro_rules! models {
     ($module:ident: $($name:ident),* $(,)?) => {
         vec![$(crate::model::Model {
@@ -41,24 +41,24 @@ macro_rules! models {
 }
 pub(crate) use models;
 
-/// Pairs of a list of violations, sorted.
+/// Returns the sorted pairs of a list of violations.
 pub fn pairs(violations: &Violations) -> Found {
-    let mut all: Found = violations.iter().map(|v| (v.pointer.clone(), v.keyword.to_owned())).collect();
-    all.sort();
-    all.dedup();
-    all
+    let mut pairs: Found = violations.iter().map(|v| (v.pointer.clone(), v.keyword.to_owned())).collect();
+    pairs.sort();
+    pairs.dedup();
+    pairs
 }
 
-/// Tries a document.
+/// Checks a document with a type.
 pub fn check<T: Contract + Clone + PartialEq + std::fmt::Debug>(bytes: &[u8]) -> Outcome {
     let read = T::parse(bytes);
     if let Ok(value) = &read {
-        // Every value can be copied, compared and shown.
+        // Every value implements `Clone`, `PartialEq` and `Debug`.
         assert!(value.clone() == *value, "{value:?}");
     }
     let typed = read.as_ref().ok().map(|v| {
         let found = v.validate().map_or_else(|e| pairs(&e), |()| Vec::new());
-        // The typed check decides; the tables only explain. They must say the same.
+        // The typed check decides validity and the tables list violations, so both must agree.
         let tables = T::VALIDATOR.validate(&v.to_json().unwrap());
         assert_eq!(v.is_valid(), tables.is_ok(), "typed check and tables differ on {v:?}: {tables:?}");
         found

@@ -1,4 +1,4 @@
-//! The spoilt documents: what they are made from, and the generator that gets them.
+//! Mutated documents: their seeds, and the generator configuration that reads them.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use crate::{
     mutate::Mutator,
 };
 
-/// Seeds with more bytes are left out: a small document goes wrong in all the ways that a large
-/// one does, and in less time.
-const LARGEST: usize = 6_000;
+/// The maximum size of a seed in bytes; small documents fail in the same ways as large ones, and take less
+/// time.
+const MAX_SEED_BYTES: usize = 6_000;
 
 pub(crate) fn project() -> Project {
     let mut config = Config::default();
@@ -27,7 +27,7 @@ pub(crate) fn project() -> Project {
 
 pub(crate) fn generate(text: &str) -> Result<GeneratedCode, Diagnostics> {
     let mut project = project();
-    // Every other document is read by those who want to hear of faults.
+    // Half of the documents are read with faults as errors.
     if text.len() % 2 == 1 {
         project.config.input.faults = FaultPolicy::Deny;
     }
@@ -35,11 +35,11 @@ pub(crate) fn generate(text: &str) -> Result<GeneratedCode, Diagnostics> {
     project.generate_from(contract)
 }
 
-/// The exchange's document: its first operations, references to other files cut off.
-fn exchange() -> Json {
+/// Returns the exchange's document with its first operations, without references to other files.
+fn read_exchange_document() -> Json {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas/openapi.json");
     let mut document = Json::parse(&read(&path)).unwrap();
-    cut(&mut document);
+    replace_external_references(&mut document);
     if let Json::Object(root) = &mut document
         && let Some(Json::Object(paths)) = root.get("paths").cloned()
     {
@@ -49,33 +49,33 @@ fn exchange() -> Json {
     document
 }
 
-fn cut(json: &mut Json) {
+fn replace_external_references(json: &mut Json) {
     match json {
         Json::Object(members) => {
             let outside = members.get("$ref").and_then(Json::as_str).is_some_and(|to| !to.starts_with('#'));
             if outside {
                 *json = Json::parse(br#"{"type":"object","properties":{"id":{"type":"string"}}}"#).unwrap();
             } else {
-                members.iter_mut().for_each(|(_, value)| cut(value));
+                members.iter_mut().for_each(|(_, value)| replace_external_references(value));
             }
         }
-        Json::Array(items) => items.iter_mut().for_each(cut),
+        Json::Array(items) => items.iter_mut().for_each(replace_external_references),
         _ => {}
     }
 }
 
-/// What is spoilt.
+/// Returns the documents to mutate.
 pub(crate) fn seeds() -> Vec<Json> {
     let files = Case::all().into_iter().flat_map(|case| case.files());
     let files = files.filter(|(name, _)| name.ends_with(".json"));
-    let texts = files.map(|(_, path)| read(&path)).filter(|text| text.len() <= LARGEST);
+    let texts = files.map(|(_, path)| read(&path)).filter(|text| text.len() <= MAX_SEED_BYTES);
     let mut seeds: Vec<Json> = texts.map(|text| Json::parse(&text).unwrap()).collect();
     assert!(seeds.len() > 60, "only {} seeds", seeds.len());
-    seeds.push(exchange());
+    seeds.push(read_exchange_document());
     seeds
 }
 
-/// The document of a number.
+/// Returns the mutated document of a number.
 pub(crate) fn document(number: u64, seeds: &[Json]) -> String {
     Mutator::new(number).mutate(seeds).to_string()
 }

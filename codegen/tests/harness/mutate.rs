@@ -1,8 +1,8 @@
-//! Changes documents at random places; the same seed gives the same documents.
+//! Changes documents at random locations; the same seed produces the same documents.
 
 use contract_runtime::{Json, Map};
 
-/// What may stand anywhere in a schema, right or wrong.
+/// Valid and invalid values for any location in a schema.
 const VALUES: &[&str] = &[
     "null",
     "true",
@@ -43,7 +43,7 @@ const VALUES: &[&str] = &[
     "[{\"type\":\"object\",\"required\":[\"k\"],\"properties\":{\"k\":{\"const\":\"a\"}}},{\"type\":\"object\",\"required\":[\"k\"],\"properties\":{\"k\":{\"const\":\"b\"}}}]",
 ];
 
-/// Members that mean something somewhere.
+/// Member names with a meaning in schemas or OpenAPI documents.
 const NAMES: &[&str] = &[
     "type",
     "enum",
@@ -112,7 +112,7 @@ const NAMES: &[&str] = &[
     "",
 ];
 
-/// Members of a schema that are right for themselves.
+/// Keywords with a valid value.
 const KEYWORDS: &[(&str, &str)] = &[
     ("type", "\"string\""),
     ("type", "[\"object\",\"null\"]"),
@@ -166,52 +166,52 @@ const KEYWORDS: &[(&str, &str)] = &[
     ("readOnly", "true"),
 ];
 
-/// A source of documents.
+/// A generator of mutated documents.
 pub(crate) struct Mutator {
     state: u64,
 }
 
 impl Mutator {
     pub(crate) fn new(seed: u64) -> Self {
-        // SplitMix64: neighbouring seeds give unrelated states, and never the state 0.
+        // SplitMix64: consecutive seeds produce unrelated states, and the state is never 0.
         let mut state = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
         state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         Self { state: (state ^ (state >> 31)) | 1 }
     }
 
-    /// One of the seeds, changed at one to four places: half of the time anyhow, else so that
-    /// schemas stay schemas and the later stages have work, too.
+    /// Returns one of the seeds with one to four changes. Half of the documents have arbitrary changes. In the
+    /// others, schemas remain schemas to test the later stages.
     pub(crate) fn mutate(&mut self, seeds: &[Json]) -> Json {
         let mut document = seeds[self.below(seeds.len())].clone();
-        let wild = self.below(2) == 0;
+        let is_arbitrary = self.below(2) == 0;
         for _ in 0..=self.below(4) {
-            if !wild {
+            if !is_arbitrary {
                 self.graft(&mut document, seeds);
                 continue;
             }
-            let size = size(&document);
+            let size = count_values(&document);
             let target = self.below(size);
             let donor = {
                 let other = &seeds[self.below(seeds.len())];
-                let at = self.below(self::size(other));
-                find(other, at).clone()
+                let index = self.below(self::count_values(other));
+                find(other, index).clone()
             };
-            self.change(at(&mut document, target), donor);
+            self.change(find_mut(&mut document, target), donor);
         }
         document
     }
 
-    /// Replaces a schema by another, or gives it one more keyword.
+    /// Replaces a schema with another one, or adds a keyword.
     fn graft(&mut self, document: &mut Json, seeds: &[Json]) {
-        let places = schemas(document);
+        let places = find_schemas(document);
         let place = places[self.below(places.len())];
         if self.below(3) == 0 {
             let other = &seeds[self.below(seeds.len())];
-            let donors = schemas(other);
+            let donors = find_schemas(other);
             let donor = find(other, donors[self.below(donors.len())]).clone();
-            *at(document, place) = donor;
-        } else if let Json::Object(members) = at(document, place) {
+            *find_mut(document, place) = donor;
+        } else if let Json::Object(members) = find_mut(document, place) {
             let (name, value) = KEYWORDS[self.below(KEYWORDS.len())];
             members.insert(name.to_owned(), Json::parse(value.as_bytes()).unwrap());
         }
@@ -239,8 +239,8 @@ impl Mutator {
                 members.insert(NAMES[self.below(NAMES.len())].to_owned(), donor);
             }
             (3, Json::Array(items)) if !items.is_empty() => {
-                let at = self.below(items.len());
-                items.remove(at);
+                let index = self.below(items.len());
+                items.remove(index);
             }
             (4, Json::Array(items)) if !items.is_empty() => {
                 let item = items[self.below(items.len())].clone();
@@ -252,15 +252,15 @@ impl Mutator {
     }
 
     fn key(&mut self, members: &Map<Json>) -> String {
-        let at = self.below(members.len());
-        members.keys().nth(at).unwrap_or_default().to_owned()
+        let index = self.below(members.len());
+        members.keys().nth(index).unwrap_or_default().to_owned()
     }
 
     fn value(&mut self) -> Json {
         Json::parse(VALUES[self.below(VALUES.len())].as_bytes()).unwrap()
     }
 
-    /// Xorshift: good enough to spread changes.
+    /// Xorshift, which distributes changes well enough.
     fn below(&mut self, limit: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -269,7 +269,7 @@ impl Mutator {
     }
 }
 
-fn children(json: &Json) -> Vec<&Json> {
+fn child_values(json: &Json) -> Vec<&Json> {
     match json {
         Json::Object(members) => members.iter().map(|(_, value)| value).collect(),
         Json::Array(items) => items.iter().collect(),
@@ -277,20 +277,22 @@ fn children(json: &Json) -> Vec<&Json> {
     }
 }
 
-/// How many values a document holds, itself included.
-fn size(json: &Json) -> usize {
-    1 + children(json).into_iter().map(size).sum::<usize>()
+/// Counts the values of a document, including itself.
+fn count_values(json: &Json) -> usize {
+    1 + child_values(json).into_iter().map(count_values).sum::<usize>()
 }
 
-/// Where schemas probably stand, as [`find`] counts; the root, when nothing looks like one.
-fn schemas(json: &Json) -> Vec<usize> {
+/// Returns the indices of probable schemas for [`find`]; the root if there are none.
+fn find_schemas(json: &Json) -> Vec<usize> {
     fn walk(json: &Json, next: &mut usize, found: &mut Vec<usize>) {
         let here = *next;
         *next += 1;
         if let Json::Object(members) = json
-            && ["type", "$ref", "enum", "oneOf", "anyOf", "allOf"].iter().any(|word| {
-                match members.get(word) {
-                    Some(Json::String(_)) => matches!(*word, "type" | "$ref") && !members.contains_key("in"),
+            && ["type", "$ref", "enum", "oneOf", "anyOf", "allOf"].iter().any(|keyword| {
+                match members.get(keyword) {
+                    Some(Json::String(_)) => {
+                        matches!(*keyword, "type" | "$ref") && !members.contains_key("in")
+                    }
                     Some(Json::Array(_)) => true,
                     _ => false,
                 }
@@ -298,7 +300,7 @@ fn schemas(json: &Json) -> Vec<usize> {
         {
             found.push(here);
         }
-        for child in children(json) {
+        for child in child_values(json) {
             walk(child, next, found);
         }
     }
@@ -310,28 +312,28 @@ fn schemas(json: &Json) -> Vec<usize> {
     found
 }
 
-fn find(json: &Json, mut at: usize) -> &Json {
-    if at == 0 {
-        return json;
-    }
-    at -= 1;
-    for child in children(json) {
-        let size = size(child);
-        if at < size {
-            return find(child, at);
-        }
-        at -= size;
-    }
-    json
-}
-
-fn at(json: &mut Json, mut target: usize) -> &mut Json {
+fn find(json: &Json, mut target: usize) -> &Json {
     if target == 0 {
         return json;
     }
     target -= 1;
-    let index = children(json).into_iter().position(|child| {
-        let size = size(child);
+    for child in child_values(json) {
+        let size = count_values(child);
+        if target < size {
+            return find(child, target);
+        }
+        target -= size;
+    }
+    json
+}
+
+fn find_mut(json: &mut Json, mut target: usize) -> &mut Json {
+    if target == 0 {
+        return json;
+    }
+    target -= 1;
+    let index = child_values(json).into_iter().position(|child| {
+        let size = count_values(child);
         let here = target < size;
         if !here {
             target -= size;
@@ -343,5 +345,5 @@ fn at(json: &mut Json, mut target: usize) -> &mut Json {
         Json::Array(items) => items.get_mut(index.unwrap_or_default()),
         _ => None,
     };
-    at(child.unwrap(), target)
+    find_mut(child.unwrap(), target)
 }

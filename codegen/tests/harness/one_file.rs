@@ -1,11 +1,11 @@
-//! The one file that `one_file.rs` compiles is what the generator writes.
+//! Compares `one_file/api.rs` with the output of the generator.
 
 use std::{fs, path::Path};
 
 use contract_codegen::{Project, config::OutputLayout};
 
 #[test]
-fn the_committed_file_is_what_is_generated() {
+fn committed_file_equals_the_generated_one() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/one_file");
     let mut project = Project { inputs: vec![folder.join("tickets.yaml")], ..Project::default() };
     project.config.output.layout = OutputLayout::File;

@@ -1,5 +1,5 @@
-//! What `report` and `explain` say of a constraint is what happens: a document that a type reads
-//! although it is invalid is invalid by something that is listed as left to `is_valid`.
+//! Checks the unenforced constraints of `report` and `explain`: if a type parses an invalid document, the
+//! violated constraint is listed as left to `is_valid`.
 
 use contract_codegen::{Project, config::OutputLayout, report::UnenforcedConstraints};
 use contract_runtime::Json;
@@ -9,8 +9,8 @@ use crate::{
     instances::{instances, model},
 };
 
-/// What is left open by the types of a case.
-fn left_open(case: &Case) -> UnenforcedConstraints {
+/// Returns the constraints that the types of a case do not enforce.
+fn unenforced_constraints(case: &Case) -> UnenforcedConstraints {
     let options = case.folder.join("codegen.toml");
     let mut project = if options.exists() {
         Project::from_config(&options).unwrap_or_else(|e| panic!("{e}"))
@@ -25,11 +25,11 @@ fn left_open(case: &Case) -> UnenforcedConstraints {
 }
 
 #[test]
-fn whatever_a_type_lets_through_is_listed() {
+fn unenforced_violations_are_listed() {
     let mut problems = Vec::new();
-    let mut asked = 0;
+    let mut checked = 0;
     for case in Case::all().into_iter().filter(|case| !case.is_refused()) {
-        let open = left_open(&case);
+        let unenforced = unenforced_constraints(&case);
         for instance in instances(&case).iter().filter(|i| i.expect.is_some()) {
             let model = model(&case, instance);
             if (model.check)(&instance.bytes).typed.is_none() {
@@ -37,13 +37,13 @@ fn whatever_a_type_lets_through_is_listed() {
             }
             let json = Json::parse(&instance.bytes).unwrap();
             for violation in model.validator.validate(&json).unwrap_err() {
-                asked += 1;
-                if !open.covers(&violation.schema, violation.keyword) {
+                checked += 1;
+                if !unenforced.covers(&violation.schema, violation.keyword) {
                     problems.push(format!("{}: {violation}", instance.name));
                 }
             }
         }
     }
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
-    assert!(asked > 150, "only {asked} violations were looked for");
+    assert!(checked > 150, "only {checked} violations were checked");
 }

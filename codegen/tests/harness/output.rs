@@ -1,4 +1,4 @@
-//! What is generated is what is committed, in whatever order the contract is read.
+//! Compares the generated output of each case with the committed files, for several input orders.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
 
@@ -10,15 +10,15 @@ use contract_codegen::{
 
 use crate::folder::{Case, entries, file_name, read, tests};
 
-/// What repairs a case whose output has changed on purpose.
-const REPAIR: &str = "UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output";
+/// The command that updates the committed output after an intended change.
+const UPDATE_COMMAND: &str = "UPDATE_CASES=1 cargo test -p contract-codegen --test cases_output";
 
-/// Whether committed output is written instead of compared.
-fn updating() -> bool {
+/// Returns true if the tests write the committed output instead of comparing it.
+fn is_update() -> bool {
     std::env::var_os("UPDATE_CASES").is_some()
 }
 
-/// The case's options over `inputs`, output as plain modules.
+/// Returns a project with the options of the case, the given inputs, and the layout `modules`.
 fn project(case: &Case, inputs: Vec<PathBuf>) -> Project {
     let options = case.folder.join("codegen.toml");
     let mut project = if options.exists() {
@@ -31,13 +31,13 @@ fn project(case: &Case, inputs: Vec<PathBuf>) -> Project {
     project
 }
 
-/// What is said of a contract.
-const NOTES: [&str; 3] = ["notes.txt", "error.txt", "strict.txt"];
+/// The files with messages about a contract.
+const MESSAGE_FILES: [&str; 3] = ["notes.txt", "error.txt", "strict.txt"];
 
 /// Output by file name: the modules, and `notes.txt` or `error.txt`.
 type Output = BTreeMap<String, String>;
 
-fn output(result: Result<GeneratedCode, Diagnostics>) -> Output {
+fn collect_output(result: Result<GeneratedCode, Diagnostics>) -> Output {
     match result {
         Ok(generated) => {
             let mut out: Output = generated
@@ -54,24 +54,27 @@ fn output(result: Result<GeneratedCode, Diagnostics>) -> Output {
     }
 }
 
-/// The output, and `strict.txt` where faults of the contract were mended: what is said of them when
-/// they refuse it.
-fn both(mut project: Project, generate: impl Fn(&Project) -> Result<GeneratedCode, Diagnostics>) -> Output {
+/// Returns the output. If faults were repaired, adds `strict.txt` with the errors that `faults = "deny"`
+/// reports for them.
+fn collect_with_strict(
+    mut project: Project,
+    generate: impl Fn(&Project) -> Result<GeneratedCode, Diagnostics>,
+) -> Output {
     let generated = generate(&project);
-    let mended =
+    let has_repairs =
         generated.as_ref().is_ok_and(|g| g.contract.diagnostics.iter().any(|d| d.fallback.is_some()));
-    let mut out = output(generated);
-    if mended {
+    let mut out = collect_output(generated);
+    if has_repairs {
         project.config.input.faults = FaultPolicy::Deny;
-        let refused = generate(&project).err().map(|problems| problems.render(false));
+        let errors = generate(&project).err().map(|problems| problems.render(false));
         let folder = project.base.display();
-        let refused = refused.unwrap_or_else(|| panic!("{folder}: faults that `deny` lets pass"));
-        out.insert("strict.txt".to_owned(), refused);
+        let errors = errors.unwrap_or_else(|| panic!("{folder}: `deny` accepts a contract with faults"));
+        out.insert("strict.txt".to_owned(), errors);
     }
     out
 }
 
-fn from_texts(case: &Case) -> Output {
+fn collect_from_strings(case: &Case) -> Output {
     let project = project(case, Vec::new());
     let files = case.files();
     let texts: Vec<(String, String)> =
@@ -82,11 +85,11 @@ fn from_texts(case: &Case) -> Output {
         let contract = project.analyze_sources(Sources::from_texts(&texts)?)?;
         project.generate_from(contract)
     };
-    both(project, generate)
+    collect_with_strict(project, generate)
 }
 
-/// The list of inputs stands in the order of reading; everything else does not depend on it.
-fn without_inputs(mut output: Output) -> Output {
+/// Sorts the lines of `root.rs`, whose list of inputs is the only part that depends on the input order.
+fn sort_inputs(mut output: Output) -> Output {
     if let Some(root) = output.get_mut("expected/root.rs") {
         let mut lines: Vec<&str> = root.lines().collect();
         lines.sort_unstable();
@@ -95,12 +98,12 @@ fn without_inputs(mut output: Output) -> Output {
     output
 }
 
-fn committed(case: &Case) -> Output {
+fn read_committed(case: &Case) -> Output {
     let mut out = Output::new();
     for path in entries(&case.folder.join("expected")) {
         out.insert(format!("expected/{}", file_name(&path)), String::from_utf8(read(&path)).unwrap());
     }
-    for name in NOTES {
+    for name in MESSAGE_FILES {
         if let Ok(text) = fs::read_to_string(case.folder.join(name)) {
             out.insert(name.to_owned(), text);
         }
@@ -108,9 +111,9 @@ fn committed(case: &Case) -> Output {
     out
 }
 
-fn write(case: &Case, output: &Output) {
+fn write_output(case: &Case, output: &Output) {
     let _ = fs::remove_dir_all(case.folder.join("expected"));
-    for name in NOTES {
+    for name in MESSAGE_FILES {
         let _ = fs::remove_file(case.folder.join(name));
     }
     for (name, text) in output {
@@ -120,78 +123,78 @@ fn write(case: &Case, output: &Output) {
     }
 }
 
-/// The first line that differs.
-fn difference(want: &str, found: &str) -> String {
+/// Describes the first line that differs.
+fn describe_difference(want: &str, found: &str) -> String {
     let mut lines = want.lines().zip(found.lines()).enumerate();
     match lines.find(|(_, (a, b))| a != b) {
-        Some((at, (a, b))) => format!("line {}\n    committed {a}\n    generated {b}", at + 1),
-        None => "one is longer".to_owned(),
+        Some((index, (a, b))) => format!("line {}\n    committed {a}\n    generated {b}", index + 1),
+        None => "one file is longer".to_owned(),
     }
 }
 
-fn compare(problems: &mut String, case: &Case, what: &str, want: &Output, found: &Output) {
+fn compare(problems: &mut String, case: &Case, variant: &str, want: &Output, found: &Output) {
     let names: std::collections::BTreeSet<&String> = want.keys().chain(found.keys()).collect();
     for name in names {
         let text = match (want.get(name), found.get(name)) {
             (Some(a), Some(b)) if a == b => continue,
-            (Some(a), Some(b)) => difference(a, b),
+            (Some(a), Some(b)) => describe_difference(a, b),
             (Some(_), None) => "not generated".to_owned(),
-            (None, Some(b)) if name == "error.txt" => format!("refused:\n{b}"),
+            (None, Some(b)) if name == "error.txt" => format!("rejected:\n{b}"),
             (None, _) => "not committed".to_owned(),
         };
-        let _ = writeln!(problems, "{}/{name} ({what}): {text}", case.name);
+        let _ = writeln!(problems, "{}/{name} ({variant}): {text}", case.name);
     }
 }
 
 #[test]
-fn output_is_what_is_committed_in_any_order_of_reading() {
+fn output_equals_committed_files_in_any_input_order() {
     let mut problems = String::new();
-    outputs(&mut problems);
-    // After the outputs: they say which types there are.
-    list(&mut problems);
-    apis(&mut problems);
+    compare_outputs(&mut problems);
+    // These read the types that `compare_outputs` may have written.
+    update_model_list(&mut problems);
+    update_api_list(&mut problems);
 }
 
-fn outputs(problems: &mut String) {
+fn compare_outputs(problems: &mut String) {
     for case in Case::all() {
         let folder = case.folder.join("input");
         let whole = if folder.is_dir() { folder } else { case.folder.join("input.json") };
-        let found = both(project(&case, vec![whole]), Project::generate);
+        let found = collect_with_strict(project(&case, vec![whole]), Project::generate);
         if found.contains_key("error.txt") != case.is_refused() {
             let _ = writeln!(
                 problems,
-                "{}: refused or not, against its name\n{:?}",
+                "{}: rejected or accepted, contrary to its name\n{:?}",
                 case.name,
                 found.get("error.txt")
             );
             continue;
         }
-        if updating() {
-            write(&case, &found);
+        if is_update() {
+            write_output(&case, &found);
         }
-        compare(problems, &case, "as a folder", &committed(&case), &found);
+        compare(problems, &case, "as a folder", &read_committed(&case), &found);
         let reversed: Vec<PathBuf> = case.files().into_iter().rev().map(|(_, path)| path).collect();
         compare(
             problems,
             &case,
             "files reversed",
             &found,
-            &both(project(&case, reversed), Project::generate),
+            &collect_with_strict(project(&case, reversed), Project::generate),
         );
         compare(
             problems,
             &case,
-            "texts reversed",
-            &without_inputs(found),
-            &without_inputs(from_texts(&case)),
+            "strings reversed",
+            &sort_inputs(found),
+            &sort_inputs(collect_from_strings(&case)),
         );
     }
-    assert!(problems.is_empty(), "{problems}\nif this is meant: {REPAIR}");
+    assert!(problems.is_empty(), "{problems}\nif this is intended: {UPDATE_COMMAND}");
 }
 
-/// A package says itself how deep the compiler has to go; modules can only tell their owner.
+/// A package sets `recursion_limit` itself; for plain modules a note reports the required limit.
 #[test]
-fn long_chains_raise_the_limit_of_the_compiler() {
+fn long_chains_raise_the_recursion_limit() {
     let case = Case::all().into_iter().find(|case| case.name == "long_chain").unwrap();
     let mut project = project(&case, vec![case.folder.join("input.json")]);
     project.config.output.layout = OutputLayout::Crate;
@@ -199,18 +202,18 @@ fn long_chains_raise_the_limit_of_the_compiler() {
     let root = generated.files.iter().find(|(name, _)| *name == "src/lib.rs").unwrap().1;
     assert!(root.contains("#![recursion_limit = \"800\"]"), "{root}");
     assert!(generated.contract.diagnostics.is_empty());
-    let notes = output({
+    let notes = collect_output({
         project.config.output.layout = OutputLayout::Modules;
         project.generate()
     });
     assert!(notes["notes.txt"].contains("recursion_limit = \"800\""));
 }
 
-/// Each arm of a `match` costs the compiler as much as there are others: what is long is a table.
+/// A `match` with many arms is slow to compile, so long lists of values become a sorted table.
 #[test]
-fn long_lists_of_values_are_looked_up() {
+fn long_enums_use_a_lookup_table() {
     let generated = |count: usize| {
-        // Not in order, one value twice as long as its neighbour.
+        // The values are unsorted and differ in length.
         let values: Vec<String> =
             (0..count).rev().map(|i| format!("\"v{i}{}\"", "-".repeat(i % 3))).collect();
         let text =
@@ -231,8 +234,8 @@ fn long_lists_of_values_are_looked_up() {
     assert!(texts.is_sorted());
 }
 
-/// The names of the types of a case, from its module `types`.
-fn types(case: &Case) -> Vec<String> {
+/// Returns the type names of a case from its module `types`.
+fn type_names(case: &Case) -> Vec<String> {
     let text = fs::read_to_string(case.folder.join("expected/types.rs")).unwrap_or_default();
     let lists = text.split("::{").skip(1).filter_map(|rest| rest.split_once('}'));
     let single = text
@@ -246,8 +249,8 @@ fn types(case: &Case) -> Vec<String> {
     names
 }
 
-/// Every case is compiled.
-fn list(problems: &mut String) {
+/// Writes or compares `harness/compiled.rs`, which compiles the output of every case.
+fn update_model_list(problems: &mut String) {
     let mut text = String::from(
         "//! Every case's output, compiled with warnings denied, and its types.\n\
          //!\n\
@@ -265,15 +268,16 @@ fn list(problems: &mut String) {
     }
     text.push_str("\n/// The types of a case; `None` for a case that is not compiled.\npub fn models(case: &str) -> Option<Vec<Model>> {\n    Some(match case {\n");
     for case in &cases {
-        let _ = writeln!(text, "        \"{0}\" => models!({0}: {1}),", case.name, types(case).join(", "));
+        let _ =
+            writeln!(text, "        \"{0}\" => models!({0}: {1}),", case.name, type_names(case).join(", "));
     }
     text.push_str("        _ => return None,\n    })\n}\n");
-    keep(problems, "harness/compiled.rs", &text);
+    write_or_compare(problems, "harness/compiled.rs", &text);
 }
 
-/// Clients and servers of the cases that have operations: what `root.rs` declares, without the
-/// features that a crate of its own would have.
-fn apis(problems: &mut String) {
+/// Writes or compares `harness/apis.rs`: clients and servers of the cases with operations, without the
+/// feature gates of a package.
+fn update_api_list(problems: &mut String) {
     let mut text = String::from(
         "//! The whole output of every case with operations, clients and servers included.\n\
          //!\n\
@@ -297,17 +301,17 @@ fn apis(problems: &mut String) {
         }
         text.push_str("}\n");
     }
-    keep(problems, "harness/apis.rs", &text);
+    write_or_compare(problems, "harness/apis.rs", &text);
 }
 
-/// Writes a file of the harness, or compares it.
-fn keep(problems: &mut String, name: &str, text: &str) {
+/// Writes a generated file of the harness, or compares it with the committed one.
+fn write_or_compare(problems: &mut String, name: &str, text: &str) {
     let path = tests().join(name);
-    if updating() {
+    if is_update() {
         fs::write(&path, text).unwrap();
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
     if committed != text {
-        let _ = writeln!(problems, "{name}: {}", difference(&committed, text));
+        let _ = writeln!(problems, "{name}: {}", describe_difference(&committed, text));
     }
 }

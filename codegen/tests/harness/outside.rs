@@ -1,9 +1,9 @@
-//! A type that a contract's owner wrote, for the case `replaced`.
+//! Hand-written types for the cases `replaced` and `formats`.
 
 use contract_runtime::read::ReadJson;
 use serde::{Deserializer, Serialize};
 
-/// A temperature as it came.
+/// A temperature with its original spelling.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Temperature(pub String);
@@ -19,15 +19,15 @@ impl<'de> ReadJson<'de> for Temperature {
 pub struct Sku(pub u32);
 
 impl Sku {
-    /// `S-17`
+    /// Parses a string such as `S-17`.
     ///
     /// # Errors
-    /// When the text is another one.
+    /// If the number after the prefix is invalid.
     pub fn read(text: &str) -> Result<Self, std::num::ParseIntError> {
         text.strip_prefix("S-").unwrap_or("no number").parse().map(Self)
     }
 
-    /// The same.
+    /// Returns the string with the prefix.
     #[must_use]
     pub fn write(&self) -> String {
         format!("S-{}", self.0)

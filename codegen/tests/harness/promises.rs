@@ -1,4 +1,4 @@
-//! What generated types promise beside reading, checking and writing.
+//! Guarantees of generated types beyond parsing, validation and serialization.
 
 use contract_runtime::{Contract, DocumentError, Json, Nullable};
 
@@ -9,7 +9,7 @@ fn parse<T: Contract>(text: &str) -> T {
 }
 
 #[test]
-fn unknown_members_are_kept_and_reported() {
+fn unknown_members_are_preserved_and_reported() {
     use compiled::refine_base::types::ShipPage;
     let text = r#"{"items":[{"id":"a","hull":"h","odd":1.50}],"hasMore":true,"total":1,"a/b":null}"#;
     let page: ShipPage = parse(text);
@@ -21,7 +21,7 @@ fn unknown_members_are_kept_and_reported() {
 }
 
 #[test]
-fn declared_others_are_not_undeclared() {
+fn members_of_additional_properties_are_declared() {
     let typed: compiled::additional_typed::types::Input = parse(r#"{"name":"n","a":{"value":1,"x":2}}"#);
     assert_eq!(typed.undeclared_members(9), ["/a/x"]);
     let patterns: compiled::pattern_with_properties::types::Input = parse(r#"{"x-a":"b","free":1}"#);
@@ -29,7 +29,7 @@ fn declared_others_are_not_undeclared() {
 }
 
 #[test]
-fn absent_null_and_value_are_three_things() {
+fn absent_null_and_value_are_distinct() {
     use compiled::tri_state::types::Input;
     let may = |text: &str| parse::<Input>(text).may;
     assert_eq!(may(r#"{"must":null}"#), None);
@@ -39,26 +39,26 @@ fn absent_null_and_value_are_three_things() {
 }
 
 #[test]
-fn null_is_no_way_to_be_absent() {
-    let refused = compiled::optional_not_nullable::types::Input::parse(br#"{"text":null}"#).unwrap_err();
-    let DocumentError::Invalid(violations) = refused else { panic!("{refused}") };
+fn null_is_rejected_for_optional_fields() {
+    let error = compiled::optional_not_nullable::types::Input::parse(br#"{"text":null}"#).unwrap_err();
+    let DocumentError::Invalid(violations) = error else { panic!("{error}") };
     assert_eq!(pairs(&violations), [("/text".to_owned(), "type".to_owned())]);
 }
 
 #[test]
-fn open_enumerations_keep_what_they_do_not_know() {
+fn open_enums_preserve_unknown_values() {
     use compiled::enum_open::types::{Input, InputCode};
     let code = parse::<Input>(r#"{"code":"new one"}"#).code.unwrap();
     assert_eq!((code.unknown(), code.to_string().as_str()), (Some("new one"), "new one"));
     assert_eq!(InputCode::from("A_B"), InputCode::AB);
     assert!(InputCode::ALL.contains(&InputCode::C));
-    // A listed value may well be called like the variant for all others.
+    // A listed value may have the same name as the variant for unknown values.
     assert_eq!(InputCode::from("UNKNOWN").unknown(), None);
 }
 
-/// CON-12: what an answer may hold is kept, and named by validators.
+/// CON-12: unknown variants in responses are preserved, and reported by validators.
 #[test]
-fn open_unions_keep_what_they_do_not_know() {
+fn open_unions_preserve_unknown_variants() {
     use compiled::union_open::types::{Event, Input};
     let text = r#"{"events":[{"rank":1.50,"type":"promoted"}]}"#;
     let input: Input = parse(text);
@@ -68,9 +68,9 @@ fn open_unions_keep_what_they_do_not_know() {
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
-/// What a branch says no to may be what another one allows; not where nobody could write it.
+/// A value of one variant may match another branch, but not if it cannot be serialized.
 #[test]
-fn variants_that_cannot_be_written_are_invalid() {
+fn unserializable_variants_are_invalid() {
     use compiled::union_optional_tag::types::{Category, Internal};
     let internal = |extra| Category::Internal(Internal { type_: None, account: "a".to_owned(), extra });
     let twice = internal([("account".to_owned(), Json::Bool(true))].into_iter().collect());
@@ -80,10 +80,10 @@ fn variants_that_cannot_be_written_are_invalid() {
     assert!(both.is_valid());
 }
 
-/// What is said Ok of can be written, whoever stands in it: here the struct's own type asks nothing of it, in the other
-/// case it has rules at its place alone.
+/// Every valid value can be serialized. The nested type has no constraints of its own in one case, and only
+/// constraints of its location in the other.
 #[test]
-fn what_cannot_be_written_is_invalid_in_all_that_it_stands_in() {
+fn unserializable_values_make_their_containers_invalid() {
     use compiled::{nullable_any_of, tri_state};
     let mut of_field: tri_state::types::Input = parse(r#"{"must":null,"inner":{"a":"b"}}"#);
     let mut of_map: nullable_any_of::types::Input = parse(r#"{"files":{"x":{"content":"b"}}}"#);
@@ -95,27 +95,27 @@ fn what_cannot_be_written_is_invalid_in_all_that_it_stands_in() {
         panic!("{of_map:?}")
     };
     file.extra = twice("content");
-    let refused = [of_field.validate(), of_map.validate()].map(Result::unwrap_err);
-    for violations in refused {
+    let results = [of_field.validate(), of_map.validate()].map(Result::unwrap_err);
+    for violations in results {
         assert_eq!(pairs(&violations), [(String::new(), "unwritable".to_owned())]);
     }
     assert!(of_field.to_json().is_err() && of_map.to_json().is_err());
 }
 
-/// OpenAPI 3.2, 4.25: what other values of the tag mean, and none.
+/// OpenAPI 3.2, 4.25: `defaultMapping` applies to unknown and missing tags.
 #[test]
-fn other_tags_mean_the_default() {
+fn unknown_tags_select_the_default_mapping() {
     use compiled::openapi_32::types::Medium;
     assert!(matches!(parse::<Medium>(r#"{"pages":3}"#), Medium::Paper(_)));
     assert!(matches!(parse::<Medium>(r#"{"kind":"scroll","pages":3}"#), Medium::Paper(_)));
     assert!(matches!(parse::<Medium>(r#"{"kind":"Disc","minutes":3}"#), Medium::Disc(_)));
-    let unfit = parse::<Medium>(r#"{"kind":"scroll","pages":"many"}"#);
-    assert!(matches!(&unfit, Medium::Unknown(_)) && !unfit.is_valid(), "{unfit:?}");
+    let invalid = parse::<Medium>(r#"{"kind":"scroll","pages":"many"}"#);
+    assert!(matches!(&invalid, Medium::Unknown(_)) && !invalid.is_valid(), "{invalid:?}");
 }
 
-/// A child of a family is read as what it is; what it is not, the base says alone.
+/// A value is parsed as the child that its tag selects, and as the base type otherwise.
 #[test]
-fn families_are_read_by_their_children() {
+fn families_parse_values_as_their_children() {
     use compiled::union_family::types::Pet;
     let pet = |text: &str| parse::<Pet>(text);
     assert!(matches!(pet(r#"{"kind":"cat","lives":3}"#), Pet::Cat(_)));
@@ -131,17 +131,17 @@ fn families_are_read_by_their_children() {
 }
 
 #[test]
-fn closed_unions_refuse_what_they_do_not_know() {
+fn closed_unions_reject_unknown_variants() {
     use compiled::union_closed::types::{Event, Input};
-    let refused = Input::parse(br#"{"events":[{"type":"promoted"}]}"#).unwrap_err();
-    assert!(matches!(refused, DocumentError::Invalid(_)), "{refused}");
+    let error = Input::parse(br#"{"events":[{"type":"promoted"}]}"#).unwrap_err();
+    assert!(matches!(error, DocumentError::Invalid(_)), "{error}");
     let input: Input = parse(r#"{"events":[{"type":"left"}]}"#);
     assert!(matches!(input.events.as_deref().unwrap(), [Event::Left(_)]));
 }
 
-/// A second value would change neither the type of a constant nor that of its field.
+/// Adding a second value changes neither the type of a constant nor that of its field.
 #[test]
-fn constants_are_enumerations_of_one_value() {
+fn constants_are_enums_of_one_value() {
     use compiled::const_members::types::{Input, InputVersion};
     let text = r#"{"version":"2.0","kind":"b","count":3,"on":true,"name":"n"}"#;
     let input: Input = parse(text);
@@ -153,11 +153,11 @@ fn constants_are_enumerations_of_one_value() {
 }
 
 #[test]
-fn types_whose_members_all_can_be_equal_and_hashed() {
-    fn hashes<T: Eq + std::hash::Hash>() {}
-    hashes::<compiled::const_members::types::Input>();
-    hashes::<compiled::union_open::types::Event>();
-    hashes::<compiled::recursive::types::Input>();
+fn types_with_hashable_members_implement_eq_and_hash() {
+    fn assert_hash<T: Eq + std::hash::Hash>() {}
+    assert_hash::<compiled::const_members::types::Input>();
+    assert_hash::<compiled::union_open::types::Event>();
+    assert_hash::<compiled::recursive::types::Input>();
 }
 
 #[test]
@@ -172,13 +172,13 @@ fn secrets_are_never_printed() {
     assert_eq!((token.expose(), input.password.expose().as_str()), ("hidden-tok", "hidden-pass"));
     let builder = Input::builder().password("hidden".to_owned()).token(token);
     assert!(!format!("{builder:?}").contains("hidden"), "{builder:?}");
-    // On the wire they are what they are.
+    // The serialized form contains the secrets.
     assert_eq!(input.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
 }
 
-/// What a union keeps because it is none of its variants may hold what they keep secret.
+/// A preserved unknown variant may contain secrets of known variants.
 #[test]
-fn unions_do_not_print_the_secrets_of_what_they_do_not_know() {
+fn unknown_variants_do_not_print_secrets() {
     use compiled::secrets_union::types::{Either, Event, Own, Step};
     let event: Event = parse(r#"{"kind":"opened","token":"s3cr3t","count":"x"}"#);
     assert!(matches!(event, Event::Unknown(_)));
@@ -186,7 +186,7 @@ fn unions_do_not_print_the_secrets_of_what_they_do_not_know() {
     let step: Step = parse(r#"{"do":"go","with":[{"kind":"opened","token":"s3cr3t"}]}"#);
     assert_eq!(format!("{step:?}"), r#"Unknown { do: "go", .. }"#);
     let known = parse::<Step>(r#"{"do":"wait","then":[{"kind":"opened","token":"s3cr3t","count":7}]}"#);
-    // A schema that narrows a secret, one that a choice or a condition calls secret, and items.
+    // Secrets in a narrowing schema, in branches, in conditions and in items.
     let own: Own = parse(r#""s3cr3t""#);
     let either: Either = parse(r#"{"key":"s3cr3t","codes":["s3cr3t"],"late":"s3cr3t"}"#);
     let printed = format!("{known:?} {own:?} {either:?}");
@@ -194,7 +194,7 @@ fn unions_do_not_print_the_secrets_of_what_they_do_not_know() {
 }
 
 #[test]
-fn builders_name_what_is_missing_or_wrong() {
+fn builders_report_missing_and_invalid_fields() {
     use compiled::tri_state::types::Input;
     let missing = Input::builder().build().unwrap_err();
     assert_eq!(pairs(&missing), [("/must".to_owned(), "required".to_owned())]);
@@ -216,24 +216,24 @@ fn builders_fill_in_constants() {
 }
 
 #[test]
-fn integers_beyond_i64_are_told_apart_from_invalid_ones() {
-    let refused =
+fn unrepresentable_integers_have_their_own_error() {
+    let error =
         compiled::number_whole::types::Input::parse(br#"{"list":[1, 9223372036854775808]}"#).unwrap_err();
-    let at = |pointer| matches!(&refused, DocumentError::Unrepresentable { pointer: at, line: 1, .. } if at == pointer);
-    assert!(at("/list/1"), "{refused:?}");
+    let is_at = |expected| matches!(&error, DocumentError::Unrepresentable { pointer, line: 1, .. } if pointer == expected);
+    assert!(is_at("/list/1"), "{error:?}");
 }
 
-/// A member that one branch alone declares may be anything where another branch holds: the type
-/// holds every valid document.
+/// A member that only one branch declares may have any value if another branch matches, and the type
+/// represents every valid document.
 #[test]
-fn what_only_a_branch_declares_may_be_anything_elsewhere() {
+fn members_of_one_branch_are_unrestricted_in_others() {
     let text = r#"{"radius":1,"width":"wide"}"#;
     let read = compiled::union_superset::types::Input::parse_valid(text.as_bytes()).unwrap();
     assert_eq!(read.to_json().unwrap().to_string(), text);
 }
 
 #[test]
-fn unions_are_built_from_their_variants() {
+fn unions_convert_from_their_variants() {
     use compiled::mutually_recursive::types::{Expression, Literal};
     let literal: Literal = parse(r#"{"kind":"literal","value":1.0}"#);
     let expression = Expression::from(literal);
@@ -241,15 +241,15 @@ fn unions_are_built_from_their_variants() {
 }
 
 #[test]
-fn a_member_twice_is_refused() {
+fn duplicate_members_are_rejected() {
     for text in [r#"{"text":"a","text":"a"}"#, r#"{"x":1,"x":2}"#] {
-        let refused = compiled::optional_not_nullable::types::Input::parse(text.as_bytes());
-        assert!(matches!(refused, Err(DocumentError::NotJson(_))), "{refused:?}");
+        let result = compiled::optional_not_nullable::types::Input::parse(text.as_bytes());
+        assert!(matches!(result, Err(DocumentError::NotJson(_))), "{result:?}");
     }
 }
 
 #[test]
-fn types_of_the_owner_stand_where_they_were_asked_for() {
+fn replaced_types_are_used() {
     use crate::outside::Temperature;
     let input: compiled::replaced::types::Input =
         parse(r#"{"temperature":"21 °C","outside":null,"inline":"x"}"#);
@@ -259,7 +259,7 @@ fn types_of_the_owner_stand_where_they_were_asked_for() {
 }
 
 #[test]
-fn numbers_keep_their_text() {
+fn numbers_preserve_their_spelling() {
     let input: compiled::number_decimals::types::Input = parse(r#"{"price":1.10,"tenth":1e0}"#);
     assert_eq!(input.to_json().unwrap().to_string(), r#"{"price":1.10,"tenth":1e0}"#);
 }

@@ -1,11 +1,11 @@
-//! Small random contracts: what people combine in practice, combined without sense.
+//! Small random contracts with common keywords in arbitrary combinations.
 //!
-//! A number alone decides a document. Its text is written here, so that numbers stand in it in
-//! every way that JSON has for them. Some are said once more in the words of OpenAPI 3.0.
+//! A seed number determines a document. Documents are generated as strings, so that they contain all
+//! spellings of JSON numbers. Some are also converted to OpenAPI 3.0.
 
 use serde_json::{Value, json};
 
-/// Names of members and of definitions that meet each other often.
+/// Names of members and definitions; there are few, so that conflicts are frequent.
 const NAMES: [&str; 5] = ["kind", "a", "b", "c", "type"];
 /// Values of tags.
 const TAGS: [&str; 4] = ["x", "y", "zz", "w-1"];
@@ -18,35 +18,35 @@ pub(crate) const META: &str = r#"{"$vocabulary":{
     "https://json-schema.org/draft/2020-12/vocab/validation":true,
     "https://json-schema.org/draft/2020-12/vocab/meta-data":true,
     "https://json-schema.org/draft/2020-12/vocab/format-assertion":true}}"#;
-/// Where it is.
+/// The URI of [`META`].
 pub(crate) const META_URI: &str = "https://meta.example/with-formats";
 
-/// A source of documents.
+/// A generator of documents.
 pub(crate) struct Random {
     state: u64,
-    /// Whether formats are asserted, for which the dialect has no words of OpenAPI.
+    /// True if formats are asserted; this dialect has no OpenAPI keywords.
     asserts: bool,
-    /// Where definitions stand: `#/$defs/`.
+    /// The pointer prefix of definitions: `#/$defs/`.
     prefix: &'static str,
     definitions: usize,
 }
 
-/// What a number stands for.
+/// The generated document of a number.
 pub(crate) struct Document {
     /// The contract.
     pub(crate) text: String,
-    /// The same in the words of JSON Schema 2020-12, for whoever knows no others.
-    pub(crate) judged: String,
-    /// Its definitions, by pointer.
+    /// The equivalent contract in JSON Schema 2020-12, for independent validators.
+    pub(crate) draft_2020_12: String,
+    /// The pointers of its definitions.
     pub(crate) definitions: Vec<String>,
-    /// The operation that a part of it is left with, where it has operations.
+    /// The only operation of a selected part, if the contract has operations.
     pub(crate) part: Option<String>,
-    /// Whether its dialect asserts formats.
+    /// True if its dialect asserts formats.
     pub(crate) asserts: bool,
 }
 
-/// The document of a number; every third one has operations, and of those every other one speaks
-/// OpenAPI 3.0; every fourth asserts formats.
+/// Generates the document of a number. Every third one has operations, half of those use OpenAPI 3.0, and
+/// every fourth one asserts formats.
 pub(crate) fn document(number: u64) -> Document {
     let prefix = if number % 3 == 2 { "#/components/schemas/" } else { "#/$defs/" };
     let asserts = number % 4 == 1;
@@ -57,17 +57,17 @@ pub(crate) fn document(number: u64) -> Document {
     let mut random = Random { state: number, asserts, prefix, definitions: 0 };
     random.definitions = 2 + random.below(4);
     let definitions: Vec<String> =
-        (0..random.definitions).map(|at| format!("\"D{at}\":{}", random.definition(at))).collect();
-    let pointers = (0..random.definitions).map(|at| format!("{prefix}D{at}")).collect();
+        (0..random.definitions).map(|index| format!("\"D{index}\":{}", random.definition(index))).collect();
+    let pointers = (0..random.definitions).map(|index| format!("{prefix}D{index}")).collect();
     let definitions = definitions.join(",");
     if number % 3 != 2 {
         let text = format!("{{{}\"$defs\":{{{definitions}}}}}", dialect("$schema"));
-        return Document { judged: text.clone(), text, definitions: pointers, part: None, asserts };
+        return Document { draft_2020_12: text.clone(), text, definitions: pointers, part: None, asserts };
     }
     let paths: Vec<String> = (0..random.definitions)
-        .map(|at| {
+        .map(|index| {
             format!(
-                r#""/d{at}":{{"get":{{"operationId":"d{at}","responses":{{"200":{{"description":"","content":{{"application/json":{{"schema":{{"$ref":"{prefix}D{at}"}}}}}}}}}}}}}}"#
+                r#""/d{index}":{{"get":{{"operationId":"d{index}","responses":{{"200":{{"description":"","content":{{"application/json":{{"schema":{{"$ref":"{prefix}D{index}"}}}}}}}}}}}}}}"#
             )
         })
         .collect();
@@ -77,28 +77,29 @@ pub(crate) fn document(number: u64) -> Document {
         dialect("jsonSchemaDialect"),
         paths.join(",")
     );
-    let (text, judged) = if number % 6 == 2 { in_older_words(&text) } else { (text.clone(), text) };
-    Document { text, judged, definitions: pointers, part, asserts }
+    let (text, draft_2020_12) =
+        if number % 6 == 2 { convert_to_openapi_30(&text) } else { (text.clone(), text) };
+    Document { text, draft_2020_12, definitions: pointers, part, asserts }
 }
 
-/// A document in the words of OpenAPI 3.0, and what is said there in those of 2020-12: what 3.0 has no
-/// words for is left out of both.
-fn in_older_words(text: &str) -> (String, String) {
-    let mut judged: Value = serde_json::from_str(text).unwrap();
-    let mut older = judged.clone();
-    older["openapi"] = "3.0.3".into();
-    let definitions = judged["components"]["schemas"].as_object_mut().unwrap();
+/// Returns the document in OpenAPI 3.0, and its equivalent in 2020-12. Both lack the keywords that 3.0 does
+/// not support.
+fn convert_to_openapi_30(text: &str) -> (String, String) {
+    let mut draft_2020_12: Value = serde_json::from_str(text).unwrap();
+    let mut openapi_30 = draft_2020_12.clone();
+    openapi_30["openapi"] = "3.0.3".into();
+    let definitions = draft_2020_12["components"]["schemas"].as_object_mut().unwrap();
     for (name, schema) in definitions {
-        leave_out(schema);
-        older["components"]["schemas"][name] = older_words(schema);
+        remove_unsupported_keywords(schema);
+        openapi_30["components"]["schemas"][name] = convert_schema_to_30(schema);
     }
-    (older.to_string(), judged.to_string())
+    (openapi_30.to_string(), draft_2020_12.to_string())
 }
 
-/// Removes what OpenAPI 3.0 has no words for.
-fn leave_out(schema: &mut Value) {
+/// Removes the keywords that OpenAPI 3.0 does not support.
+fn remove_unsupported_keywords(schema: &mut Value) {
     let Value::Object(members) = schema else { return };
-    for word in [
+    for keyword in [
         "patternProperties",
         "propertyNames",
         "dependentRequired",
@@ -110,20 +111,22 @@ fn leave_out(schema: &mut Value) {
         "prefixItems",
         "contains",
     ] {
-        members.remove(word);
+        members.remove(keyword);
     }
-    for (word, value) in members {
-        match word.as_str() {
-            "properties" => value.as_object_mut().unwrap().values_mut().for_each(leave_out),
-            "allOf" | "anyOf" | "oneOf" => value.as_array_mut().unwrap().iter_mut().for_each(leave_out),
-            "items" | "not" | "additionalProperties" => leave_out(value),
+    for (keyword, value) in members {
+        match keyword.as_str() {
+            "properties" => value.as_object_mut().unwrap().values_mut().for_each(remove_unsupported_keywords),
+            "allOf" | "anyOf" | "oneOf" => {
+                value.as_array_mut().unwrap().iter_mut().for_each(remove_unsupported_keywords)
+            }
+            "items" | "not" | "additionalProperties" => remove_unsupported_keywords(value),
             _ => {}
         }
     }
 }
 
-/// A schema in the words of OpenAPI 3.0: `null` by `nullable`, wherever it may stand.
-fn older_words(schema: &Value) -> Value {
+/// Converts a schema to OpenAPI 3.0, with `nullable` for `null` at any location.
+fn convert_schema_to_30(schema: &Value) -> Value {
     let Value::Object(members) = schema else {
         return if *schema == json!(false) { json!({"not": {}}) } else { json!({}) };
     };
@@ -132,7 +135,7 @@ fn older_words(schema: &Value) -> Value {
         && let Some([inner, other]) = members.get("anyOf").and_then(Value::as_array).map(Vec::as_slice)
         && *other == null
     {
-        return match older_words(inner) {
+        return match convert_schema_to_30(inner) {
             Value::Object(inside) if inside.is_empty() => json!({}),
             inside if inside.get("$ref").is_some() => json!({"allOf": [inside], "nullable": true}),
             mut inside => {
@@ -145,10 +148,12 @@ fn older_words(schema: &Value) -> Value {
         return json!({"nullable": true});
     }
     let mut out = serde_json::Map::new();
-    let list = |all: &Value| Value::from(all.as_array().unwrap().iter().map(older_words).collect::<Vec<_>>());
-    for (word, value) in members {
-        match (word.as_str(), value) {
-            // What stands beside a `$ref` is void.
+    let list = |all: &Value| {
+        Value::from(all.as_array().unwrap().iter().map(convert_schema_to_30).collect::<Vec<_>>())
+    };
+    for (keyword, value) in members {
+        match (keyword.as_str(), value) {
+            // Siblings of `$ref` have no effect in 3.0.
             ("$ref", _) if members.len() > 1 => {
                 let all = members.get("allOf").map_or_else(|| json!([]), list);
                 let all = std::iter::once(json!({"$ref": value})).chain(all.as_array().unwrap().clone());
@@ -157,17 +162,17 @@ fn older_words(schema: &Value) -> Value {
             ("allOf", _) if members.contains_key("$ref") => {}
             ("const", _) => drop(out.insert("enum".to_owned(), json!([value]))),
             ("exclusiveMinimum", _) => {
-                out.extend([("minimum".to_owned(), value.clone()), (word.clone(), true.into())]);
+                out.extend([("minimum".to_owned(), value.clone()), (keyword.clone(), true.into())]);
             }
             ("exclusiveMaximum", _) => {
-                out.extend([("maximum".to_owned(), value.clone()), (word.clone(), true.into())]);
+                out.extend([("maximum".to_owned(), value.clone()), (keyword.clone(), true.into())]);
             }
             ("type", Value::Array(types)) => {
                 let others: Vec<&Value> = types.iter().filter(|name| **name != "null").collect();
                 match others.as_slice() {
                     [one] => out.extend([("type".to_owned(), (*one).clone())]),
                     _ => {
-                        let each = others.iter().map(|name| older_words(&json!({"type": name})));
+                        let each = others.iter().map(|name| convert_schema_to_30(&json!({"type": name})));
                         out.extend([("anyOf".to_owned(), each.collect())]);
                     }
                 }
@@ -176,15 +181,15 @@ fn older_words(schema: &Value) -> Value {
                 }
             }
             ("properties", Value::Object(all)) => {
-                let all = all.iter().map(|(name, schema)| (name.clone(), older_words(schema)));
-                out.insert(word.clone(), Value::Object(all.collect()));
+                let all = all.iter().map(|(name, schema)| (name.clone(), convert_schema_to_30(schema)));
+                out.insert(keyword.clone(), Value::Object(all.collect()));
             }
-            ("allOf" | "anyOf" | "oneOf", _) => drop(out.insert(word.clone(), list(value))),
-            ("additionalProperties", Value::Bool(_)) => drop(out.insert(word.clone(), value.clone())),
+            ("allOf" | "anyOf" | "oneOf", _) => drop(out.insert(keyword.clone(), list(value))),
+            ("additionalProperties", Value::Bool(_)) => drop(out.insert(keyword.clone(), value.clone())),
             ("items" | "not" | "additionalProperties", _) => {
-                out.insert(word.clone(), older_words(value));
+                out.insert(keyword.clone(), convert_schema_to_30(value));
             }
-            _ => drop(out.insert(word.clone(), value.clone())),
+            _ => drop(out.insert(keyword.clone(), value.clone())),
         }
     }
     if out.get("type").is_some_and(|name| name == "array") {
@@ -194,7 +199,7 @@ fn older_words(schema: &Value) -> Value {
 }
 
 impl Random {
-    /// SplitMix64.
+    /// Returns the next number (SplitMix64).
     pub(crate) fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -207,7 +212,7 @@ impl Random {
         usize::try_from(self.next() % limit as u64).unwrap()
     }
 
-    /// One time in so many.
+    /// Returns true with a probability of 1 in `of`.
     fn chance(&mut self, of: usize) -> bool {
         self.below(of) == 0
     }
@@ -216,24 +221,24 @@ impl Random {
         of[self.below(of.len())]
     }
 
-    /// A reference to a definition; mostly to an earlier one, so that circles are rare.
+    /// Returns a reference to a definition, usually an earlier one, so that cycles are rare.
     fn reference(&mut self, before: usize) -> String {
-        let at =
+        let index =
             if before == 0 || self.chance(12) { self.below(self.definitions) } else { self.below(before) };
-        format!("\"$ref\":\"{}D{at}\"", self.prefix)
+        format!("\"$ref\":\"{}D{index}\"", self.prefix)
     }
 
-    fn definition(&mut self, at: usize) -> String {
+    fn definition(&mut self, index: usize) -> String {
         match self.below(8) {
-            0 if at > 0 => self.union(at, 3),
-            1 if at > 0 => self.union(at, 3),
-            2 if at > 0 => self.union(at, 3),
-            3 => self.schema(at, 3),
-            _ => self.object(at, 3),
+            0 if index > 0 => self.union(index, 3),
+            1 if index > 0 => self.union(index, 3),
+            2 if index > 0 => self.union(index, 3),
+            3 => self.schema(index, 3),
+            _ => self.object(index, 3),
         }
     }
 
-    /// An object: of its own members, of others', or of both.
+    /// Returns an object schema with its own members, members of other definitions, or both.
     fn object(&mut self, before: usize, depth: usize) -> String {
         let mut out = vec!["\"type\":\"object\"".to_owned()];
         let mut names = Vec::new();
@@ -266,7 +271,7 @@ impl Random {
         format!("{{{}}}", out.join(","))
     }
 
-    /// What may be said about a tag.
+    /// Returns a schema for a tag.
     fn tag(&mut self) -> String {
         let tag = self.pick(&TAGS);
         match self.below(6) {
@@ -297,8 +302,8 @@ impl Random {
         out
     }
 
-    /// `oneOf` or `anyOf` over what was defined before, told apart by a tag in all the ways that
-    /// people write it; one that is no union at all now and then.
+    /// Returns `oneOf` or `anyOf` of earlier definitions, with the usual notations for tags; some unions have
+    /// no tag.
     fn union(&mut self, before: usize, depth: usize) -> String {
         let keyword = self.pick(&["oneOf", "oneOf", "anyOf"]);
         let outside = self.chance(3).then(|| self.reference(before));
@@ -311,18 +316,18 @@ impl Random {
                 _ => format!("{{\"const\":\"{tag}\"}}"),
             };
             let required = if self.chance(4) { "" } else { ",\"required\":[\"kind\"]" };
-            let said = format!("\"properties\":{{\"kind\":{literal}}}{required}");
+            let tag_keywords = format!("\"properties\":{{\"kind\":{literal}}}{required}");
             let base = self.reference(before);
             if self.chance(2) {
                 mapping.push(base.replacen("$ref", tag, 1));
             }
             branches.push(match self.below(6) {
-                0 => format!("{{\"allOf\":[{{{base}}},{{{said}}}]}}"),
-                1 => format!("{{{base},{said}}}"),
-                2 => format!("{{\"type\":\"object\",{said}}}"),
-                3 if outside.is_some() => format!("{{{said}}}"),
-                3 => format!("{{\"anyOf\":[{{{base}}}],{said}}}"),
-                4 => format!("{{\"allOf\":[{{{base}}}],\"type\":\"object\",{said}}}"),
+                0 => format!("{{\"allOf\":[{{{base}}},{{{tag_keywords}}}]}}"),
+                1 => format!("{{{base},{tag_keywords}}}"),
+                2 => format!("{{\"type\":\"object\",{tag_keywords}}}"),
+                3 if outside.is_some() => format!("{{{tag_keywords}}}"),
+                3 => format!("{{\"anyOf\":[{{{base}}}],{tag_keywords}}}"),
+                4 => format!("{{\"allOf\":[{{{base}}}],\"type\":\"object\",{tag_keywords}}}"),
                 _ if self.chance(3) => self.schema(before, depth - 1),
                 _ => format!("{{{base}}}"),
             });
@@ -373,7 +378,7 @@ impl Random {
         }]
     }
 
-    /// Anything.
+    /// Returns any schema.
     fn schema(&mut self, before: usize, depth: usize) -> String {
         if depth == 0 {
             return self.scalar();

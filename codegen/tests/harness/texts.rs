@@ -1,8 +1,8 @@
-//! Random texts and JSON of pieces that mean something somewhere on the way of a request.
+//! Random strings and JSON values with characters that are special in some part of a request.
 
 use contract_runtime::{Json, Map};
 
-/// Pieces of text that mean something somewhere on the way.
+/// String parts that are special in URIs, headers, forms or JSON.
 const PIECES: [&str; 30] = [
     "a",
     "B",
@@ -36,7 +36,7 @@ const PIECES: [&str; 30] = [
     "@",
 ];
 
-/// Steele, Lea and Flood's SplitMix64: a seed gives a run.
+/// The pseudorandom generator SplitMix64 of Steele, Lea and Flood.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -57,7 +57,7 @@ impl Random {
         i64::try_from(self.below(2000)).unwrap() - 1000
     }
 
-    /// Any JSON, nested so many times at most.
+    /// Returns a random JSON value with at most `depth` levels of nesting.
     pub(crate) fn json(&mut self, depth: u8) -> Json {
         let inside = depth.saturating_sub(1);
         match self.below(if depth == 0 { 5 } else { 7 }) {
@@ -70,7 +70,7 @@ impl Random {
         }
     }
 
-    /// Members of an object.
+    /// Returns random members of an object.
     pub(crate) fn members(&mut self, depth: u8) -> Map<Json> {
         (0..self.below(4)).map(|_| (self.text(), self.json(depth))).collect()
     }

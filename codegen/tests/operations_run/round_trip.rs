@@ -1,5 +1,5 @@
-//! What a generated client writes a generated server reads back equal, for random arguments; and
-//! of every status both sides and the table say the same.
+//! Random arguments round-trip between generated client and server, and both interpret every status in the
+//! same way as the tables.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use client::Call;
 use contract_runtime::operation::ResponseKind;
 
 impl Random {
-    fn texts(&mut self) -> Vec<String> {
+    fn strings(&mut self) -> Vec<String> {
         (0..=self.below(3)).map(|_| self.text()).collect()
     }
 
@@ -31,34 +31,34 @@ impl Random {
 
     fn call(&mut self) -> calls::FindCall {
         let mut options = FindOptions::new();
-        // Each with even odds: most calls leave something out.
+        // Each option is set with a probability of 1/2.
         for field in 0..10 {
             if self.below(2) == 0 {
                 continue;
             }
             options = match field {
-                0 => options.joined(self.texts()),
+                0 => options.joined(self.strings()),
                 1 => options.piped(self.wholes()),
-                2 => options.spaced(self.texts()),
+                2 => options.spaced(self.strings()),
                 3 => options.filter(self.filter()),
                 4 => options.range2(self.range()),
                 5 => options.workflow(types::FindWorkflow::Integer(self.whole())),
                 6 => options.address(self.text()),
                 7 => options.where_(self.filter()),
-                8 => options.x_parts(self.texts()),
+                8 => options.x_parts(self.strings()),
                 _ => options.session(self.text()).seen(self.wholes()),
             };
         }
-        calls::FindCall { ids: self.texts(), range: self.range(), tags: self.texts(), options }
+        calls::FindCall { ids: self.strings(), range: self.range(), tags: self.strings(), options }
     }
 }
 
-/// Keeps what it is asked.
-struct Keeping(Mutex<Option<server::AnyCall>>);
+/// A service that records its last call.
+struct CallRecorder(Mutex<Option<server::AnyCall>>);
 
-impl server::Service for Keeping {
+impl server::Service for CallRecorder {
     fn reject(&self, _: &runtime::RequestContext, rejection: Rejection) -> Response {
-        rejected(&rejection)
+        rejection_response(&rejection)
     }
 
     async fn find(
@@ -90,133 +90,136 @@ impl server::Service for Keeping {
     }
 }
 
-fn keeping() -> (Client, Arc<Keeping>) {
-    let keeping = Arc::new(Keeping(Mutex::default()));
-    let router = server::router(Arc::clone(&keeping), RouterOptions::default());
-    (Client::new("https://exchange.example", InProcess(router, Sent::default())), keeping)
+fn recorder_client() -> (Client, Arc<CallRecorder>) {
+    let recorder = Arc::new(CallRecorder(Mutex::default()));
+    let router = server::router(Arc::clone(&recorder), RouterOptions::default());
+    (Client::new("https://exchange.example", InProcess(router, SentRequests::default())), recorder)
 }
 
 #[test]
-fn parameters_are_read_as_they_were_written() {
-    let (client, keeping) = keeping();
+fn random_parameters_round_trip() {
+    let (client, recorder) = recorder_client();
     let mut random = Random(7);
     let mut arrived = 0;
-    for turn in 0..3000 {
+    for round in 0..3000 {
         let call = random.call();
         match run(client.api_client().call(&call)) {
             Ok(_) => {
-                let read = keeping.0.lock().unwrap().take();
-                assert_eq!(read, Some(server::AnyCall::Find(call)), "turn {turn}");
+                let read = recorder.0.lock().unwrap().take();
+                assert_eq!(read, Some(server::AnyCall::Find(call)), "round {round}");
                 arrived += 1;
             }
-            // What has no text is refused here, before it is lost.
+            // Values that cannot be serialized are rejected before sending.
             Err(Error::InvalidRequest(_)) => {}
-            Err(other) => panic!("turn {turn}: {other} for {call:?}"),
+            Err(other) => panic!("round {round}: {other} for {call:?}"),
         }
     }
     assert!(arrived > 800, "{arrived} of 3000");
 }
 
 #[test]
-fn bodies_are_read_as_they_were_written() {
-    let (client, keeping) = keeping();
+fn random_bodies_round_trip() {
+    let (client, recorder) = recorder_client();
     let mut random = Random(11);
-    for turn in 0..1000 {
+    for round in 0..1000 {
         let mut form =
             UploadForm::new(random.text(), FilePart::new(random.text(), random.text().into_bytes()));
         form.size = (random.below(2) == 0).then(|| random.whole().abs());
         form.meta = (random.below(2) == 0).then(|| random.filter());
         let call = calls::UploadCall { body: form };
         if let Err(error) = run(client.api_client().call(&call)) {
-            assert!(matches!(error, Error::InvalidRequest(_)), "turn {turn}: {error} for {call:?}");
+            assert!(matches!(error, Error::InvalidRequest(_)), "round {round}: {error} for {call:?}");
             continue;
         }
-        let Some(server::AnyCall::Upload(mut came)) = keeping.0.lock().unwrap().take() else {
-            panic!("turn {turn}")
+        let Some(server::AnyCall::Upload(mut received)) = recorder.0.lock().unwrap().take() else {
+            panic!("round {round}")
         };
-        // The contract's own, where the file has none.
-        assert_eq!(came.body.file.media_type.take().as_deref(), Some("image/png"));
-        assert_eq!(came, call, "turn {turn}");
+        // The default of the contract, since the file has no media type.
+        assert_eq!(received.body.file.media_type.take().as_deref(), Some("image/png"));
+        assert_eq!(received, call, "round {round}");
 
         let (text, filter) = (json(&random.text()), json(&random.filter()));
-        let tags = json(&random.texts());
+        let tags = json(&random.strings());
         let note: types::Note = read(&format!(r#"{{"text":{text},"tags":{tags},"filter":{filter}}}"#));
         let call = calls::FormCall { body: note };
         match run(client.api_client().call(&call)) {
-            Ok(answer) => assert_eq!(*answer, call.body, "turn {turn}"),
-            Err(error) => assert!(matches!(error, Error::InvalidRequest(_)), "turn {turn}: {error}"),
+            Ok(response) => assert_eq!(*response, call.body, "round {round}"),
+            Err(error) => assert!(matches!(error, Error::InvalidRequest(_)), "round {round}: {error}"),
         }
     }
 }
 
-/// Answers every call with one status and one of the media types that the contract has for it.
-struct Status(u16, usize);
+/// A transport that returns one status, with one of its media types in the contract.
+struct FixedStatus(u16, usize);
 
-impl Transport for Status {
+impl Transport for FixedStatus {
     fn send<'a>(&'a self, operation: &'static Operation, _: http::Request<Bytes>) -> ResponseFuture<'a> {
         let row = operation.response_for_status(self.0).and_then(|response| response.content.get(self.1));
-        let mut answer = http::Response::new(Bytes::from_static(if row.is_some() { b"{}" } else { b"" }));
-        *answer.status_mut() = StatusCode::from_u16(self.0).unwrap();
+        let mut response = http::Response::new(Bytes::from_static(if row.is_some() { b"{}" } else { b"" }));
+        *response.status_mut() = StatusCode::from_u16(self.0).unwrap();
         if let Some(row) = row {
-            answer.headers_mut().insert("content-type", http::HeaderValue::from_static(row.media_type));
+            response.headers_mut().insert("content-type", http::HeaderValue::from_static(row.media_type));
         }
-        Box::pin(std::future::ready(Ok(answer)))
+        Box::pin(std::future::ready(Ok(response)))
     }
 }
 
-fn agree<C: Call>(call: &C) {
+fn assert_same_kinds<C: Call>(call: &C) {
     let rows = |status| C::OPERATION.response_for_status(status).map_or(0, |response| response.content.len());
-    for (status, at) in (100..600).flat_map(|status| (0..rows(status).max(1)).map(move |at| (status, at))) {
-        let client = Client::new("https://exchange.example", Status(status, at));
-        let said = match run(client.api_client().call(call)) {
+    for (status, index) in
+        (100..600).flat_map(|status| (0..rows(status).max(1)).map(move |index| (status, index)))
+    {
+        let client = Client::new("https://exchange.example", FixedStatus(status, index));
+        let kind = match run(client.api_client().call(call)) {
             Ok(_) => Some(ResponseKind::Success),
             Err(Error::ErrorResponse(_)) => Some(ResponseKind::Error),
-            // A body that its type cannot hold says nothing about the status.
+            // An invalid body does not depend on the status.
             Err(Error::UnexpectedResponse(other)) if other.reason != UnexpectedReason::UndocumentedStatus => {
                 continue;
             }
             Err(Error::UnexpectedResponse(_)) => None,
             Err(other) => panic!("{other}"),
         };
-        assert_eq!(said, C::OPERATION.response_kind(status), "{} {status}", C::OPERATION.id);
+        assert_eq!(kind, C::OPERATION.response_kind(status), "{} {status}", C::OPERATION.id);
     }
 }
 
 #[test]
-fn of_every_status_both_sides_say_the_same() {
-    agree(&calls::JobCall { id: "a".to_owned() });
-    agree(&calls::NoteCall { options: NoteOptions::new() });
-    agree(&calls::PartsCall { body: vec![MultipartField::default()] });
-    agree(&calls::BytesCall { body: Bytes::from_static(b"abc") });
-    agree(&calls::ExportCall {});
-    agree(&calls::UploadCall { body: UploadForm::new("a".to_owned(), FilePart::new("a.png", Vec::new())) });
-    agree(&calls::FormCall { body: read(r#"{"text":"a"}"#) });
-    agree(&Random(1).call());
+fn client_server_and_tables_agree_on_every_status() {
+    assert_same_kinds(&calls::JobCall { id: "a".to_owned() });
+    assert_same_kinds(&calls::NoteCall { options: NoteOptions::new() });
+    assert_same_kinds(&calls::PartsCall { body: vec![MultipartField::default()] });
+    assert_same_kinds(&calls::BytesCall { body: Bytes::from_static(b"abc") });
+    assert_same_kinds(&calls::ExportCall {});
+    assert_same_kinds(&calls::UploadCall {
+        body: UploadForm::new("a".to_owned(), FilePart::new("a.png", Vec::new())),
+    });
+    assert_same_kinds(&calls::FormCall { body: read(r#"{"text":"a"}"#) });
+    assert_same_kinds(&Random(1).call());
 }
 
-/// A call can be a key where all that it holds can; files and bytes of a media type have no hash.
+/// Calls implement `Hash` if all their fields do; files and typed bytes do not.
 #[test]
-fn calls_are_compared_as_what_they_hold() {
-    const fn keyed<T: Eq + std::hash::Hash>() {}
-    const fn compared<T: Eq>() {}
-    keyed::<(calls::FindCall, FindOptions, calls::FormCall, JobResponse)>();
-    compared::<(calls::UploadCall, UploadForm, calls::PartsCall, NoteBody, server::AnyCall)>();
+fn calls_implement_the_traits_of_their_fields() {
+    const fn assert_hash<T: Eq + std::hash::Hash>() {}
+    const fn assert_eq_trait<T: Eq>() {}
+    assert_hash::<(calls::FindCall, FindOptions, calls::FormCall, JobResponse)>();
+    assert_eq_trait::<(calls::UploadCall, UploadForm, calls::PartsCall, NoteBody, server::AnyCall)>();
 }
 
-/// Answers every call with the same media type.
-struct Of(&'static str);
+/// A transport that returns the same media type for every call.
+struct FixedMediaType(&'static str);
 
-impl Transport for Of {
+impl Transport for FixedMediaType {
     fn send<'a>(&'a self, _: &'static Operation, _: http::Request<Bytes>) -> ResponseFuture<'a> {
-        let answer = http::Response::builder().header("content-type", self.0);
-        Box::pin(std::future::ready(Ok(answer.body(Bytes::from_static(br#"{"id":"a"}"#)).unwrap())))
+        let response = http::Response::builder().header("content-type", self.0);
+        Box::pin(std::future::ready(Ok(response.body(Bytes::from_static(br#"{"id":"a"}"#)).unwrap())))
     }
 }
 
-/// Of several media types that an answer has, both sides mean the most literal one, wherever it
-/// stands in the contract.
+/// If several media types match, both sides use the most specific one, in any order of the contract.
 #[test]
-fn the_most_literal_media_type_is_read() {
+fn most_specific_media_type_is_used() {
     use crate::responses::ExportResponse::{OkAny as Any, OkCsv as Csv, OkJson, OkText as Text};
     let text = || r#"{"id":"a"}"#.to_owned();
     let job = || OkJson(read(&text()));
@@ -228,7 +231,7 @@ fn the_most_literal_media_type_is_read() {
         ("text/plain", "text/*", Text(text())),
         ("image/png", "*/*", Any(text().into())),
     ] {
-        let client = Client::new("https://exchange.example", Of(media_type));
+        let client = Client::new("https://exchange.example", FixedMediaType(media_type));
         assert_eq!(run(client.export()).unwrap().into_body(), expect, "{media_type}");
         let response = calls::ExportCall::OPERATION.response_for_status(200).unwrap();
         assert_eq!(
@@ -239,26 +242,26 @@ fn the_most_literal_media_type_is_read() {
     }
 }
 
-/// Answers every call with JSON that does not say so.
-struct Bare(&'static str);
+/// A transport that returns JSON without a media type.
+struct WithoutMediaType(&'static str);
 
-impl Transport for Bare {
+impl Transport for WithoutMediaType {
     fn send<'a>(&'a self, _: &'static Operation, _: http::Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(std::future::ready(Ok(http::Response::new(Bytes::from_static(self.0.as_bytes())))))
     }
 }
 
-/// What is read and what explains why it cannot be are one row.
+/// The same entry parses the body and explains the error.
 #[test]
-fn without_a_media_type_the_first_json_type_is_read() {
+fn missing_media_type_selects_the_first_json_type() {
     use crate::responses::ExportResponse;
-    let export = |body| run(Client::new("https://exchange.example", Bare(body)).export());
+    let export = |body| run(Client::new("https://exchange.example", WithoutMediaType(body)).export());
     assert_eq!(export(r#"{"id":"a"}"#).unwrap().into_body(), ExportResponse::OkJson(read(r#"{"id":"a"}"#)));
-    let Err(Error::UnexpectedResponse(answer)) = export(r#"{"seconds":1}"#) else {
-        panic!("read as another type")
+    let Err(Error::UnexpectedResponse(response)) = export(r#"{"seconds":1}"#) else {
+        panic!("parsed as another type")
     };
-    let UnexpectedReason::Shape { violations: Some(violations), .. } = answer.reason else {
-        panic!("not explained: {:?}", answer.reason)
+    let UnexpectedReason::Shape { violations: Some(violations), .. } = response.reason else {
+        panic!("not explained: {:?}", response.reason)
     };
     let found: Vec<_> = violations.iter().map(|found| (found.pointer.as_str(), found.keyword)).collect();
     assert_eq!(found, [("/id", "required")]);

@@ -1,4 +1,4 @@
-//! The generated client against the generated server: every kind of stream, both ways.
+//! Every kind of stream between generated client and server, in both directions.
 
 use std::{
     pin::Pin,
@@ -22,7 +22,7 @@ use contract_runtime::{
 use tower::ServiceExt;
 
 use crate::{
-    ask, ask_in_pieces,
+    ask, ask_for_stream,
     calls::{
         CreateBatchCall, CreateChatCall, ReadFileCall, WatchThreadCall, WatchThreadOptions, WriteFileCall,
     },
@@ -34,10 +34,10 @@ use crate::{
     types::{Ask, Chunk, Day, Move, MoveEvent, WatchThreadResponse200Item},
 };
 
-/// What is there, one after another.
-struct List<T>(std::vec::IntoIter<T>);
+/// A stream of a list of items.
+struct ItemList<T>(std::vec::IntoIter<T>);
 
-impl<T: Unpin> Stream for List<T> {
+impl<T: Unpin> Stream for ItemList<T> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Task<'_>) -> Poll<Option<T>> {
@@ -45,20 +45,20 @@ impl<T: Unpin> Stream for List<T> {
     }
 }
 
-fn list<T>(items: impl IntoIterator<Item = T>) -> List<T> {
-    List(items.into_iter().collect::<Vec<_>>().into_iter())
+fn stream_of<T>(items: impl IntoIterator<Item = T>) -> ItemList<T> {
+    ItemList(items.into_iter().collect::<Vec<_>>().into_iter())
 }
 
-fn refused(status: u16, title: &str) -> ErrorResponse {
+fn error_response(status: u16, title: &str) -> ErrorResponse {
     ErrorResponse::new(StatusCode::from_u16(status).unwrap(), problem(title))
 }
 
 #[derive(Default)]
-struct Parley {
+struct StreamService {
     files: Mutex<Vec<String>>,
 }
 
-impl Service for Parley {
+impl Service for StreamService {
     fn reject(&self, _: &RequestContext, rejection: Rejection) -> Response {
         let status = rejection.status();
         let problem = format!(r#"{{"title":{:?}}}"#, rejection.to_string());
@@ -80,12 +80,13 @@ impl Service for Parley {
         }
         let prompt = ask.prompt;
         if prompt == "no" {
-            return Err(refused(429, "slowly"));
+            return Err(error_response(429, "slowly"));
         }
-        let words: Vec<&str> = prompt.split(' ').collect();
-        let chunks =
-            (0..).zip(words).map(|(at, word)| ServerSentEvent::new(chunk(at, word)).with_id(at.to_string()));
-        Ok(ResponseBody::Stream(EventStream::new(list(chunks.collect::<Vec<_>>()))))
+        let deltas: Vec<&str> = prompt.split(' ').collect();
+        let chunks = (0..)
+            .zip(deltas)
+            .map(|(index, delta)| ServerSentEvent::new(chunk(index, delta)).with_id(index.to_string()));
+        Ok(ResponseBody::Stream(EventStream::new(stream_of(chunks.collect::<Vec<_>>()))))
     }
 
     async fn watch_thread(
@@ -93,10 +94,10 @@ impl Service for Parley {
         call: WatchThreadCall,
         context: RequestContext,
     ) -> Result<EventStream<WatchThreadResponse200Item>, ErrorResponse> {
-        let behind = context.header("last-event-id").unwrap_or("start").to_owned();
-        Ok(EventStream::new(list([
-            ServerSentEvent::new(happened(&behind)).with_name("begun"),
-            // Longer than the contract allows.
+        let last_id = context.header("last-event-id").unwrap_or("start").to_owned();
+        Ok(EventStream::new(stream_of([
+            ServerSentEvent::new(happened(&last_id)).with_name("begun"),
+            // This string is too long.
             ServerSentEvent::new(happened(&format!("{} and a good deal more", call.thread))),
             ServerSentEvent::new(happened("never")),
         ])))
@@ -107,8 +108,8 @@ impl Service for Parley {
         _: crate::calls::WatchMovesCall,
         _: RequestContext,
     ) -> Result<EventStream<Move>, runtime::ErrorResponse<()>> {
-        Ok(EventStream::new(list([
-            // What its type has no member for, and a name that its type says otherwise.
+        Ok(EventStream::new(stream_of([
+            // An id without a member in the type, and a name that the member `event` overrides.
             ServerSentEvent::new(moved(MoveEvent::Joined, "ann")).with_name("left").with_id("41"),
             ServerSentEvent::new(moved(MoveEvent::Left, "bob")),
         ])))
@@ -119,7 +120,7 @@ impl Service for Parley {
         _: crate::calls::TickerCall,
         _: RequestContext,
     ) -> Result<TypedResponse<EventStream<String>>, runtime::ErrorResponse<()>> {
-        let texts = EventStream::new(list(["a\nb".to_owned(), String::new()].map(ServerSentEvent::new)));
+        let texts = EventStream::new(stream_of(["a\nb".to_owned(), String::new()].map(ServerSentEvent::new)));
         Ok(TypedResponse::new(texts)
             .with_header(http::HeaderName::from_static("x-room"), "7".parse().unwrap()))
     }
@@ -129,7 +130,7 @@ impl Service for Parley {
         _: crate::calls::JournalCall,
         _: RequestContext,
     ) -> Result<ItemStream<Day>, runtime::ErrorResponse<()>> {
-        Ok(ItemStream::new(list([day("mon", 1), day("tue", 2)])))
+        Ok(ItemStream::new(stream_of([day("mon", 1), day("tue", 2)])))
     }
 
     async fn create_batch(
@@ -142,8 +143,8 @@ impl Service for Parley {
         while let Some(ask) = body.next().await {
             match ask {
                 Ok(_) => count += 1,
-                Err(error @ StreamError::Item { .. }) => return Err(refused(422, &error.to_string())),
-                Err(_) => return Err(refused(400, "cut")),
+                Err(error @ StreamError::Item { .. }) => return Err(error_response(422, &error.to_string())),
+                Err(_) => return Err(error_response(400, "cut")),
             }
         }
         Ok(day("today", count))
@@ -151,9 +152,9 @@ impl Service for Parley {
 
     async fn read_file(&self, call: ReadFileCall, _: RequestContext) -> Result<ByteStream, ErrorResponse> {
         if call.name == "none" {
-            return Err(refused(404, "none"));
+            return Err(error_response(404, "none"));
         }
-        Ok(ByteStream::new(list([Ok(Bytes::from(call.name)), Ok(Bytes::from_static(b"!"))])))
+        Ok(ByteStream::new(stream_of([Ok(Bytes::from(call.name)), Ok(Bytes::from_static(b"!"))])))
     }
 
     async fn write_file(
@@ -166,7 +167,7 @@ impl Service for Parley {
         while let Some(piece) = body.next().await {
             match piece {
                 Ok(piece) => pieces.push(String::from_utf8(piece.to_vec()).unwrap()),
-                Err(error) => return Err(refused(413, &error.to_string())),
+                Err(error) => return Err(error_response(413, &error.to_string())),
             }
         }
         self.files.lock().unwrap().push(pieces.join("|"));
@@ -174,7 +175,7 @@ impl Service for Parley {
     }
 }
 
-/// A transport that hands requests to a router, in pieces as they are.
+/// A transport that streams requests to a router.
 #[derive(Clone)]
 struct InProcess(Router);
 
@@ -183,7 +184,7 @@ impl Transport for InProcess {
         Box::pin(async move {
             let (parts, body) =
                 self.0.clone().oneshot(request.map(axum::body::Body::from)).await.unwrap().into_parts();
-            let body = axum::body::to_bytes(body, 1 << 20).await.map_err(cut)?;
+            let body = axum::body::to_bytes(body, 1 << 20).await.map_err(interrupted)?;
             Ok(http::Response::from_parts(parts, body))
         })
     }
@@ -205,25 +206,25 @@ impl StreamTransport for InProcess {
                 RequestBody::Streaming(pieces) => axum::body::Body::from_stream(pieces),
             });
             let response = self.0.clone().oneshot(request).await.unwrap();
-            Ok(response.map(|body| ByteStream::from_body(body, cut)))
+            Ok(response.map(|body| ByteStream::from_body(body, interrupted)))
         })
     }
 }
 
-fn cut(error: axum::Error) -> TransportError {
+fn interrupted(error: axum::Error) -> TransportError {
     TransportError::new(TransportFault::Interrupted, Delivery::Unknown).with_source(error)
 }
 
-type Ears = Arc<Mutex<Vec<String>>>;
+type EventLog = Arc<Mutex<Vec<String>>>;
 
-fn client(limit: u64) -> (Client, Arc<Parley>, Ears) {
-    let (service, heard) = (Arc::new(Parley::default()), Ears::default());
-    let ears = Arc::clone(&heard);
+fn client(limit: u64) -> (Client, Arc<StreamService>, EventLog) {
+    let (service, log) = (Arc::new(StreamService::default()), EventLog::default());
+    let sender = Arc::clone(&log);
     let options = RouterOptions {
         response_checks: ResponseChecks::All,
         stream_limit: limit,
         on_event: Some(Arc::new(move |_: &RequestContext, event: Heard<'_>| {
-            ears.lock().unwrap().push(match event {
+            sender.lock().unwrap().push(match event {
                 Heard::InvalidItem(broken) => broken.to_string(),
                 other => format!("{other:?}"),
             });
@@ -231,56 +232,56 @@ fn client(limit: u64) -> (Client, Arc<Parley>, Ears) {
         ..RouterOptions::default()
     };
     let transport = InProcess(router(Arc::clone(&service), options));
-    (Client::new("http://localhost", transport), service, heard)
+    (Client::new("http://localhost", transport), service, log)
 }
 
 #[tokio::test]
-async fn one_operation_answers_whole_or_in_pieces() {
-    let (client, _, heard) = client(100);
+async fn operation_returns_a_whole_response_or_a_stream() {
+    let (client, _, log) = client(100);
     let whole = client.create_chat(&ask("Hello you")).await.unwrap().into_body();
     assert_eq!(whole, CreateChatResponse::OkJson(reply("Hello you")));
-    let answer = client.create_chat_stream(&ask_in_pieces("Hello you")).await.unwrap();
-    assert_eq!(answer.header("content-type"), Some("text/event-stream"));
-    let mut events = answer.into_body();
-    let mut words = Vec::new();
+    let response = client.create_chat_stream(&ask_for_stream("Hello you")).await.unwrap();
+    assert_eq!(response.header("content-type"), Some("text/event-stream"));
+    let mut events = response.into_body();
+    let mut deltas = Vec::new();
     while let Some(event) = events.next().await {
         let event = event.unwrap();
-        words.push((event.id.unwrap(), event.data.delta));
+        deltas.push((event.id.unwrap(), event.data.delta));
     }
-    assert_eq!(words, [("0".to_owned(), "Hello".to_owned()), ("1".to_owned(), "you".to_owned())]);
+    assert_eq!(deltas, [("0".to_owned(), "Hello".to_owned()), ("1".to_owned(), "you".to_owned())]);
     assert_eq!(events.last_event_id(), "1");
-    assert!(events.is_complete(), "a server that comes to its end says so");
-    match client.create_chat_stream(&ask_in_pieces("no")).await.unwrap_err() {
-        Error::ErrorResponse(answer) => {
-            assert_eq!((answer.status().as_u16(), answer.title.as_str()), (429, "slowly"))
+    assert!(events.is_complete(), "the server marks the end of the stream");
+    match client.create_chat_stream(&ask_for_stream("no")).await.unwrap_err() {
+        Error::ErrorResponse(response) => {
+            assert_eq!((response.status().as_u16(), response.title.as_str()), (429, "slowly"))
         }
         other => panic!("{other}"),
     }
-    assert!(heard.lock().unwrap().is_empty());
-    // What breaks the contract is not sent.
+    assert!(log.lock().unwrap().is_empty());
+    // Invalid requests are not sent.
     assert!(matches!(client.create_chat_stream(&ask("")).await, Err(Error::InvalidRequest(_))));
 }
 
-/// A server that checks what it answers ends a stream before an item that breaks the contract.
+/// With response checks the server ends a stream before an invalid item.
 #[tokio::test]
-async fn a_broken_item_is_not_sent() {
-    let (client, _, heard) = client(100);
+async fn invalid_items_are_not_sent() {
+    let (client, _, log) = client(100);
     let opening = client.watch_thread_stream("thread", WatchThreadOptions::new()).after_event("41");
     let mut events = opening.await.unwrap().into_body();
     let event = events.next().await.unwrap().unwrap();
     assert_eq!((event.event.as_str(), event.data.text.as_str()), ("begun", "41"));
     assert!(matches!(events.next().await.unwrap(), Err(StreamError::Transport(_))));
     assert!(events.next().await.is_none());
-    let heard = heard.lock().unwrap();
-    assert!(heard[0].starts_with("item 1 violates its schema") && heard[0].contains("/text"), "{heard:?}");
+    let log = log.lock().unwrap();
+    assert!(log[0].starts_with("item 1 violates its schema") && log[0].contains("/text"), "{log:?}");
 }
 
 #[tokio::test]
-async fn texts_events_as_objects_and_sequences() {
+async fn strings_event_objects_and_sequences_are_streamed() {
     let (client, _, _) = client(100);
-    let answer = client.ticker_stream().await.unwrap();
-    assert_eq!(answer.header("x-room"), Some("7"));
-    let mut texts = answer.into_body();
+    let response = client.ticker_stream().await.unwrap();
+    assert_eq!(response.header("x-room"), Some("7"));
+    let mut texts = response.into_body();
     assert_eq!(texts.next().await.unwrap().unwrap().data, "a\nb");
     assert_eq!(texts.next().await.unwrap().unwrap().data, "");
     assert!(texts.next().await.is_none());
@@ -299,49 +300,50 @@ async fn texts_events_as_objects_and_sequences() {
 }
 
 #[tokio::test]
-async fn items_are_sent_as_they_come() {
+async fn request_items_are_streamed() {
     let (client, _, _) = client(60);
-    let asks = list([ask("a"), ask("b"), ask("c")]);
+    let asks = stream_of([ask("a"), ask("b"), ask("c")]);
     assert_eq!(client.create_batch_stream(asks).await.unwrap().into_body(), day("today", 3));
-    // One that breaks the contract ends the request.
-    let asks = list([ask("a"), ask("")]);
+    // An invalid item ends the request.
+    let asks = stream_of([ask("a"), ask("")]);
     match client.create_batch_stream(asks).await.unwrap_err() {
-        Error::ErrorResponse(answer) => assert_eq!(answer.title, "cut"),
+        Error::ErrorResponse(response) => assert_eq!(response.title, "cut"),
         Error::Transport(error) => assert_eq!(error.fault(), TransportFault::Request),
         other => panic!("{other}"),
     }
-    // Unless nobody looks; the server does.
+    // Without request checks of the client, the server rejects it.
     let client = client.with_request_checks(crate::client::RequestChecks::Off);
-    let asks = list([ask("a"), ask("")]);
+    let asks = stream_of([ask("a"), ask("")]);
     match client.create_batch_stream(asks).await.unwrap_err() {
-        Error::ErrorResponse(answer) => {
-            assert_eq!(answer.status().as_u16(), 422);
-            assert!(answer.title.starts_with("item 1 at byte 15 cannot be read"), "{}", answer.title);
+        Error::ErrorResponse(response) => {
+            assert_eq!(response.status().as_u16(), 422);
+            assert!(response.title.starts_with("item 1 at byte 15 cannot be read"), "{}", response.title);
         }
         other => panic!("{other}"),
     }
 }
 
 #[tokio::test]
-async fn bytes_pass_in_pieces() {
+async fn bytes_are_streamed_in_pieces() {
     let (client, service, _) = client(4);
     let mut body = client.read_file_stream("abc").await.unwrap().into_body();
     assert_eq!(body.next().await.unwrap().unwrap(), "abc");
     assert_eq!(body.next().await.unwrap().unwrap(), "!");
     assert!(body.next().await.is_none());
     match client.read_file_stream("none").await.unwrap_err() {
-        Error::ErrorResponse(answer) => assert_eq!(answer.title, "none"),
+        Error::ErrorResponse(response) => assert_eq!(response.title, "none"),
         other => panic!("{other}"),
     }
-    let pieces = || ByteStream::new(list([Ok(Bytes::from_static(b"ab")), Ok(Bytes::from_static(b"cd"))]));
+    let pieces =
+        || ByteStream::new(stream_of([Ok(Bytes::from_static(b"ab")), Ok(Bytes::from_static(b"cd"))]));
     client.write_file_stream("x", pieces()).await.unwrap();
     assert_eq!(*service.files.lock().unwrap(), ["ab|cd"]);
-    let longer = ByteStream::new(list([Ok(Bytes::from_static(b"ab")), Ok(Bytes::from_static(b"cde"))]));
+    let longer = ByteStream::new(stream_of([Ok(Bytes::from_static(b"ab")), Ok(Bytes::from_static(b"cde"))]));
     match client.write_file_stream("x", longer).await.unwrap_err() {
-        Error::ErrorResponse(answer) => assert_eq!(answer.status().as_u16(), 413),
+        Error::ErrorResponse(response) => assert_eq!(response.status().as_u16(), 413),
         other => panic!("{other}"),
     }
-    // Another media type of the same body comes whole.
+    // Another media type of the same body is not streamed.
     client.write_file("x", &crate::bodies::WriteFileBody::Json(day("mon", 1))).await.unwrap();
     assert_eq!(*service.files.lock().unwrap(), ["ab|cd", ""]);
 }

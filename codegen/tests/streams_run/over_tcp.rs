@@ -1,4 +1,4 @@
-//! An LLM's events over a connection, cut wherever a network may cut them.
+//! Event streams over TCP, split at arbitrary bytes and interrupted.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use contract_runtime::{
 use tokio::task::JoinHandle;
 
 use crate::{
-    ask, ask_in_pieces,
+    ask, ask_for_stream,
     calls::WatchThreadOptions,
     client::{Client, Error},
-    scripted::{self, HEAD, Impatient},
+    scripted::{self, HEAD, InstantTimer},
 };
 
-/// What the server says on one connection, piece by piece, before it closes it.
+/// The pieces that the server sends on one connection before it closes it.
 type Script = Vec<&'static [u8]>;
 
-/// A client of a server that says this, and what was sent.
+/// Starts a scripted server; returns a client and a task with the requests.
 async fn serve(scripts: Vec<Script>) -> (Client, JoinHandle<Vec<String>>) {
     let (origin, task) = scripted::serve(scripts).await;
     (Client::new(&origin, ReqwestTransport::new().unwrap()), task)
@@ -29,7 +29,7 @@ const CHUNKED: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 #[tokio::test]
-async fn an_event_stream_goes_on_over_three_connections() {
+async fn event_streams_continue_over_three_connections() {
     let first = b"\xef\xbb\xbf: hello\nretry: 400\nid: 1\nevent: said\ndata: {\"text\":\ndata:  \"a\"}\r\n\r\nid: 2\ndata: {\"te";
     let mut script: Script = vec![HEAD];
     script.extend(first.chunks(1));
@@ -43,21 +43,21 @@ async fn an_event_stream_goes_on_over_three_connections() {
     let third: Script =
         vec![CHUNKED, b"20\r\nevent: closed\ndata: {\"text\":\"z\"}\r\n3\r\n\n\n:\r\n", b"0\r\n\r\n"];
     let (client, server) = serve(vec![script, second, third]).await;
-    let timer = Impatient::default();
+    let timer = InstantTimer::default();
     let options = WatchThreadOptions::new().kinds(["a", "b"]);
-    let answer = client.watch_thread_stream("t/1", options).await.unwrap();
-    assert_eq!(answer.header("content-type"), Some("text/event-stream; charset=utf-8"));
-    let mut events = answer.into_body().with_reconnection(timer.clone(), ReconnectOptions::default());
-    let mut seen = Vec::new();
+    let response = client.watch_thread_stream("t/1", options).await.unwrap();
+    assert_eq!(response.header("content-type"), Some("text/event-stream; charset=utf-8"));
+    let mut events = response.into_body().with_reconnection(timer.clone(), ReconnectOptions::default());
+    let mut received = Vec::new();
     while let Some(event) = events.next().await {
-        seen.push(match event {
+        received.push(match event {
             Ok(event) => format!("{} {:?} {}", event.event, event.id, event.data.text),
             Err(StreamError::Item { place, .. }) => format!("item {} is lost", place.index),
             Err(error) => panic!("{error}"),
         });
     }
     assert_eq!(
-        seen,
+        received,
         [
             "said Some(\"1\") a",
             "message Some(\"3\") b",
@@ -81,7 +81,7 @@ async fn an_event_stream_goes_on_over_three_connections() {
 }
 
 #[tokio::test]
-async fn a_completion_comes_in_pieces_and_ends_with_done() {
+async fn event_streams_end_with_the_done_marker() {
     let script: Script = vec![
         HEAD,
         b"data: {\"index\":0,\"delta\":\"Hel\"}\n",
@@ -89,7 +89,7 @@ async fn a_completion_comes_in_pieces_and_ends_with_done() {
         b"ta: [DONE]\n\ndata: {}\n\n",
     ];
     let (client, server) = serve(vec![script]).await;
-    let ask = ask_in_pieces("Hi");
+    let ask = ask_for_stream("Hi");
     let mut chunks = client.create_chat_stream(&ask).await.unwrap().into_body();
     let mut text = String::new();
     while let Some(chunk) = chunks.next().await {
@@ -104,12 +104,12 @@ async fn a_completion_comes_in_pieces_and_ends_with_done() {
 }
 
 #[tokio::test]
-async fn a_connection_cut_in_the_middle_is_told() {
+async fn interrupted_connections_are_an_error() {
     let script: Script = vec![CHUNKED, b"20\r\ndata: {\"index\":0,\"delta\":\"a\"}\n\n\r\n", b"10\r\ndata:"];
     let (client, server) = serve(vec![script]).await;
     let chunks = client.create_chat_stream(&ask("Hi")).await.unwrap().into_body();
-    // What may act a second time is not asked a second time.
-    let mut chunks = chunks.with_reconnection(Impatient::default(), ReconnectOptions::default());
+    // An unsafe operation is not retried.
+    let mut chunks = chunks.with_reconnection(InstantTimer::default(), ReconnectOptions::default());
     assert_eq!(chunks.next().await.unwrap().unwrap().data.delta, "a");
     match chunks.next().await.unwrap().unwrap_err() {
         StreamError::Transport(error) => assert_eq!(error.fault(), TransportFault::Interrupted),
@@ -120,7 +120,7 @@ async fn a_connection_cut_in_the_middle_is_told() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_read_whole() {
+async fn error_responses_are_read_completely() {
     let script: Script = vec![
         b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/problem+json\r\ncontent-length: 16\r\n\r\n",
         b"{\"title\"",
@@ -128,8 +128,8 @@ async fn a_refusal_is_read_whole() {
     ];
     let (client, server) = serve(vec![script]).await;
     match client.create_chat_stream(&ask("Hi")).await.unwrap_err() {
-        Error::ErrorResponse(answer) => {
-            assert_eq!((answer.status().as_u16(), answer.title.as_str()), (429, "slow"))
+        Error::ErrorResponse(response) => {
+            assert_eq!((response.status().as_u16(), response.title.as_str()), (429, "slow"))
         }
         other => panic!("{other}"),
     }

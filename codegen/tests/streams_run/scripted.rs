@@ -1,7 +1,7 @@
-//! A server that says byte for byte what it was told to and hears what is sent, and a timer that does not wait.
+//! A server that sends scripted bytes and records requests, and a timer that does not wait.
 //!
-//! Stands on `contract_runtime` and tokio alone: programs of generated packages have it, too
-//! (`examples/vendor_streams`).
+//! Depends only on `contract_runtime` and tokio, because `examples/vendor_streams` copies this file into a
+//! generated package.
 
 use std::{
     sync::{Arc, Mutex},
@@ -17,8 +17,8 @@ use tokio::{
 
 pub(crate) const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n\r\n";
 
-/// Takes as many connections as there are scripts, says each piece by piece and closes it. Where it is, and what was
-/// sent on each, byte for byte.
+/// Starts a server with one connection per script. It sends the script piece by piece and closes the
+/// connection. Returns its address and a task with the requests.
 pub(crate) async fn serve<P: AsRef<[u8]> + Send + Sync + 'static>(
     scripts: Vec<Vec<P>>,
 ) -> (String, JoinHandle<Vec<String>>) {
@@ -28,11 +28,11 @@ pub(crate) async fn serve<P: AsRef<[u8]> + Send + Sync + 'static>(
         let mut requests = Vec::new();
         for script in scripts {
             let (mut connection, _) = listener.accept().await.unwrap();
-            requests.push(heard(&mut connection).await);
+            requests.push(read_request(&mut connection).await);
             for piece in script {
                 connection.write_all(piece.as_ref()).await.unwrap();
                 connection.flush().await.unwrap();
-                // The reader's turn, so that pieces arrive as pieces.
+                // Yields to the reader, so that pieces arrive separately.
                 tokio::task::yield_now().await;
             }
         }
@@ -41,8 +41,8 @@ pub(crate) async fn serve<P: AsRef<[u8]> + Send + Sync + 'static>(
     (format!("http://{address}"), task)
 }
 
-/// The whole request of a connection.
-pub(crate) async fn heard(connection: &mut TcpStream) -> String {
+/// Reads one request from a connection.
+pub(crate) async fn read_request(connection: &mut TcpStream) -> String {
     connection.set_nodelay(true).unwrap();
     let mut request = Vec::new();
     while !is_whole(&request) {
@@ -60,18 +60,18 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.map_or(0, |length| length.parse().unwrap())
 }
 
-/// Waits for nothing, and remembers for how long.
+/// A timer that records durations instead of waiting.
 #[derive(Clone, Default)]
-pub(crate) struct Impatient(Arc<Mutex<Vec<Duration>>>);
+pub(crate) struct InstantTimer(Arc<Mutex<Vec<Duration>>>);
 
-impl Impatient {
-    /// For how long it was to wait, each time.
+impl InstantTimer {
+    /// Returns the recorded durations.
     pub(crate) fn waits(&self) -> Vec<Duration> {
         self.0.lock().unwrap().clone()
     }
 }
 
-impl Timer for Impatient {
+impl Timer for InstantTimer {
     fn sleep(&self, time: Duration) -> SleepFuture {
         self.0.lock().unwrap().push(time);
         Box::pin(async {})

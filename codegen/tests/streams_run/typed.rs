@@ -1,4 +1,4 @@
-//! An assistant's events, typed by their names, over connections that are cut at every byte.
+//! Events with types by name, over connections that are interrupted at every byte.
 
 #[rustfmt::skip]
 #[path = "../cases/streams_typed/expected/calls.rs"]
@@ -32,10 +32,9 @@ use tokio::{
 };
 
 use self::{client::Client, types::RunEvent};
-use crate::scripted::{HEAD, Impatient, heard};
+use crate::scripted::{HEAD, InstantTimer, read_request};
 
-/// A run, by the ids of its events: one of a name that the contract does not have, one that is not what
-/// its name says, and the end.
+/// The events of a run by id, including an undeclared name, invalid data, and the end marker.
 const EVENTS: [&str; 7] = [
     "event: run.started\nid: 1\ndata: {\"run\":\"r1\",\"model\":\"loom-1\"}\n\n",
     ": a moment\n\nevent: message.delta\r\nid: 2\r\ndata: {\"index\":0,\r\ndata: \"text\":\"café\"}\r\n\r\n",
@@ -46,7 +45,7 @@ const EVENTS: [&str; 7] = [
     "event: done\ndata: [DONE]\n\n",
 ];
 
-const SEEN: [&str; 6] = [
+const EXPECTED: [&str; 6] = [
     "run.started: r1 by loom-1",
     "message.delta: café",
     "tool.called: clock Some(\"UTC\")",
@@ -55,10 +54,10 @@ const SEEN: [&str; 6] = [
     "run.failed: late",
 ];
 
-/// How many bytes of events the next connection has before it is closed; all, without a number.
+/// The number of event bytes before the next connection is closed; `None` sends all.
 type Cut = Arc<Mutex<Option<usize>>>;
 
-/// A client of a server that tells the events behind `Last-ServerSentEvent-ID`.
+/// Starts a server that sends the events after `Last-Event-ID`, and returns a client.
 async fn serve(cut: Cut) -> (Client, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -66,20 +65,20 @@ async fn serve(cut: Cut) -> (Client, JoinHandle<()>) {
         loop {
             let (connection, _) = listener.accept().await.unwrap();
             let length = cut.lock().unwrap().take();
-            tell(connection, length).await;
+            send_events(connection, length).await;
         }
     });
     (Client::new(&format!("http://{address}"), ReqwestTransport::new().unwrap()), server)
 }
 
-async fn tell(mut connection: TcpStream, length: Option<usize>) {
-    let request = heard(&mut connection).await;
+async fn send_events(mut connection: TcpStream, length: Option<usize>) {
+    let request = read_request(&mut connection).await;
     assert!(request.starts_with("GET /runs/r1/events HTTP/1.1\r\n"), "{request}");
     let id = request.lines().find_map(|line| line.strip_prefix("last-event-id: "));
     let events = EVENTS[id.map_or(0, |id| id.parse().unwrap())..].concat();
     let events = &events.as_bytes()[..length.unwrap_or(events.len())];
     for piece in [HEAD].into_iter().chain(events.chunks(7)) {
-        // A reader that saw the end does not wait for more.
+        // The client may have closed the connection after the end marker.
         if connection.write_all(piece).await.is_err() {
             return;
         }
@@ -87,8 +86,8 @@ async fn tell(mut connection: TcpStream, length: Option<usize>) {
     }
 }
 
-fn told(event: &ServerSentEvent<RunEvent>) -> String {
-    let said = match &event.data {
+fn describe_event(event: &ServerSentEvent<RunEvent>) -> String {
+    let data = match &event.data {
         RunEvent::RunStarted(own) => format!("{} by {}", own.data.run, own.data.model),
         RunEvent::MessageDelta(own) => own.data.text.clone(),
         RunEvent::ToolCalled(own) => format!("{} {:?}", own.data.tool, own.data.arguments.get("zone")),
@@ -96,27 +95,27 @@ fn told(event: &ServerSentEvent<RunEvent>) -> String {
         RunEvent::Done(own) => format!("{:?}", own.data),
         RunEvent::Unknown(own) => own.to_string(),
     };
-    format!("{}: {said}", event.event)
+    format!("{}: {data}", event.event)
 }
 
-/// WHATWG HTML, 9.2.3 and 9.2.6: what is truncated is dropped, and comes again behind the last event id.
+/// WHATWG HTML, 9.2.3 and 9.2.6: a truncated event is discarded, and sent again after the last event id.
 #[tokio::test]
-async fn each_typed_event_comes_once_wherever_the_connection_is_cut() {
+async fn interrupted_streams_deliver_each_event_once() {
     let cut = Cut::default();
     let (client, server) = serve(Arc::clone(&cut)).await;
     for length in 0..=EVENTS.concat().len() {
         *cut.lock().unwrap() = Some(length);
         let events = client.watch_run_stream("r1").await.unwrap().into_body();
-        let mut events = events.with_reconnection(Impatient::default(), ReconnectOptions::default());
-        let mut seen = Vec::new();
+        let mut events = events.with_reconnection(InstantTimer::default(), ReconnectOptions::default());
+        let mut received = Vec::new();
         while let Some(event) = events.next().await {
-            seen.push(match event {
-                Ok(event) => told(&event),
+            received.push(match event {
+                Ok(event) => describe_event(&event),
                 Err(StreamError::Item { place, .. }) => format!("item {} is lost", place.index),
-                Err(error) => panic!("cut behind {length} bytes: {error}"),
+                Err(error) => panic!("connection closed after {length} bytes: {error}"),
             });
         }
-        assert_eq!(seen, SEEN, "cut behind {length} bytes");
+        assert_eq!(received, EXPECTED, "connection closed after {length} bytes");
         assert!(events.is_complete() && events.last_event_id() == "6");
     }
     server.abort();

@@ -59,15 +59,15 @@ mod tests {
         assert_eq!(read("false").unwrap().output.cli, None);
         assert_eq!(Config::default().output.cli, None);
         assert_eq!(read("true").unwrap().output.cli, Some(CommandLineConfig::default()));
-        let named = CommandLineConfig { name: Some("t".to_owned()), ..CommandLineConfig::default() };
-        assert_eq!(read("{ name = 't' }").unwrap().output.cli, Some(named));
-        for (value, said) in [
+        let with_name = CommandLineConfig { name: Some("t".to_owned()), ..CommandLineConfig::default() };
+        assert_eq!(read("{ name = 't' }").unwrap().output.cli, Some(with_name));
+        for (value, expected) in [
             ("{ names = 't' }", "unknown field `names`"),
             ("{ name = 1 }", "invalid type: integer"),
             ("'t'", "expected `true`, `false`, or `{ name = "),
         ] {
             let error = read(value).unwrap_err().to_string();
-            assert!(error.contains(said), "{value}: {error}");
+            assert!(error.contains(expected), "{value}: {error}");
         }
     }
 }

@@ -71,13 +71,13 @@ mod tests {
             both.unwrap().input.overlays,
             [entry("a.yaml", None), entry("b.json", None), entry("c.json", Some("v1/api.yaml"))]
         );
-        for (list, said) in [
+        for (list, expected) in [
             (r#"{ file = "b", documents = "c" }"#, "unknown field `documents`"),
             (r#"{ document = "c" }"#, "missing field `file`"),
             ("3", "expected a file, or `{ file = \"…\", document = \"…\" }`"),
         ] {
             let error = read(list).unwrap_err().to_string();
-            assert!(error.contains(said), "{list}: {error}");
+            assert!(error.contains(expected), "{list}: {error}");
         }
     }
 }

@@ -468,9 +468,9 @@ mod tests {
     /// A union of many large objects yields tens of thousands of candidates. Comparing all pairs would take
     /// minutes.
     #[test]
-    fn a_few_of_many_values_are_chosen_without_comparing_all() {
-        let object = |at: i64| -> Json {
-            let members = (0..20).map(|name| (format!("member{name}"), Json::from(at)));
+    fn large_samples_avoid_pairwise_comparison() {
+        let object = |value: i64| -> Json {
+            let members = (0..20).map(|name| (format!("member{name}"), Json::from(value)));
             Json::Object(members.collect())
         };
         let mut values: Vec<Json> = (0..200_000).map(object).collect();
@@ -481,7 +481,7 @@ mod tests {
 
     /// A pattern may require more characters than can be written, or endless empty repetitions.
     #[test]
-    fn no_pattern_is_spelled_without_an_end() {
+    fn spelled_patterns_have_a_length_limit() {
         for pattern in
             ["^x{4294967295}$", r"(?:[^\s\S]{4000000000}){4000000000}", "(?:(?:){3000000000}){3000000000}"]
         {

@@ -1,10 +1,10 @@
 //! Rendered diagnostics, compared as text.
 
 use super::*;
-use crate::resolve::tests::graph;
+use crate::resolve::tests::resolve_graph;
 
 fn rendered(files: &[(&str, &str)]) -> String {
-    graph(files).1.render(false)
+    resolve_graph(files).1.render(false)
 }
 
 fn check(found: &str, expected: &str) {
@@ -12,7 +12,7 @@ fn check(found: &str, expected: &str) {
 }
 
 #[test]
-fn one_error() {
+fn single_error_has_an_excerpt() {
     let found = rendered(&[(
         "v1/lot.json",
         "{\n  \"type\": \"object\",\n  \"properties\": {\n    \"a\": {\"minLength\": \"3\"}\n  }\n}\n",
@@ -65,8 +65,9 @@ warning[invalid-schema]: an empty `enum` accepts nothing
 }
 
 #[test]
-fn minified() {
-    let filler: Vec<String> = (0..5_000).map(|at| format!("\"k{at}\":{{\"type\":\"string\"}}")).collect();
+fn long_lines_are_shortened() {
+    let filler: Vec<String> =
+        (0..5_000).map(|index| format!("\"k{index}\":{{\"type\":\"string\"}}")).collect();
     let text = format!(
         "{{\"$defs\":{{{},\"bad\":{{\"type\":\"strng\"}},{}}}}}",
         filler.join(","),
@@ -90,7 +91,7 @@ fn minified() {
 }
 
 #[test]
-fn without_place_and_empty_text() {
+fn diagnostics_without_location_have_no_excerpt() {
     let mut problems = Diagnostics::new();
     problems.push(
         Diagnostic::error(
@@ -123,8 +124,8 @@ warning[x]: w
 }
 
 #[test]
-fn lines_for_programs() {
-    let (_, problems) = graph(&[("a.json", "{\"é\": 1,\n \"type\": \"strng\"}")]);
+fn json_lines_have_one_object_per_diagnostic() {
+    let (_, problems) = resolve_graph(&[("a.json", "{\"é\": 1,\n \"type\": \"strng\"}")]);
     check(
         &problems.json_lines(),
         r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"custom keywords start with `x-`","mend":null}
@@ -135,7 +136,8 @@ fn lines_for_programs() {
 
 #[test]
 fn colors_and_order() {
-    let (_, problems) = graph(&[("b.json", r#"{"enum": [], "type": 1}"#), ("a.json", r#"{"type": 1}"#)]);
+    let (_, problems) =
+        resolve_graph(&[("b.json", r#"{"enum": [], "type": 1}"#), ("a.json", r#"{"type": 1}"#)]);
     let list: Vec<_> = problems
         .iter()
         .map(|each| (each.code, each.severity, each.place.as_ref().map(|place| place.source.0)))
@@ -159,51 +161,62 @@ fn colors_and_order() {
 }
 
 #[test]
-fn many_of_a_kind_are_counted() {
-    let mut all = Diagnostics::new();
+fn many_diagnostics_of_a_kind_are_counted() {
+    let mut diagnostics = Diagnostics::new();
     for number in 0..20 {
-        all.push(Diagnostic::warning("body", format!("body of `op{number}`: not read (field `f{number}`)")));
+        diagnostics
+            .push(Diagnostic::warning("body", format!("body of `op{number}`: not read (field `f{number}`)")));
     }
-    all.push(Diagnostic::warning("body", "body of `x`: another thing"));
-    all.push(Diagnostic::error("body", "body of `x`: not read (field `f`)"));
-    let brief = all.render_brief(false);
+    diagnostics.push(Diagnostic::warning("body", "body of `x`: another thing"));
+    diagnostics.push(Diagnostic::error("body", "body of `x`: not read (field `f`)"));
+    let brief = diagnostics.render_brief(false);
     assert_eq!(brief.matches("not read").count(), 2, "{brief}");
     assert!(brief.contains("warning[body]: 17 more of this kind; --verbose shows all\n"), "{brief}");
     assert!(brief.contains("another thing") && brief.ends_with("1 error, 21 warnings\n"), "{brief}");
-    assert_eq!(all.render(false).matches("not read").count(), 21);
-    assert_eq!(all.json_lines().lines().count(), 22);
+    assert_eq!(diagnostics.render(false).matches("not read").count(), 21);
+    assert_eq!(diagnostics.json_lines().lines().count(), 22);
 }
 
 /// A fault becomes a warning that mentions its fallback, unless faults are denied.
 #[test]
 fn fault_policy_lowers_faults() {
     let fault = || Diagnostic::error("body", "`a` is no body").with_fallback("it is left out");
-    let mut all = Diagnostics::new();
-    all.extend([fault(), Diagnostic::error("body", "nothing is"), Diagnostic::warning("body", "odd")]);
-    assert!(all.has_fatal() && fault().severity == Severity::Error && !fault().is_fatal());
-    let mut denied = all.clone();
+    let mut diagnostics = Diagnostics::new();
+    diagnostics.extend([
+        fault(),
+        Diagnostic::error("body", "nothing is"),
+        Diagnostic::warning("body", "odd"),
+    ]);
+    assert!(diagnostics.has_fatal() && fault().severity == Severity::Error && !fault().is_fatal());
+    let mut denied = diagnostics.clone();
     denied.apply_fault_policy(FaultPolicy::Deny);
-    assert!(denied.iter().eq(&all));
+    assert!(denied.iter().eq(&diagnostics));
     // Applying the policy twice has no further effect.
-    all.apply_fault_policy(FaultPolicy::Warn);
-    all.apply_fault_policy(FaultPolicy::Warn);
-    let said: Vec<_> = all.iter().map(|each| (each.severity, each.message.as_str())).collect();
+    diagnostics.apply_fault_policy(FaultPolicy::Warn);
+    diagnostics.apply_fault_policy(FaultPolicy::Warn);
+    let summaries: Vec<_> = diagnostics.iter().map(|each| (each.severity, each.message.as_str())).collect();
     let expected = [
         (Severity::Warning, "`a` is no body; it is left out"),
         (Severity::Error, "nothing is"),
         (Severity::Warning, "odd"),
     ];
-    assert_eq!(said, expected);
-    all.retain(|each| each.severity != Severity::Error);
-    assert!(all.render(false).ends_with("2 warnings; one is a fault, which `faults = \"deny\"` rejects\n"));
+    assert_eq!(summaries, expected);
+    diagnostics.retain(|each| each.severity != Severity::Error);
+    assert!(
+        diagnostics
+            .render(false)
+            .ends_with("2 warnings; one is a fault, which `faults = \"deny\"` rejects\n")
+    );
 }
 
 /// Of several warnings of one kind, the first has an excerpt and the next ones only a location.
 #[test]
 fn warnings_of_a_kind_are_grouped() {
     let list = "{\"a\": 1,\n\"b\": 1,\n\"c\": 1,\n\"d\": 1,\n\"e\": 1}";
-    let (.., problems) =
-        crate::resolve::tests::all_with(crate::resolve::UnknownKeywordPolicy::Warn, &[("a.json", list)]);
+    let (.., problems) = crate::resolve::tests::resolve_files_with(
+        crate::resolve::UnknownKeywordPolicy::Warn,
+        &[("a.json", list)],
+    );
     let brief = problems.render_brief(false);
     assert_eq!(brief.matches("is not a keyword").count(), 1, "{brief}");
     assert!(brief.contains("   also: a.json:2:1 #/b\n   also: a.json:3:1 #/c\n"), "{brief}");
@@ -212,13 +225,15 @@ fn warnings_of_a_kind_are_grouped() {
 
 #[test]
 fn full_format_shows_all_labels() {
-    let place = |at: usize| DocumentLocation { pointer: format!("/{at}"), ..DocumentLocation::default() };
+    let place =
+        |index: usize| DocumentLocation { pointer: format!("/{index}"), ..DocumentLocation::default() };
     let places: Vec<DocumentLocation> = (1..=6).map(place).collect();
-    let mut all = Diagnostics::new();
-    all.push(Diagnostic::note("nullable", "7 of them").with_place(place(0)).with_related_places(&places));
-    let brief = all.render_brief(false);
+    let mut diagnostics = Diagnostics::new();
+    diagnostics
+        .push(Diagnostic::note("nullable", "7 of them").with_place(place(0)).with_related_places(&places));
+    let brief = diagnostics.render_brief(false);
     assert_eq!(brief.matches("also: ").count(), 3, "{brief}");
     assert!(brief.contains("   3 more places; --verbose shows all\n"), "{brief}");
-    let whole = all.render(false);
-    assert!(whole.matches("also: ").count() == 6 && !whole.contains("more places"), "{whole}");
+    let full = diagnostics.render(false);
+    assert!(full.matches("also: ").count() == 6 && !full.contains("more places"), "{full}");
 }

@@ -246,7 +246,7 @@ mod tests {
 
     /// rustdoc compiles and runs code blocks that it considers to be Rust.
     #[test]
-    fn no_description_becomes_a_test() {
+    fn descriptions_never_become_doctests() {
         for (text, expect) in [
             ("    fn main() {}", "fn main() {}"),
             ("a\n\n        b\n\tc", "a\n\n   b\n   c"),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_ends() {
+    fn sentence_ends_are_recognized() {
         for (text, expect) in
             [("Reads", "Reads."), (" Reads: ", "Reads:"), ("a\n```\nb\n```", "a\n```\nb\n```")]
         {

@@ -120,7 +120,7 @@ mod tests {
 
     /// Reads an API with two of these schemas, one in the request and one in the response; returns its
     /// optional fields, sorted, and the number of notes.
-    fn optional(version: &str, schemas: &str, sent: &str, answered: &str) -> (String, usize) {
+    fn optional_fields(version: &str, schemas: &str, request: &str, response: &str) -> (String, usize) {
         let content = |name: &str| {
             format!(
                 "content: {{ application/json: {{ schema: {{ $ref: '#/components/schemas/{name}' }} }} }}"
@@ -136,8 +136,8 @@ paths:
       responses: {{ '200': {{ description: '', {} }} }}
 components: {{ schemas: {{ Plain: {{ type: object }}, {schemas} }} }}
 ",
-            content(sent),
-            content(answered),
+            content(request),
+            content(response),
         );
         let sources = Sources::from_texts(&[("api.yaml", "", &document)]).unwrap();
         let contract = Project::default().analyze_sources(sources).unwrap();
@@ -159,45 +159,45 @@ components: {{ schemas: {{ Plain: {{ type: object }}, {schemas} }} }}
 
     /// OpenAPI 3.0.3, 4.7.24.2: properties that are required in one direction only.
     #[test]
-    fn each_direction_asks_for_what_it_is_sent() {
-        let check = |sent: &str, answered: &str, expected: &str, notes: usize| {
-            let found = optional("3.0.3", USER, sent, answered);
-            assert_eq!(found, (expected.to_owned(), notes), "{sent} {answered}");
+    fn each_direction_requires_only_its_own_properties() {
+        let check = |request: &str, response: &str, expected: &str, notes: usize| {
+            let found = optional_fields("3.0.3", USER, request, response);
+            assert_eq!(found, (expected.to_owned(), notes), "{request} {response}");
         };
         check("User", "User", "User.id User.password", 1);
         check("User", "Plain", "User.id", 0);
         check("Plain", "User", "User.password", 0);
-        // Nobody knows which way it goes.
+        // The direction of schemas without an operation is unknown.
         check("Plain", "Plain", "User.id User.password", 1);
-        // Later both words are annotations.
+        // In later versions both keywords are annotations.
         for version in ["3.1.0", "3.2.0"] {
-            assert_eq!(optional(version, USER, "User", "User"), (String::new(), 0), "{version}");
+            assert_eq!(optional_fields(version, USER, "User", "User"), (String::new(), 0), "{version}");
         }
     }
 
-    /// Wherever members and `required` stand together.
+    /// Properties and `required` are combined across `$ref` and `allOf`.
     #[test]
-    fn members_and_what_asks_for_them_may_stand_in_several_parts() {
+    fn properties_and_required_may_be_in_different_subschemas() {
         let id = "Id: { type: integer, readOnly: true }, ";
         let base = "Base: { type: object, properties: { id: { $ref: '#/components/schemas/Id' } } }, ";
         let sub = "Sub: { allOf: [{ $ref: '#/components/schemas/Base' }, { required: [id] }] }";
         let parts = format!("{id}{base}{sub}");
-        assert_eq!(optional("3.0.3", &parts, "Sub", "Plain").0, "Sub.id");
-        assert_eq!(optional("3.0.3", &parts, "Plain", "Sub").0, "");
+        assert_eq!(optional_fields("3.0.3", &parts, "Sub", "Plain").0, "Sub.id");
+        assert_eq!(optional_fields("3.0.3", &parts, "Plain", "Sub").0, "");
         // Schemas that no operation uses do not affect those that are used.
         let base =
             "Base: { type: object, required: [id], properties: { id: { type: integer, readOnly: true } } }, ";
         let sub = "Sub: { allOf: [{ $ref: '#/components/schemas/Base' }] }";
-        assert_eq!(optional("3.0.3", &format!("{base}{sub}"), "Plain", "Base").0, "");
-        assert_eq!(optional("3.0.3", &format!("{base}{sub}"), "Sub", "Plain").0, "Base.id");
+        assert_eq!(optional_fields("3.0.3", &format!("{base}{sub}"), "Plain", "Base").0, "");
+        assert_eq!(optional_fields("3.0.3", &format!("{base}{sub}"), "Sub", "Plain").0, "Base.id");
         // `readOnly` with `writeOnly` has no effect.
         let both = "Both: { type: object, required: [id], properties: { id: { type: integer, readOnly: true, writeOnly: true } } }";
-        assert_eq!(optional("3.0.3", both, "Both", "Both").0, "");
+        assert_eq!(optional_fields("3.0.3", both, "Both", "Both").0, "");
     }
 
     /// A callback is sent by the service, so that its request body is a response of the API.
     #[test]
-    fn callbacks_go_the_other_way() {
+    fn callbacks_reverse_the_direction() {
         let document = format!(
             "openapi: 3.0.3
 info: {{ title: T, version: '1' }}

@@ -117,7 +117,7 @@ mod tests {
     use crate::{config::Config, generate::Project, load::Sources};
 
     /// Returns the media types of the request body and of the response with this content, and the notes.
-    fn listed(content: &str, config: Config) -> ([Vec<String>; 2], Vec<String>) {
+    fn media_types(content: &str, config: Config) -> ([Vec<String>; 2], Vec<String>) {
         let document = format!(
             "openapi: 3.1.0
 info: {{ title: T, version: '1' }}
@@ -144,11 +144,11 @@ components:
     }
 
     #[test]
-    fn ranges_with_schemas_of_more_than_text_are_json() {
-        let check = |content: &str, body: &[&str], answer: &[&str]| {
-            let (found, notes) = listed(content, Config::default());
-            assert_eq!(found, [body, answer], "{content}");
-            let is_read = content.contains('*') && !answer.iter().any(|name| name.contains('*'));
+    fn ranges_with_structured_schemas_are_json() {
+        let check = |content: &str, body: &[&str], response: &[&str]| {
+            let (found, notes) = media_types(content, Config::default());
+            assert_eq!(found, [body, response], "{content}");
+            let is_read = content.contains('*') && !response.iter().any(|name| name.contains('*'));
             assert_eq!(!notes.is_empty(), is_read, "{content}: {notes:?}");
         };
         const PET: &str = "{ schema: { $ref: '#/components/schemas/Pet' } }";
@@ -176,28 +176,29 @@ components:
         }
         check("{ '*/*': {} }", &["*/*"], &["*/*"]);
         check(&format!("{{ 'image/*': {PET} }}"), &["image/*"], &["image/*"]);
-        let beside = format!("{{ '*/*': {PET}, application/json: {PET} }}");
-        check(&beside, &["application/*+json", "application/json"], &["application/json"]);
-        let other = format!("{{ '*/*': {PET}, application/json: {{ schema: {{ type: integer }} }} }}");
-        check(&other, &["*/*", "application/json"], &["*/*", "application/json"]);
+        let with_json = format!("{{ '*/*': {PET}, application/json: {PET} }}");
+        check(&with_json, &["application/*+json", "application/json"], &["application/json"]);
+        let with_other_json =
+            format!("{{ '*/*': {PET}, application/json: {{ schema: {{ type: integer }} }} }}");
+        check(&with_other_json, &["*/*", "application/json"], &["*/*", "application/json"]);
         let xml = format!("{{ application/xml: {PET}, '*/*': {PET} }}");
         check(&xml, &["application/xml", BOTH[0], BOTH[1]], &["application/xml", BOTH[0]]);
     }
 
     #[test]
-    fn one_note_says_of_how_many() {
+    fn one_note_counts_all_ranges() {
         let content = "{ '*/*': { schema: { type: object } } }";
         let note =
             "2 media type ranges are treated as JSON, since their schemas describe more than a string +1";
-        assert_eq!(listed(content, Config::default()).1, [note]);
+        assert_eq!(media_types(content, Config::default()).1, [note]);
     }
 
     #[test]
-    fn bytes_that_the_owner_asks_for_stay_bytes() {
-        let check = |config: &str, body: &str, answer: &str| {
+    fn configured_byte_bodies_stay_bytes() {
+        let check = |config: &str, body: &str, response: &str| {
             let content = "{ '*/*': { schema: { type: object } } }";
-            let ([found, answered], _) = listed(content, toml::from_str(config).unwrap());
-            assert_eq!((&*found[0], &*answered[0]), (body, answer), "{config}");
+            let ([request_names, response_names], _) = media_types(content, toml::from_str(config).unwrap());
+            assert_eq!((&*request_names[0], &*response_names[0]), (body, response), "{config}");
         };
         check("[operations]\nraw = ['a']", "*/*", "*/*");
         check("[streams]\ndownloads = ['a']", "application/json", "*/*");

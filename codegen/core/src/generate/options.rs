@@ -578,21 +578,21 @@ components:
     /// Returns each enumeration, and whether it keeps unknown values.
     fn enumerations(options: &str) -> Vec<(String, bool)> {
         let contract = read(options).unwrap_or_else(|e| panic!("{e}"));
-        let all = contract.shapes.types.iter().filter_map(|def| match &def.body {
+        let enums = contract.shapes.types.iter().filter_map(|def| match &def.body {
             TypeBody::Enum(list) => Some((def.name.clone(), list.open)),
             _ => None,
         });
-        let mut all: Vec<(String, bool)> = all.collect();
-        all.sort();
-        all
+        let mut enums: Vec<(String, bool)> = enums.collect();
+        enums.sort();
+        enums
     }
 
     /// CON-12: an enumeration that a response can contain keeps unknown values, even if requests use it, too.
     #[test]
-    fn answers_keep_what_they_do_not_know() {
+    fn response_enums_keep_unknown_values() {
         let expect = |via: bool, kind: bool| {
-            let all = [("KindValue", kind), ("NewVia", via), ("Order", false), ("ShipFormat", true)];
-            all.map(|(name, open)| (name.to_owned(), open))
+            let enums = [("KindValue", kind), ("NewVia", via), ("Order", false), ("ShipFormat", true)];
+            enums.map(|(name, open)| (name.to_owned(), open))
         };
         assert_eq!(enumerations(""), expect(false, true));
         assert_eq!(enumerations("open = ['#/components/schemas/New/properties/via']"), expect(true, true));
@@ -600,7 +600,7 @@ components:
     }
 
     #[test]
-    fn an_option_that_does_nothing_is_refused() {
+    fn options_without_effect_are_rejected() {
         for options in [
             "open = ['#/components/schemas/Kind']",
             "closed = ['#/components/schemas/New/properties/via']",
@@ -633,7 +633,7 @@ components:
 
     /// Header names are case-insensitive; shown members are those of error responses.
     #[test]
-    fn headers_and_members_that_are_there_are_named() {
+    fn existing_headers_and_properties_are_accepted() {
         let options = "operations.idempotency-header = 'idempotency-key'\noperations.hidden-headers = ['x-trace', 'x-left']\nclient.transport-headers = ['x-TRACE']\nclient.shown = ['code', 'inner']";
         read(options).unwrap_or_else(|e| panic!("{e}"));
         // A schema that allows any property may contain this one.
@@ -646,7 +646,7 @@ components:
 
     /// `Default` for all types applies to those that can have it.
     #[test]
-    fn an_enumeration_has_no_default() {
+    fn enums_have_no_default() {
         read("derives = { '*' = ['Default'] }").unwrap_or_else(|e| panic!("{e}"));
         let error =
             read("derives = { '#/components/schemas/Kind' = ['std::default::Default'] }").unwrap_err();
@@ -659,7 +659,7 @@ components:
     }
 
     #[test]
-    fn invalid_rust_is_refused() {
+    fn invalid_rust_is_rejected() {
         for options in [
             "attributes = { '#/components/schemas/Ship' = ['Default'] }",
             "derives = { '*' = ['a b'] }",
@@ -695,7 +695,7 @@ components:
 
     /// A value may have the name of the variant for unknown values, in closed enumerations, too.
     #[test]
-    fn the_variant_for_all_others_has_its_name_for_itself() {
+    fn variant_for_unknown_values_has_a_unique_name() {
         let contract = read("").unwrap();
         let via = contract.shapes.types.iter().find(|def| def.name == "NewVia").unwrap();
         let TypeBody::Enum(list) = &via.body else { panic!("{via:?}") };
@@ -707,7 +707,7 @@ components:
 
     /// A base schema that is used only in `allOf` does not become a type of its own.
     #[test]
-    fn a_base_used_only_in_all_of_is_no_type() {
+    fn base_used_only_in_all_of_has_no_type() {
         let contract = read("").unwrap();
         let names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
         assert!(names.contains(&"Whole") && !names.contains(&"Base"), "{names:?}");

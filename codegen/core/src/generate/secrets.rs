@@ -368,7 +368,7 @@ mod tests {
             .iter()
             .map(|each| match (&each.place, each.labels.first()) {
                 (Some(place), _) => format!("{}: {}", place.pointer, each.message),
-                (None, Some((_, why))) => format!("{}: {why}", each.message),
+                (None, Some((_, reason))) => format!("{}: {reason}", each.message),
                 (None, None) => each.message.clone(),
             })
             .collect();
@@ -386,15 +386,18 @@ mod tests {
 
     fn diagnostics_of_text(text: &str, secrets: &[&str], replace: &[(&str, &str)]) -> Diagnostics {
         let secrets = secrets.iter().map(|selector| (*selector).to_owned()).collect();
-        let replace = replace.iter().map(|(what, by)| ((*what).to_owned(), (*by).to_owned())).collect();
+        let replace = replace
+            .iter()
+            .map(|(path, replacement)| ((*path).to_owned(), (*replacement).to_owned()))
+            .collect();
         let config = Config { secrets, replace, ..Config::default() };
         let project = Project { config, ..Project::default() };
-        let read = project.analyze_sources(Sources::from_texts(&[("input.json", "", text)]).unwrap());
-        read.map_or_else(|problems| problems, |contract| contract.diagnostics)
+        let result = project.analyze_sources(Sources::from_texts(&[("input.json", "", text)]).unwrap());
+        result.map_or_else(|problems| problems, |contract| contract.diagnostics)
     }
 
     #[test]
-    fn texts_are_kept_wherever_they_stand() {
+    fn secret_strings_are_accepted_at_any_location() {
         for member in [
             r#""a": {"type": "string"}"#,
             r#""a": {"type": ["string", "null"], "format": "date-time"}"#,
@@ -420,9 +423,9 @@ mod tests {
     }
 
     #[test]
-    fn what_prints_is_no_secret() {
-        let nothing = "`secrets` does nothing for `properties/a`: ";
-        for (member, why) in [
+    fn printable_types_are_rejected_as_secrets() {
+        let prefix = "`secrets` does nothing for `properties/a`: ";
+        for (member, reason) in [
             (r#""a": {"type": "integer"}"#, "its type `i64` prints the value"),
             (
                 r#""a": {"type": "array", "items": {"type": "string"}}"#,
@@ -434,37 +437,37 @@ mod tests {
                 "it is untyped JSON, which prints the value",
             ),
         ] {
-            check(member, &["properties/a"], &[&format!("{nothing}{why}")]);
+            check(member, &["properties/a"], &[&format!("{prefix}{reason}")]);
         }
-        let twice =
+        let mixed =
             r#""a": {"type": "string"}, "x": {"type": "object", "properties": {"a": {"type": "integer"}}}"#;
-        let some = "`secrets` does not hide all of `properties/a`: its type `i64` prints the value";
-        check(twice, &["properties/a"], &[some]);
-        let kinds = "`secrets` does not hide all of `properties/a`: its type `bool` prints the value";
-        check(r#""a": {"type": ["string", "boolean"]}"#, &["properties/a"], &[kinds]);
+        let partial = "`secrets` does not hide all of `properties/a`: its type `i64` prints the value";
+        check(mixed, &["properties/a"], &[partial]);
+        let partial_union = "`secrets` does not hide all of `properties/a`: its type `bool` prints the value";
+        check(r#""a": {"type": ["string", "boolean"]}"#, &["properties/a"], &[partial_union]);
         let patterns = r#""x": {"type": "object", "properties": {"b": true}, "patternProperties": {"^a": {"type": "string"}}}"#;
-        let nothing =
+        let prefix =
             "`secrets` does nothing for `x/patternProperties/^a`: it is untyped JSON, which prints the value";
-        check(patterns, &["x/patternProperties/^a"], &[nothing]);
+        check(patterns, &["x/patternProperties/^a"], &[prefix]);
     }
 
     /// A union without a discriminating property holds properties of one branch as untyped JSON.
     #[test]
-    fn places_that_hold_any_json_beside_others_are_named() {
+    fn untyped_json_that_may_contain_secrets_is_reported() {
         let members = r##""x": {"anyOf": [{"$ref": "#/properties/y"}, {"type": "object", "properties": {"c": true}}]},
             "y": {"type": "object", "properties": {"a": {"type": "string"}}}"##;
-        let found = "/properties/x: a secret may occur in this untyped JSON, which prints its content";
-        check(members, &["properties/a"], &[found]);
+        let expected = "/properties/x: a secret may occur in this untyped JSON, which prints its content";
+        check(members, &["properties/a"], &[expected]);
     }
 
     /// A `discriminator` without constant tags does not exclude properties of another branch.
     #[test]
-    fn a_branch_that_may_hold_the_secret_of_another_is_named() {
-        let found = |of: &str, closed: &str, kind: &str| {
+    fn branches_with_secrets_of_others_are_reported() {
+        let diagnostics = |keyword: &str, closed: &str, kind: &str| {
             let document = format!(
                 r##"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{}}, "components": {{"schemas": {{
                     "Event": {{
-                        "{of}": [{{"$ref": "#/components/schemas/Opened"}}, {{"$ref": "#/components/schemas/Closed"}}],
+                        "{keyword}": [{{"$ref": "#/components/schemas/Opened"}}, {{"$ref": "#/components/schemas/Closed"}}],
                         "discriminator": {{"propertyName": "kind", "mapping": {{
                             "opened": "#/components/schemas/Opened", "closed": "#/components/schemas/Closed"}}}}
                     }},
@@ -474,20 +477,29 @@ mod tests {
                         "properties": {{"kind": {{"type": "string"}}}}}}
                 }}}}}}"##
             );
-            let found = diagnostics_of_text(&document, &["properties/a"], &[]);
-            let at = |each: &Diagnostic| each.place.as_ref().map(|place| place.pointer.clone());
-            found.iter().map(|each| (each.code, at(each).unwrap_or_default())).collect::<Vec<_>>()
+            let diagnostics = diagnostics_of_text(&document, &["properties/a"], &[]);
+            let pointer_of = |each: &Diagnostic| each.place.as_ref().map(|place| place.pointer.clone());
+            diagnostics
+                .iter()
+                .map(|each| (each.code, pointer_of(each).unwrap_or_default()))
+                .collect::<Vec<_>>()
         };
-        let text = r#"{"type": "string"}"#;
-        assert_eq!(found("anyOf", "", text), [("secret", "/components/schemas/Event/anyOf/1".to_owned())]);
-        assert_eq!(found("oneOf", "", text), [("secret", "/components/schemas/Event/oneOf/1".to_owned())]);
-        assert_eq!(found("oneOf", "", r#"{"const": "opened"}"#), []);
-        assert_eq!(found("anyOf", "", r#"{"const": "opened"}"#), []);
-        assert_eq!(found("anyOf", r#""additionalProperties": false,"#, text), []);
+        let string_schema = r#"{"type": "string"}"#;
+        assert_eq!(
+            diagnostics("anyOf", "", string_schema),
+            [("secret", "/components/schemas/Event/anyOf/1".to_owned())]
+        );
+        assert_eq!(
+            diagnostics("oneOf", "", string_schema),
+            [("secret", "/components/schemas/Event/oneOf/1".to_owned())]
+        );
+        assert_eq!(diagnostics("oneOf", "", r#"{"const": "opened"}"#), []);
+        assert_eq!(diagnostics("anyOf", "", r#"{"const": "opened"}"#), []);
+        assert_eq!(diagnostics("anyOf", r#""additionalProperties": false,"#, string_schema), []);
     }
 
     #[test]
-    fn what_a_type_of_the_owner_prints_is_the_owners_matter() {
+    fn configured_types_are_not_inspected() {
         let members = r##""a": {"type": "string", "minLength": 3},
             "b": {"allOf": [{"$ref": "#/properties/a"}], "maxLength": 9}"##;
         let found = diagnostics_for(members, &["properties/a"], &[("properties/b", "my::Own")]);
@@ -496,14 +508,14 @@ mod tests {
 
     /// The location that prints a secret may differ from the schema that describes it.
     #[test]
-    fn both_what_shows_a_secret_and_the_secret_are_pointed_at() {
+    fn secret_and_exposing_location_are_both_labeled() {
         let members = r##""a": {"description": "Any."},
             "b": {"allOf": [{"$ref": "#/properties/a"}], "type": "integer"}"##;
-        let found = diagnostics_for(members, &["properties/a"], &[]);
-        let labels: Vec<(&str, &str)> = found
+        let diagnostics = diagnostics_for(members, &["properties/a"], &[]);
+        let labels: Vec<(&str, &str)> = diagnostics
             .iter()
             .flat_map(|each| &each.labels)
-            .map(|(place, why)| (place.pointer.as_str(), why.as_str()))
+            .map(|(place, reason)| (place.pointer.as_str(), reason.as_str()))
             .collect();
         let expect =
             [("/properties/b", "its type `i64` prints the value"), ("/properties/a", "this is secret")];

@@ -39,7 +39,7 @@ fn places(problems: &Diagnostics) -> Vec<String> {
 }
 
 #[test]
-fn mounts_that_answer_nothing() {
+fn mounts_without_effect_are_reported() {
     let one = ("one.json", r#"{"type": "object", "properties": {"a": {"$ref": "https://vendor/a"}}}"#);
     let a = ("vendor/a.json", r#"{"type": "string"}"#);
     let unused = "inputs = [\"one.json\"]\n[mounts]\n\"https://vendor/\" = \"vendor\"\n\"https://else/\" = \"vendor\"\n";
@@ -55,7 +55,7 @@ fn mounts_that_answer_nothing() {
 
 /// A file that is missing in a mounted folder is reported, and not the mount.
 #[test]
-fn what_a_mount_does_not_hold_is_named() {
+fn missing_files_in_mounts_are_reported() {
     let one = ("one.json", r#"{"type": "object", "properties": {"a": {"$ref": "https://vendor/x.json"}}}"#);
     let options = "inputs = [\"one.json\"]\n[mounts]\n\"https://vendor/\" = \"vendor\"\n";
     let root = folder("unheld", options, &[one, ("vendor/a.json", r#"{"type": "string"}"#)]);
@@ -71,8 +71,8 @@ fn what_a_mount_does_not_hold_is_named() {
 
 /// Package names must be valid for Cargo, from the title as well as from the options.
 #[test]
-fn a_package_has_a_name_that_cargo_takes() {
-    for (package, taken) in [
+fn package_names_are_valid_for_cargo() {
+    for (package, is_valid) in [
         ("1 x", false),
         ("", false),
         ("-a", false),
@@ -85,14 +85,14 @@ fn a_package_has_a_name_that_cargo_takes() {
         let root = folder("package", &options, &[("one.json", r#"{"type": "string"}"#)]);
         let found = reported(&root);
         fs::remove_dir_all(&root).unwrap();
-        let expect: &[&str] = if taken { &[] } else { &["config codegen.toml:2:11"] };
+        let expect: &[&str] = if is_valid { &[] } else { &["config codegen.toml:2:11"] };
         assert_eq!(found, expect, "{package}");
     }
 }
 
 /// Options without effect on this contract are reported.
 #[test]
-fn credentials_and_streams_that_find_nothing() {
+fn credentials_and_streams_without_effect_are_reported() {
     let options = "inputs = [\"api.yaml\"]\n[client]\ncredentials = true\n[streams]\nends = [\"[DONE]\"]\n";
     let reported = |name: &str, security: &str, media_type: &str| {
         let api = format!(
@@ -109,14 +109,14 @@ components: {{ securitySchemes: {{ key: {{ type: apiKey, in: header, name: X-Key
         fs::remove_dir_all(&root).unwrap();
         places(&generated.contract.diagnostics)
     };
-    let idle = reported("idle", "", "application/json");
-    assert_eq!(idle, ["config codegen.toml:3:1", "config codegen.toml:4:2"]);
+    let unused = reported("idle", "", "application/json");
+    assert_eq!(unused, ["config codegen.toml:3:1", "config codegen.toml:4:2"]);
     assert!(reported("busy", "security: [{ key: [] }]", "application/jsonl").is_empty());
 }
 
 /// The warning appears once for each pair of schemes, and not for alternatives.
 #[test]
-fn credentials_of_one_place() {
+fn schemes_with_the_same_location_are_reported() {
     let operation = |security: &str| {
         format!(r#"{{"security": {security}, "responses": {{"204": {{"description": "Done."}}}}}}"#)
     };
@@ -145,7 +145,7 @@ fn credentials_of_one_place() {
 
 /// Deeply nested contracts do not overflow the stack.
 #[test]
-fn contracts_are_as_deep_as_values() {
+fn deeply_nested_contracts_fit_the_stack() {
     let lists = (r#"{"type":"array","items":"#, "}", load::MAX_DEPTH - 1);
     let objects = (r#"{"type":"object","properties":{"a":"#, "}}", load::MAX_DEPTH / 2 - 1);
     for (open, close, levels) in [lists, objects] {
@@ -168,10 +168,11 @@ fn package(text: &str, formats: &[(&str, &str)]) -> std::collections::BTreeMap<S
 
 /// Names for the values of an enumeration that is too long are reported.
 #[test]
-fn names_of_what_becomes_no_variants() {
+fn variant_names_of_large_enums_are_reported() {
     let reported = |count: usize| {
-        let list =
-            |letter: &str| (0..count).map(|at| format!("\"{letter}{at}\"")).collect::<Vec<_>>().join(",");
+        let list = |letter: &str| {
+            (0..count).map(|index| format!("\"{letter}{index}\"")).collect::<Vec<_>>().join(",")
+        };
         let text = format!("{{\"enum\":[{}],\"x-enum-varnames\":[{}]}}", list("v"), list("N"));
         let sources = Sources::from_texts(&[("input.json", "", text.as_str())]).unwrap();
         places(&Project::default().analyze_sources(sources).unwrap().diagnostics)
@@ -182,7 +183,7 @@ fn names_of_what_becomes_no_variants() {
 
 /// Named integers become constants of a named type; without such a type the names are reported.
 #[test]
-fn names_of_numbers_are_constants() {
+fn named_integers_become_constants() {
     let text = r##"{"type": "object", "properties": {
             "inline": {"type": "integer", "enum": [1], "x-enum-varnames": ["One"]}, "sky": {"$ref": "#/$defs/sky"}},
         "$defs": {
@@ -194,10 +195,10 @@ fn names_of_numbers_are_constants() {
     let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
     let project = Project::default();
     let contract = project.analyze_sources(sources).unwrap();
-    let warned = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
-    let mut warned: Vec<&str> = warned.map(|place| place.pointer.as_str()).collect();
-    warned.sort_unstable();
-    assert_eq!(warned, ["/$defs/few", "/$defs/untold", "/properties/inline"]);
+    let pointers = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
+    let mut pointers: Vec<&str> = pointers.map(|place| place.pointer.as_str()).collect();
+    pointers.sort_unstable();
+    assert_eq!(pointers, ["/$defs/few", "/$defs/untold", "/properties/inline"]);
     let files = project.generate_from(contract).unwrap().files.0;
     let models = &files["src/models.rs"];
     for line in [
@@ -213,7 +214,7 @@ fn names_of_numbers_are_constants() {
 
 /// Names apply to `x-extensible-enum` as well as to `enum`.
 #[test]
-fn names_of_texts_that_are_known() {
+fn names_apply_to_extensible_enums() {
     let text = r#"{"type": "object", "properties": {
         "kind": {"type": "string", "x-extensible-enum": ["a", "b"], "x-enum-varnames": ["First", "Second"],
             "x-enum-descriptions": ["One.", "Two."]},
@@ -224,10 +225,10 @@ fn names_of_texts_that_are_known() {
     let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
     let project = Project::default();
     let contract = project.analyze_sources(sources).unwrap();
-    let warned = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
-    let mut warned: Vec<&str> = warned.map(|place| place.pointer.as_str()).collect();
-    warned.sort_unstable();
-    assert_eq!(warned, ["few", "text", "told", "whole"].map(|name| format!("/properties/{name}")));
+    let pointers = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
+    let mut pointers: Vec<&str> = pointers.map(|place| place.pointer.as_str()).collect();
+    pointers.sort_unstable();
+    assert_eq!(pointers, ["few", "text", "told", "whole"].map(|name| format!("/properties/{name}")));
     let files = project.generate_from(contract).unwrap().files.0;
     let models = &files["src/models.rs"];
     for line in ["/// One.\n        First = \"a\",", "/// Two.\n        Second = \"b\","] {
@@ -237,8 +238,8 @@ fn names_of_texts_that_are_known() {
 
 /// An unused static would cause a warning in every build.
 #[test]
-fn schemas_are_published_where_there_are_types() {
-    let with = |schema: &str, formats: &[(&str, &str)]| {
+fn schemas_are_published_only_with_types() {
+    let files_with = |schema: &str, formats: &[(&str, &str)]| {
         let text = format!(
             r#"{{
                 "openapi": "3.1.0", "info": {{ "title": "A", "version": "1" }},
@@ -251,10 +252,10 @@ fn schemas_are_published_where_there_are_types() {
         let files = package(&text, formats);
         (files.get("src/json_schemas.rs").cloned(), files["Cargo.toml"].contains("schemars"))
     };
-    assert_eq!(with(r#"{ "type": "integer" }"#, &[]), (None, false));
-    let (text, feature) = with(r#"{ "enum": ["a", "b"] }"#, &[]);
+    assert_eq!(files_with(r#"{ "type": "integer" }"#, &[]), (None, false));
+    let (text, feature) = files_with(r#"{ "enum": ["a", "b"] }"#, &[]);
     assert!(text.unwrap().contains("static PUBLISHED") && feature);
-    let (text, feature) = with(r#"{ "type": "string", "format": "uuid" }"#, &[("uuid", "uuid")]);
+    let (text, feature) = files_with(r#"{ "type": "string", "format": "uuid" }"#, &[("uuid", "uuid")]);
     let text = text.unwrap();
     assert!(text.contains("format_schemas!") && !text.contains("PUBLISHED") && feature, "{text}");
 }
@@ -262,7 +263,7 @@ fn schemas_are_published_where_there_are_types() {
 /// Without `cli` no command is generated; with it there is a program, and credentials only if operations need
 /// them.
 #[test]
-fn a_command_is_there_for_who_asks() {
+fn command_is_generated_only_with_cli() {
     let files = |change: fn(&mut Config)| {
         let mut project = Project::default();
         change(&mut project.config);
@@ -284,19 +285,19 @@ fn a_command_is_there_for_who_asks() {
     assert!(manifest.contains(bin), "{manifest}");
     assert!(manifest.contains("cli = [\"contract-runtime/cli\", \"contract-runtime/reqwest-rustls\"]\n"));
     assert!(with["src/main.rs"].contains("all_a::cli::main()") && !with.contains_key("src/credentials.rs"));
-    let always = files(|config| {
+    let without_features = files(|config| {
         config.output.features = Some(false);
         config.output.cli =
             Some(CommandLineConfig { name: Some("a".to_owned()), ..CommandLineConfig::default() });
     });
-    let manifest = &always["Cargo.toml"];
+    let manifest = &without_features["Cargo.toml"];
     assert!(manifest.contains("name = \"a\"\n") && !manifest.contains("required-features"), "{manifest}");
     assert!(manifest.contains("\"cli\", \"reqwest-rustls\""), "{manifest}");
 }
 
 /// A property can be deprecated in one place and not in another that has the same type.
 #[test]
-fn a_type_that_nobody_named_is_deprecated_where_its_place_is() {
+fn anonymous_types_are_deprecated_by_location() {
     let text = r#"{ "type": "object", "properties": {
         "a": { "type": "object", "deprecated": true, "properties": { "x": { "type": "integer" } } },
         "b": { "type": "object", "properties": { "x": { "type": "integer" } } }
@@ -332,27 +333,27 @@ fn parameters_and_credentials_are_deprecated() {
     let sources = Sources::from_texts(&[("api.json", "", text)]).unwrap();
     let contract = project.analyze_sources(sources).unwrap();
     let files = project.generate_from(contract).unwrap().files.0;
-    let marked = |file: &str| -> Vec<String> {
-        let after = files[file].split("#[deprecated").skip(1).map(|rest| {
+    let deprecated_items = |file: &str| -> Vec<String> {
+        let items = files[file].split("#[deprecated").skip(1).map(|rest| {
             let line = rest.lines().map(str::trim).find(|line| line.starts_with("pub")).unwrap();
             line.split(['(', ':']).next().unwrap().to_owned()
         });
-        after.collect()
+        items.collect()
     };
-    assert_eq!(marked("src/calls.rs"), ["pub gone", "pub past", "pub fn gone", "pub fn past"]);
-    assert_eq!(marked("src/credentials.rs"), ["pub fn old"]);
-    let allowing = |file: &str| files[file].replace([' ', '\n'], "").contains("#![allow(deprecated");
+    assert_eq!(deprecated_items("src/calls.rs"), ["pub gone", "pub past", "pub fn gone", "pub fn past"]);
+    assert_eq!(deprecated_items("src/credentials.rs"), ["pub fn old"]);
+    let allows_deprecated = |file: &str| files[file].replace([' ', '\n'], "").contains("#![allow(deprecated");
     for file in ["src/calls.rs", "src/client.rs", "src/server.rs"] {
-        assert!(allowing(file), "{file}");
+        assert!(allows_deprecated(file), "{file}");
     }
     for file in ["src/models.rs", "src/operations.rs", "src/credentials.rs"] {
-        assert!(!files.contains_key(file) || !allowing(file), "{file}");
+        assert!(!files.contains_key(file) || !allows_deprecated(file), "{file}");
     }
 }
 
 /// A constant parameter that distinguishes operations of one path is neither an option nor a type.
 #[test]
-fn a_constant_parameter_is_no_option_and_no_type() {
+fn constant_parameters_have_no_option_and_no_type() {
     let api = "openapi: 3.1.0
 info: { title: A, version: '1' }
 paths:
@@ -374,11 +375,11 @@ paths:
     let project = Project { config, ..Project::default() };
     let sources = Sources::from_texts(&[("api.yaml", "", api)]).unwrap();
     let generated = project.generate_from(project.analyze_sources(sources).unwrap()).unwrap();
-    let text = |name: &str| {
+    let file_text = |name: &str| {
         let found = generated.files.iter().find(|(path, _)| *path == name);
         found.unwrap().1.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let (models, cli) = (text("src/models.rs"), text("src/cli.rs"));
+    let (models, cli) = (file_text("src/models.rs"), file_text("src/cli.rs"));
     assert_eq!(models.matches("pub enum").count(), 1, "{models}");
     let row = "ArgumentSpec::EMPTY, ArgumentSpec { name: \"action\", values: &[\"a\", \"b\"], ..ArgumentSpec::EMPTY }";
     assert!(cli.contains(row), "{cli}");

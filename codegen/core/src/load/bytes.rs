@@ -127,10 +127,10 @@ fn parse_text(id: SourceId, name: &str, text: &str) -> (Option<DocumentNode>, Ve
 mod tests {
     use super::*;
 
-    fn check(name: &str, bytes: &[u8], expected: Option<&str>, said: &[&str]) {
+    fn check(name: &str, bytes: &[u8], expected: Option<&str>, codes: &[&str]) {
         let (_, tree, problems) = decode_document(SourceId(0), name, bytes);
         let found: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
-        assert_eq!(found, said, "{name} {bytes:?}: {problems:?}");
+        assert_eq!(found, codes, "{name} {bytes:?}: {problems:?}");
         assert_eq!(tree.map(|tree| tree.to_json().to_string()).as_deref(), expected, "{name} {bytes:?}");
         assert_eq!(expected.is_none(), problems.iter().any(Diagnostic::is_fatal), "{name} {bytes:?}");
     }
@@ -159,7 +159,7 @@ mod tests {
         };
         // `"`, a character of two units, half of one, `"`.
         let halves = [0x22, 0xd83d, 0xde00, 0xd83d, 0x22];
-        for (bytes, said) in [
+        for (bytes, expected) in [
             (b"\xef\xbb\xbf\"\xff\xff\"".to_vec(), vec![(0, "mark"), (1, "byte 4 is not UTF-8")]),
             (b"\"\xff\"".to_vec(), vec![(1, "byte 1 is not UTF-8")]),
             (wide(&halves, b""), vec![(0, "is UTF-16"), (5, "byte 8 is not UTF-16")]),
@@ -167,10 +167,10 @@ mod tests {
             (wide(&[0xfeff, 0x31], b""), vec![(0, "mark"), (0, "is UTF-16")]),
         ] {
             let (_, _, problems) = decode_document(SourceId(0), "a.json", &bytes);
-            assert_eq!(problems.len(), said.len(), "{bytes:?}: {problems:?}");
-            for (problem, (at, text)) in problems.iter().zip(said) {
+            assert_eq!(problems.len(), expected.len(), "{bytes:?}: {problems:?}");
+            for (problem, (offset, text)) in problems.iter().zip(expected) {
                 let start = problem.place.as_ref().map(|place| place.span.start);
-                assert!(start == Some(at) && problem.message.contains(text), "{bytes:?}: {problem:?}");
+                assert!(start == Some(offset) && problem.message.contains(text), "{bytes:?}: {problem:?}");
             }
         }
     }

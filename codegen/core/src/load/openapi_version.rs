@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn versions_are_normalized() {
-        for (written, read, is_fault) in [
+        for (written, expected, is_fault) in [
             ("3.1.0", "3.1.0", false),
             ("3.0", "3.0", false),
             ("'2.0'", "2.0", false),
@@ -115,7 +115,7 @@ mod tests {
                 NodeValue::String(text) | NodeValue::Number(text) => text.clone(),
                 other => panic!("{other:?}"),
             };
-            assert_eq!((found.as_str(), problem.is_some()), (read, is_fault), "{written}");
+            assert_eq!((found.as_str(), problem.is_some()), (expected, is_fault), "{written}");
             assert!(problem.is_none_or(|problem| !problem.is_fatal()), "{written}");
         }
         // A schema may have a property of that name.

@@ -6,8 +6,8 @@ use super::*;
 use crate::tree::{DocumentNode, NodeValue};
 
 /// Formats a tree as compact text with spans: `{a@1:2=1@1:6}`.
-fn show(text: &str, tree: &DocumentNode) -> String {
-    let at = |span: Span| {
+fn format_tree(text: &str, tree: &DocumentNode) -> String {
+    let position = |span: Span| {
         let before = &text[..span.start as usize];
         let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|each| *each != '\n').count() + 1;
@@ -19,48 +19,48 @@ fn show(text: &str, tree: &DocumentNode) -> String {
         NodeValue::Number(text) => text.clone(),
         NodeValue::String(text) => format!("{text:?}"),
         NodeValue::Array(list) => {
-            format!("[{}]", list.iter().map(|each| show(text, each)).collect::<Vec<_>>().join(" "))
+            format!("[{}]", list.iter().map(|each| format_tree(text, each)).collect::<Vec<_>>().join(" "))
         }
         NodeValue::Object(list) => {
             let member = |each: &ObjectMember| {
-                format!("{}{}={}", each.key, at(each.key_span), show(text, &each.value))
+                format!("{}{}={}", each.key, position(each.key_span), format_tree(text, &each.value))
             };
             format!("{{{}}}", list.iter().map(member).collect::<Vec<_>>().join(" "))
         }
     };
-    format!("{body}{}", at(tree.span))
+    format!("{body}{}", position(tree.span))
 }
 
 thread_local! {
     /// Counts the members that were inspected for a key.
-    pub(super) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    pub(super) static INSPECTED_MEMBERS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// Returns the tree, or the problems as `code pointer line:column`.
-fn outcome(name: &str, text: &[u8]) -> String {
+fn format_outcome(name: &str, text: &[u8]) -> String {
     let (read_text, tree, problems) = decode_document(SourceId(0), name, text);
     if problems.is_empty() {
-        return show(&read_text, &tree.unwrap());
+        return format_tree(&read_text, &tree.unwrap());
     }
-    let shown = |each: &Diagnostic| {
+    let format_problem = |each: &Diagnostic| {
         let place = each.place.as_ref().unwrap();
         let before = &read_text[..place.span.start as usize];
         let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|each| *each != '\n').count() + 1;
         format!("{} {} {line}:{column}", each.code, place.pointer)
     };
-    problems.iter().map(shown).collect::<Vec<_>>().join("; ")
+    problems.iter().map(format_problem).collect::<Vec<_>>().join("; ")
 }
 
 fn check(name: &str, cases: &[(&str, &str)]) {
-    let mut wrong = String::new();
+    let mut failures = String::new();
     for (text, expected) in cases {
-        let found = outcome(name, text.as_bytes());
+        let found = format_outcome(name, text.as_bytes());
         if found != *expected {
-            wrong += &format!("{text:?}\n  expected {expected}\n  found    {found}\n");
+            failures += &format!("{text:?}\n  expected {expected}\n  found    {found}\n");
         }
     }
-    assert!(wrong.is_empty(), "{wrong}");
+    assert!(failures.is_empty(), "{failures}");
 }
 
 #[test]
@@ -135,14 +135,14 @@ fn json_errors() {
             ("\u{feff}{}", "encoding  1:1"),
         ],
     );
-    assert_eq!(outcome("a.json", b"{\"a\": \"\xff\"}"), "encoding  1:8");
+    assert_eq!(format_outcome("a.json", b"{\"a\": \"\xff\"}"), "encoding  1:8");
     let deep = format!("{}1{}", "[".repeat(MAX_DEPTH + 1), "]".repeat(MAX_DEPTH + 1));
-    assert!(outcome("a.json", deep.as_bytes()).starts_with("depth /0/0"));
+    assert!(format_outcome("a.json", deep.as_bytes()).starts_with("depth /0/0"));
     let fits = format!("{}1{}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
-    assert!(outcome("a.json", fits.as_bytes()).starts_with("[["));
-    let wide: Vec<String> = (0..40).map(|at| format!("\"k{at}\":0")).collect();
+    assert!(format_outcome("a.json", fits.as_bytes()).starts_with("[["));
+    let wide: Vec<String> = (0..40).map(|index| format!("\"k{index}\":0")).collect();
     let text = format!("{{{},\"k3\":1,\"k39\":1}}", wide.join(","));
-    assert_eq!(outcome("a.json", text.as_bytes()).matches("duplicate-key").count(), 2);
+    assert_eq!(format_outcome("a.json", text.as_bytes()).matches("duplicate-key").count(), 2);
 }
 
 #[test]
@@ -213,32 +213,32 @@ fn yaml_errors() {
         ],
     );
     let deep = "- ".repeat(MAX_DEPTH + 5) + "1";
-    let found = outcome("a.yaml", deep.as_bytes());
+    let found = format_outcome("a.yaml", deep.as_bytes());
     assert!(found.starts_with("depth /0/0"), "{found}");
     // Brackets may be nested less deeply: this is the limit of the parser.
     let deep = "[".repeat(256) + &"]".repeat(256);
-    assert_eq!(outcome("a.yaml", deep.as_bytes()), "syntax  1:256");
+    assert_eq!(format_outcome("a.yaml", deep.as_bytes()), "syntax  1:256");
     let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
     for (from, to) in "abcdefghi".chars().zip("bcdefghij".chars()) {
         bomb += &format!("{to}: &{to} [{}]\n", vec![format!("*{from}"); 10].join(", "));
     }
-    assert!(outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /"));
+    assert!(format_outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /"));
     // Long strings count as several values, as keys, too.
     let long = "x".repeat(1 << 20);
     for alias in ["*x ", "*x : 1"] {
         let bomb = format!("a: &x {long}\nb:\n{}", format!("- {alias}\n").repeat(20));
-        assert!(outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /b"), "{alias}");
+        assert!(format_outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /b"), "{alias}");
     }
-    let null = outcome("a.yaml", b"a: &x ~\nb: {*x : 1}");
+    let null = format_outcome("a.yaml", b"a: &x ~\nb: {*x : 1}");
     assert_eq!(null, "{a@1:1=null@1:4 b@2:1={null@2:5=1@2:10}@2:4}@1:1");
     let half = "- ".repeat(MAX_DEPTH * 2 / 3);
     let tower = format!("a: &a\n  {half}x\nb:\n  {half}*a\n");
-    let found = outcome("a.yaml", tower.as_bytes());
+    let found = format_outcome("a.yaml", tower.as_bytes());
     assert!(found.starts_with("depth /"), "{found}");
 }
 
 /// Returns the value, and the problems as `line: message`.
-fn mended(text: &str) -> (String, Vec<String>) {
+fn parse_repaired(text: &str) -> (String, Vec<String>) {
     let (_, tree, problems) = decode_document(SourceId(0), "a.yaml", text.as_bytes());
     let line = |each: &Diagnostic| {
         let place = each.place.as_ref().unwrap();
@@ -259,7 +259,7 @@ fn complex_keys_are_dropped() {
         ("a: &x b\nc: {*x : 2}\n", r#"{"a":"b","c":{"b":2}}"#, 0),
         ("a: &x 404\nc: {*x : 2}\n", r#"{"a":404,"c":{"404":2}}"#, 0),
     ] {
-        let (found, problems) = mended(text);
+        let (found, problems) = parse_repaired(text);
         assert_eq!((found.as_str(), problems.len()), (expected, count), "{text}: {problems:?}");
     }
 }
@@ -277,10 +277,10 @@ fn shallow_brackets_are_joined() {
         ("a:\n  - 'k #': ['x # y', # why\n    z\n  ]\n", r##"{"a":[{"k #":["x # y","z"]}]}"##, 1),
         ("a:\n  b: [\n  x\n  ]\n  'c #': [\n  y\n  ]\n", r##"{"a":{"b":["x"],"c #":["y"]}}"##, 2),
     ] {
-        let (found, problems) = mended(text);
+        let (found, problems) = parse_repaired(text);
         assert_eq!((found.as_str(), problems.len()), (value, lines), "{text}\n{problems:?}");
-        let says = problems.iter().all(|each| each.ends_with("must be indented more than their key"));
-        assert!(says, "{problems:?}");
+        let is_expected = problems.iter().all(|each| each.ends_with("must be indented more than their key"));
+        assert!(is_expected, "{problems:?}");
     }
 }
 
@@ -288,8 +288,8 @@ fn shallow_brackets_are_joined() {
 #[test]
 fn many_shallow_brackets_need_few_parses() {
     const MANY: usize = 1_200;
-    let each = |at: usize| format!("- k{at}: [\n  a, # why\n b ]\n  t: |\n    k: [\n    x\n    ]\n");
-    let text: String = (0..MANY).map(each).collect();
+    let entry = |index: usize| format!("- k{index}: [\n  a, # why\n b ]\n  t: |\n    k: [\n    x\n    ]\n");
+    let text: String = (0..MANY).map(entry).collect();
     let (_, tree, problems) = decode_document(SourceId(0), "a.yaml", text.as_bytes());
     assert_eq!(problems.len(), MANY);
     let pointers = problems.iter().map(|each| each.place.as_ref().unwrap().pointer.as_str());
@@ -300,9 +300,9 @@ fn many_shallow_brackets_need_few_parses() {
 
 /// A bracket in a block scalar stays unchanged.
 #[test]
-fn brackets_in_block_scalars_are_kept() {
+fn brackets_in_block_scalars_are_unchanged() {
     let text = "a:\n  b: [\n  x\n  ]\n  t: \"text\n    k: [\n    x\n    ]\n    \"\n  c: [\n  y ]\n";
-    let (found, problems) = mended(text);
+    let (found, problems) = parse_repaired(text);
     assert_eq!(found, r#"{"a":{"b":["x"],"t":"text k: [ x ] ","c":["y"]}}"#);
     assert_eq!(problems.len(), 2, "{problems:?}");
 }
@@ -318,46 +318,46 @@ fn shallow_quoted_scalars_are_folded() {
         ("a:\n  key: [\"x\n  y\"]\n", r#"{"a":{"key":["x y"]}}"#),
         ("a:\n  b: \"\n  text\n  \"\n  c: 'further\n    in'\n", r#"{"a":{"b":" text ","c":"further in"}}"#),
     ] {
-        let (found, problems) = mended(text);
+        let (found, problems) = parse_repaired(text);
         assert_eq!(found, value, "{text}\n{problems:?}");
-        let says = problems
+        let is_expected = problems
             .iter()
             .all(|each| each.ends_with("the lines of a quoted string must be indented more than its key"));
-        assert!(says, "{problems:?}");
+        assert!(is_expected, "{problems:?}");
     }
-    let (_, problems) = mended("tags: [one]\na:\n  b: \"text\n continued\"\n");
+    let (_, problems) = parse_repaired("tags: [one]\na:\n  b: \"text\n continued\"\n");
     assert_eq!(problems, ["3 /a/b: the lines of a quoted string must be indented more than its key"]);
 }
 
-/// Only folded scalars contain fillers; other control characters are kept.
+/// Only folded scalars contain fillers; other control characters are preserved.
 #[test]
-fn control_characters_are_kept() {
-    let own = r#"p: "[\x01-\x1f]\u0002""#;
-    let whole = r#""p":"[\u0001-\u001f]\u0002""#;
-    assert_eq!(mended(own), (format!("{{{whole}}}"), Vec::new()));
-    let (found, problems) = mended(&format!("{own}\na:\n  b: \"one\ntwo\"\n"));
-    assert_eq!((found, problems.len()), (format!("{{{whole},\"a\":{{\"b\":\"one two\"}}}}"), 1));
+fn control_characters_are_preserved() {
+    let source = r#"p: "[\x01-\x1f]\u0002""#;
+    let member = r#""p":"[\u0001-\u001f]\u0002""#;
+    assert_eq!(parse_repaired(source), (format!("{{{member}}}"), Vec::new()));
+    let (found, problems) = parse_repaired(&format!("{source}\na:\n  b: \"one\ntwo\"\n"));
+    assert_eq!((found, problems.len()), (format!("{{{member},\"a\":{{\"b\":\"one two\"}}}}"), 1));
     // With both of them, fillers and characters could not be distinguished.
-    let (_, problems) = mended("a:\n  b: \"on\\x01e\ntwo\"\n");
+    let (_, problems) = parse_repaired("a:\n  b: \"on\\x01e\ntwo\"\n");
     assert_eq!(problems, ["2 /a/b: invalid indentation in quoted scalar"]);
 }
 
 /// A quoted scalar in brackets whose lines are all shallow, including the first.
 #[test]
 fn quoted_scalars_in_brackets_are_folded() {
-    let (found, problems) = mended("a:\n  b: [\n\"one\ntwo\", 3\n]\n");
+    let (found, problems) = parse_repaired("a:\n  b: [\n\"one\ntwo\", 3\n]\n");
     assert_eq!(found, r#"{"a":{"b":["one two",3]}}"#, "{problems:?}");
 }
 
-/// The same scalar with more indentation, as the parser folds it.
+/// Shallow lines have the value that the parser returns for sufficiently indented lines.
 #[test]
 fn folding_matches_the_parser() {
     for quote in ['"', '\''] {
         for gap in ["\n", " \n", "\n\n", " \n \n\t\n", "\r\n", "\r\n\r\n", "\n \\\\\n"] {
             let text = |blanks: &str| format!("a:\n  b: {quote}one{gap}{blanks}two{gap}{blanks}{quote}\n");
-            let (in_place, problems) = mended(&text("      "));
-            let (too_far_out, faults) = mended(&text(""));
-            assert_eq!(in_place, too_far_out, "{:?}: {problems:?}, {faults:?}", text(""));
+            let (indented, problems) = parse_repaired(&text("      "));
+            let (shallow, faults) = parse_repaired(&text(""));
+            assert_eq!(indented, shallow, "{:?}: {problems:?}, {faults:?}", text(""));
         }
     }
 }
@@ -366,7 +366,7 @@ fn folding_matches_the_parser() {
 #[test]
 fn unterminated_quoted_scalars_are_rejected() {
     for text in ["a:\n  b: [\n  \"never ends,\n  \"nor this\n  ]\n", "a:\n  b: 'never\nends\n"] {
-        let (found, problems) = mended(text);
+        let (found, problems) = parse_repaired(text);
         assert_eq!(found, "", "{text}");
         assert!(problems.len() <= 2, "{problems:?}");
     }
@@ -376,20 +376,20 @@ fn unterminated_quoted_scalars_are_rejected() {
 #[test]
 fn many_keys_take_linear_time() {
     const MANY: usize = 5_000;
-    let members = |letter: char| (0..MANY).map(move |at| format!("\"{letter}{at}\": 1"));
-    let again =
+    let members = |letter: char| (0..MANY).map(move |index| format!("\"{letter}{index}\": 1"));
+    let repeated =
         members('a').chain(vec![format!("\"a{}\": 2", MANY - 1); MANY]).collect::<Vec<_>>().join(", ");
-    let own = members('a').collect::<Vec<_>>().join(", ");
-    let more = members('b').chain(members('a')).collect::<Vec<_>>().join(", ");
+    let members_a = members('a').collect::<Vec<_>>().join(", ");
+    let members_b = members('b').chain(members('a')).collect::<Vec<_>>().join(", ");
     for (name, text) in [
-        ("a.json", format!("{{{again}}}")),
-        ("a.yaml", format!("{{{again}}}")),
-        ("a.yaml", format!("<<: {{{more}}}\n{}", own.replace(", ", "\n"))),
+        ("a.json", format!("{{{repeated}}}")),
+        ("a.yaml", format!("{{{repeated}}}")),
+        ("a.yaml", format!("<<: {{{members_b}}}\n{}", members_a.replace(", ", "\n"))),
     ] {
-        LOOKED.set(0);
+        INSPECTED_MEMBERS.set(0);
         let (_, tree, _) = decode_document(SourceId(0), name, text.as_bytes());
         assert!(tree.unwrap().members().len() >= MANY, "{name}");
-        assert!(LOOKED.get() < 8 * MANY, "{name}: {} members looked at", LOOKED.get());
+        assert!(INSPECTED_MEMBERS.get() < 8 * MANY, "{name}: {} members inspected", INSPECTED_MEMBERS.get());
     }
 }
 
@@ -397,10 +397,10 @@ fn many_keys_take_linear_time() {
 #[test]
 fn the_last_duplicate_key_is_used() {
     let few = "{\"a\": 1, \"b\": 2, \"a\": 3, \"a\": 4}";
-    assert_eq!(mended(few).0, r#"{"a":4,"b":2}"#);
+    assert_eq!(parse_repaired(few).0, r#"{"a":4,"b":2}"#);
     let (_, tree, problems) = decode_document(SourceId(0), "a.json", few.as_bytes());
     assert_eq!((tree.unwrap().to_json().to_string().as_str(), problems.len()), (r#"{"a":4,"b":2}"#, 2));
-    assert_eq!(mended("b: 1\n<<: [{a: 1, b: 2}, {a: 3, c: 4}]\n").0, r#"{"b":1,"a":1,"c":4}"#);
+    assert_eq!(parse_repaired("b: 1\n<<: [{a: 1, b: 2}, {a: 3, c: 4}]\n").0, r#"{"b":1,"a":1,"c":4}"#);
 }
 
 #[test]
@@ -500,7 +500,7 @@ fn overlays_find_their_document() {
             ("mend.yaml", "$id: https://x.y/new\n"),
         ],
     );
-    let mended = |document: Option<&str>| {
+    let patched_document = |document: Option<&str>| {
         let mut sources = Sources::from_files(&[root.join("in")], &[]).unwrap();
         let overlay = OverlayEntry { file: "mend.yaml".into(), document: document.map(str::to_owned) };
         let input = InputConfig { overlays: vec![overlay], ..InputConfig::default() };
@@ -512,23 +512,26 @@ fn overlays_find_their_document() {
         let problem = problems.iter().next().map(|problem| problem.message.clone());
         (name.or(problem).unwrap_or_default(), sources.find("https://x.y/old").is_some())
     };
-    assert_eq!(mended(Some("v1/api.json")), ("v1/api.json".to_owned(), false));
-    assert_eq!(mended(Some("https://x.y/old")), ("v1/api.json".to_owned(), false));
-    assert_eq!(mended(Some("https://x.y/v2")), ("v2/api.json".to_owned(), true));
-    assert_eq!(mended(Some("deep/v1/api.json")), ("v2/deep/v1/api.json".to_owned(), true));
+    assert_eq!(patched_document(Some("v1/api.json")), ("v1/api.json".to_owned(), false));
+    assert_eq!(patched_document(Some("https://x.y/old")), ("v1/api.json".to_owned(), false));
+    assert_eq!(patched_document(Some("https://x.y/v2")), ("v2/api.json".to_owned(), true));
+    assert_eq!(patched_document(Some("deep/v1/api.json")), ("v2/deep/v1/api.json".to_owned(), true));
     let several = "several inputs match the document `api.json` of the overlay".to_owned();
-    assert_eq!(mended(Some("api.json")), (several, true));
-    // By file name only, if nothing else is given.
+    assert_eq!(patched_document(Some("api.json")), (several, true));
+    // A different path or URI with the same file name does not match.
     for other in ["v3/api.json", "https://x.y/v3/api.json"] {
-        assert_eq!(mended(Some(other)).0, format!("no input matches the document `{other}` of the overlay"));
+        assert_eq!(
+            patched_document(Some(other)).0,
+            format!("no input matches the document `{other}` of the overlay")
+        );
     }
-    assert_eq!(mended(None).0, "the overlay does not name its document");
-    assert_eq!(mended(Some("c.json")).0, "no input matches the document `c.json` of the overlay");
+    assert_eq!(patched_document(None).0, "the overlay does not name its document");
+    assert_eq!(patched_document(Some("c.json")).0, "no input matches the document `c.json` of the overlay");
     fs::remove_dir_all(&root).unwrap();
 }
 
 #[test]
-fn on_demand() {
+fn referenced_files_are_loaded_on_demand() {
     let root = folder(
         "demand",
         &[
@@ -545,36 +548,36 @@ fn on_demand() {
         ("urn:one".to_owned(), root.join("outside.json")),
     ];
     let mut sources = Sources::from_files(&[root.join("in/main.json")], &mounts).unwrap();
-    let from = SourceId(0);
-    let mut ask = |uri: &str| {
+    let origin = SourceId(0);
+    let mut load = |uri: &str| {
         let mut problems = Diagnostics::new();
-        let found = sources.load_referenced(uri, from, &mut problems);
+        let found = sources.load_referenced(uri, origin, &mut problems);
         (
             found,
             problems.len(),
             sources.find(uri).and_then(|id| sources.get(id)).map(|source| source.name.clone()),
         )
     };
-    assert_eq!(ask("https://x.y/s/in/other.json"), (true, 0, Some("other.json".to_owned())));
-    assert_eq!(ask("file:///plain"), (true, 0, Some("plain.schema.json".to_owned())));
-    assert_eq!(ask("https://x.y/s/in/plain.schema.json"), (true, 0, Some("plain.schema.json".to_owned())));
-    assert_eq!(ask("file:///broken.json"), (true, 1, Some("broken.json".to_owned())));
-    assert_eq!(ask("file:///../outside.json"), (false, 0, None));
-    assert_eq!(ask("file:///%2e%2e/outside.json"), (false, 0, None));
-    assert_eq!(ask("https://x.y/s/outside.json"), (false, 0, None));
-    assert_eq!(ask("https://elsewhere/a.json"), (false, 0, None));
-    assert_eq!(ask("https://vendor/v/a"), (true, 0, Some("vendor/v/a.json".to_owned())));
-    assert_eq!(ask("https://vendor/v/gone"), (false, 0, None));
+    assert_eq!(load("https://x.y/s/in/other.json"), (true, 0, Some("other.json".to_owned())));
+    assert_eq!(load("file:///plain"), (true, 0, Some("plain.schema.json".to_owned())));
+    assert_eq!(load("https://x.y/s/in/plain.schema.json"), (true, 0, Some("plain.schema.json".to_owned())));
+    assert_eq!(load("file:///broken.json"), (true, 1, Some("broken.json".to_owned())));
+    assert_eq!(load("file:///../outside.json"), (false, 0, None));
+    assert_eq!(load("file:///%2e%2e/outside.json"), (false, 0, None));
+    assert_eq!(load("https://x.y/s/outside.json"), (false, 0, None));
+    assert_eq!(load("https://elsewhere/a.json"), (false, 0, None));
+    assert_eq!(load("https://vendor/v/a"), (true, 0, Some("vendor/v/a.json".to_owned())));
+    assert_eq!(load("https://vendor/v/gone"), (false, 0, None));
     assert_eq!(sources.unused_mounts().collect::<Vec<_>>(), ["urn:one"]);
     let mut problems = Diagnostics::new();
-    assert!(sources.load_referenced("urn:one", from, &mut problems) && problems.is_empty());
+    assert!(sources.load_referenced("urn:one", origin, &mut problems) && problems.is_empty());
     assert_eq!(sources.unused_mounts().count(), 0);
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// One problem, instead of one for each reference below the mount.
+/// A missing folder causes one problem, and not one for each reference below the mount.
 #[test]
-fn missing_mount() {
+fn missing_mount_is_reported_once() {
     let reference = r#"{"allOf": [{"$ref": "https://vendor/a"}, {"$ref": "https://vendor/b"}]}"#;
     let root = folder("mount", &[("a.json", reference)]);
     let mounts = [("https://vendor/".to_owned(), root.join("vendro"))];

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resolves() {
+    fn references_resolve_against_a_base() {
         let cases = [
             ("https://x.y/a/b.json", "c.json", "https://x.y/a/c.json", None),
             ("https://x.y/a/b.json", "../c.json#/x", "https://x.y/c.json", Some("/x")),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_are_escaped() {
+    fn file_names_are_escaped() {
         let check = |reference: &str, expected: Option<&str>| {
             assert_eq!(escape_file_reference(reference).as_deref(), expected, "{reference}");
         };

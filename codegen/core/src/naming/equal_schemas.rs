@@ -259,18 +259,20 @@ mod tests {
     #[test]
     fn deprecated_properties_distinguish_types() {
         for deprecated in ["a", "b"] {
-            let inner = |at: &str| {
-                let said = if at == deprecated { r#", "deprecated": true"# } else { "" };
-                format!(r#""{at}": {{"type": "object", "properties": {{"x": {{"type": "string"{said}}}}}}}"#)
+            let inner = |property: &str| {
+                let keyword = if property == deprecated { r#", "deprecated": true"# } else { "" };
+                format!(
+                    r#""{property}": {{"type": "object", "properties": {{"x": {{"type": "string"{keyword}}}}}}}"#
+                )
             };
             let text = format!(r#"{{"type": "object", "properties": {{{}, {}}}}}"#, inner("a"), inner("b"));
             let sources = Sources::from_texts(&[("input.json", "", &text)]).unwrap();
             let contract = Project::default().analyze_sources(sources).unwrap();
-            for (name, at) in [("InputA", "a"), ("InputB", "b")] {
+            for (name, property) in [("InputA", "a"), ("InputB", "b")] {
                 let def = contract.shapes.types.iter().find(|def| def.name == name).unwrap();
                 let TypeBody::Struct(body) = &def.body else { panic!("{def:?}") };
                 let field = contract.graph.schema(body.fields[0].described_by.unwrap());
-                assert_eq!(field.deprecated, at == deprecated, "{name}, {deprecated} is deprecated");
+                assert_eq!(field.deprecated, property == deprecated, "{name}, {deprecated} is deprecated");
             }
         }
     }
@@ -329,8 +331,8 @@ mod tests {
         let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
         let contract = Project::default().analyze_sources(sources).unwrap();
         let places = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
-        let said: Vec<&str> = places.map(|place| place.pointer.as_str()).collect();
-        assert_eq!(said, ["/properties/d"]);
+        let pointers: Vec<&str> = places.map(|place| place.pointer.as_str()).collect();
+        assert_eq!(pointers, ["/properties/d"]);
         let mut lists: Vec<Vec<&str>> = Vec::new();
         for def in &contract.shapes.types {
             match &def.body {

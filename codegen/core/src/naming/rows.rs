@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn another_resource_renames_nothing() {
+    fn new_resources_rename_nothing() {
         let alone = all(&[("b/ship.json", KEYED)]);
         let first = all(&[("b/ship.json", KEYED), ("c/d/ship.json", KEYED), ("a/tank.json", KEYED)]);
         assert!(alone.iter().all(|name| first.contains(name)), "{alone:?} {first:?}");
@@ -230,15 +230,15 @@ mod tests {
             ("ship-defs-item-key.json", vec!["SHIP", "SHIP_DEFS_GRUF6UDFE", "SHIP_DEFS_ITEM_KEY2"]),
         ] {
             let names = RowNames::assign_names(&graph(&[("b/ship.json", KEYED), (file, "true")]));
-            let own = names.heads.iter().filter(|((uri, _), _)| uri.ends_with("b/ship.json"));
-            let mut own: Vec<&str> = own.map(|(_, name)| name.as_str()).collect();
-            own.sort_unstable();
-            assert_eq!(own, renamed, "{file}");
+            let ship_names = names.heads.iter().filter(|((uri, _), _)| uri.ends_with("b/ship.json"));
+            let mut ship_names: Vec<&str> = ship_names.map(|(_, name)| name.as_str()).collect();
+            ship_names.sort_unstable();
+            assert_eq!(ship_names, renamed, "{file}");
         }
     }
 
     #[test]
-    fn names_are_distinct_and_leave_the_generators_own_alone() {
+    fn names_are_distinct_and_avoid_generator_names() {
         let odd = r#"{"$defs": {"a-b": true, "a_b": true}}"#;
         let files = [
             ("tables.json", odd),
@@ -262,8 +262,8 @@ mod tests {
     fn pattern_names_are_independent() {
         let (one, other) = ("^a$".to_owned(), "^b$".to_owned());
         let both = [one.clone(), other];
-        let beside = pattern_names(both.iter());
-        assert_eq!(pattern_names([one.clone()].iter())["^a$"], beside["^a$"]);
-        assert_ne!(beside["^a$"], beside["^b$"]);
+        let names = pattern_names(both.iter());
+        assert_eq!(pattern_names([one.clone()].iter())["^a$"], names["^a$"]);
+        assert_ne!(names["^a$"], names["^b$"]);
     }
 }

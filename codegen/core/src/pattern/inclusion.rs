@@ -260,18 +260,18 @@ mod tests {
 
     use super::*;
 
-    fn ask(given: &str, taken: &str) -> Inclusion {
-        bounded((given, 0, None), (taken, 0, None))
+    fn check_patterns(narrow: &str, wide: &str) -> Inclusion {
+        check_bounded((narrow, 0, None), (wide, 0, None))
     }
 
-    fn bounded(given: (&str, u64, Option<u64>), taken: (&str, u64, Option<u64>)) -> Inclusion {
-        let (one, other) =
-            (PatternProgram::compile(given.0).unwrap(), PatternProgram::compile(taken.0).unwrap());
-        let texts = |program, (_, least, most)| PatternLanguage { patterns: vec![program], least, most };
-        check_inclusion(&texts(&one, given), &texts(&other, taken))
+    fn check_bounded(narrow: (&str, u64, Option<u64>), wide: (&str, u64, Option<u64>)) -> Inclusion {
+        let (narrow_program, wide_program) =
+            (PatternProgram::compile(narrow.0).unwrap(), PatternProgram::compile(wide.0).unwrap());
+        let language = |program, (_, least, most)| PatternLanguage { patterns: vec![program], least, most };
+        check_inclusion(&language(&narrow_program, narrow), &language(&wide_program, wide))
     }
 
-    fn fails(text: &str) -> Inclusion {
+    fn counterexample(text: &str) -> Inclusion {
         Inclusion::Fails(text.to_owned())
     }
 
@@ -289,7 +289,7 @@ mod tests {
             (r"^\p{Nd}$", r"^\p{Decimal_Number}$"),
         ] {
             assert_eq!(
-                (ask(one, other), ask(other, one)),
+                (check_patterns(one, other), check_patterns(other, one)),
                 (Inclusion::Holds, Inclusion::Holds),
                 "{one} {other}"
             );
@@ -307,41 +307,50 @@ mod tests {
             (r"^a\b", "^a", "aa"),
             (r"^\S+$", r"^\S+( \S+)*$", "a a"),
         ] {
-            assert_eq!(ask(narrow, wide), Inclusion::Holds, "{narrow} {wide}");
-            assert_eq!(ask(wide, narrow), fails(text), "{wide} {narrow}");
+            assert_eq!(check_patterns(narrow, wide), Inclusion::Holds, "{narrow} {wide}");
+            assert_eq!(check_patterns(wide, narrow), counterexample(text), "{wide} {narrow}");
         }
-        assert_eq!((ask("^a+$", "^b*$"), ask("^b*$", "^a+$")), (fails("a"), fails("")));
+        assert_eq!(
+            (check_patterns("^a+$", "^b*$"), check_patterns("^b*$", "^a+$")),
+            (counterexample("a"), counterexample(""))
+        );
     }
 
     #[test]
     fn lengths_are_considered() {
-        assert_eq!(bounded(("^[a-z]*$", 0, Some(5)), ("^[a-z]{0,5}$", 0, None)), Inclusion::Holds);
-        assert_eq!(bounded(("^[a-z]{1,5}$", 0, None), ("", 1, Some(5))), Inclusion::Holds);
-        assert_eq!(bounded(("^[a-z]{1,5}$", 0, None), ("", 1, Some(4))), fails("aaaaa"));
-        assert_eq!(bounded(("^[a-z]*$", 3, None), ("^[a-y]*$", 0, None)), fails("aaz"));
-        assert_eq!(bounded(("", 2, Some(1)), ("^never$", 0, None)), Inclusion::Holds);
-        let all = u64::MAX;
-        assert_eq!(bounded(("^[a-z]*$", 0, None), ("^[a-z]*$", 0, Some(all))), Inclusion::Holds);
-        assert_eq!(bounded(("^[a-z]*$", 3, Some(all)), ("^[a-y]*$", 0, None)), fails("aaz"));
+        assert_eq!(check_bounded(("^[a-z]*$", 0, Some(5)), ("^[a-z]{0,5}$", 0, None)), Inclusion::Holds);
+        assert_eq!(check_bounded(("^[a-z]{1,5}$", 0, None), ("", 1, Some(5))), Inclusion::Holds);
+        assert_eq!(check_bounded(("^[a-z]{1,5}$", 0, None), ("", 1, Some(4))), counterexample("aaaaa"));
+        assert_eq!(check_bounded(("^[a-z]*$", 3, None), ("^[a-y]*$", 0, None)), counterexample("aaz"));
+        assert_eq!(check_bounded(("", 2, Some(1)), ("^never$", 0, None)), Inclusion::Holds);
+        let unlimited = u64::MAX;
+        assert_eq!(check_bounded(("^[a-z]*$", 0, None), ("^[a-z]*$", 0, Some(unlimited))), Inclusion::Holds);
+        assert_eq!(
+            check_bounded(("^[a-z]*$", 3, Some(unlimited)), ("^[a-y]*$", 0, None)),
+            counterexample("aaz")
+        );
     }
 
     #[test]
-    fn several_patterns_hold_together() {
-        fn texts(programs: &[PatternProgram]) -> PatternLanguage<'_> {
+    fn several_patterns_are_combined() {
+        fn language(programs: &[PatternProgram]) -> PatternLanguage<'_> {
             PatternLanguage { patterns: programs.iter().collect(), least: 0, most: None }
         }
-        let given = ["^[a-z]+$", "^.{3}$", "x"].map(|source| PatternProgram::compile(source).unwrap());
-        let taken = [PatternProgram::compile("^[a-z]{3}$").unwrap()];
-        let (given, taken) = (texts(&given), texts(&taken));
-        assert_eq!(check_inclusion(&given, &taken), Inclusion::Holds);
-        assert_eq!(check_inclusion(&taken, &given), fails("aaa"));
+        let narrow = ["^[a-z]+$", "^.{3}$", "x"].map(|source| PatternProgram::compile(source).unwrap());
+        let wide = [PatternProgram::compile("^[a-z]{3}$").unwrap()];
+        let (narrow, wide) = (language(&narrow), language(&wide));
+        assert_eq!(check_inclusion(&narrow, &wide), Inclusion::Holds);
+        assert_eq!(check_inclusion(&wide, &narrow), counterexample("aaa"));
     }
 
     /// `(a|b)*a(a|b){n}` has 2ⁿ states.
     #[test]
     fn exponential_patterns_are_too_large() {
         let hard = |n: usize| format!("^(a|b)*a(a|b){{{n}}}$");
-        assert_eq!((ask(&hard(3), &hard(4)), ask(&hard(3), &hard(3))), (fails("aaaa"), Inclusion::Holds));
-        assert_eq!(ask(&hard(40), &format!("{}|^c", hard(40))), Inclusion::TooLarge);
+        assert_eq!(
+            (check_patterns(&hard(3), &hard(4)), check_patterns(&hard(3), &hard(3))),
+            (counterexample("aaaa"), Inclusion::Holds)
+        );
+        assert_eq!(check_patterns(&hard(40), &format!("{}|^c", hard(40))), Inclusion::TooLarge);
     }
 }

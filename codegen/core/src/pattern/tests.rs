@@ -5,7 +5,7 @@
 use super::*;
 
 #[track_caller]
-fn compiled(source: &str) -> CompiledPattern {
+fn compile_pattern(source: &str) -> CompiledPattern {
     match compile(source) {
         Ok(compiled) => compiled,
         Err(error) => panic!("{source}: {error}"),
@@ -226,10 +226,10 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn patterns_find_what_ecma_262_finds() {
+fn patterns_match_like_ecma_262() {
     assert!(CASES.len() >= 150, "{} cases", CASES.len());
     for (source, matching, others) in CASES {
-        let pattern = compiled(source);
+        let pattern = compile_pattern(source);
         for text in *matching {
             assert!(pattern.is_match(text), "{source} must match {text:?}");
         }
@@ -240,14 +240,14 @@ fn patterns_find_what_ecma_262_finds() {
 }
 
 /// Returns the instructions of a pattern, whatever its final layout.
-fn instructions(source: &str) -> CompiledPattern {
+fn compile_instructions(source: &str) -> CompiledPattern {
     let hir = parse_hir(&translate::translate_pattern(source).unwrap()).unwrap();
     CompiledPattern { source: source.to_owned(), program: assemble::assemble_nfa(&hir).unwrap() }
 }
 
 /// Returns the table of a pattern, even if its final layout is a chain.
-fn table(source: &str) -> Option<CompiledPattern> {
-    let CompiledProgram::Nfa { start, instructions, classes } = instructions(source).program else {
+fn compile_table(source: &str) -> Option<CompiledPattern> {
+    let CompiledProgram::Nfa { start, instructions, classes } = compile_instructions(source).program else {
         panic!("{source}: not instructions");
     };
     let program = determinize::determinize_program(start, &instructions, &classes)?;
@@ -255,7 +255,7 @@ fn table(source: &str) -> Option<CompiledPattern> {
 }
 
 /// Returns strings of the characters in a case, and some that no pattern expects.
-fn texts(source: &str, cases: &[&[&str]]) -> Vec<String> {
+fn sample_strings(source: &str, cases: &[&[&str]]) -> Vec<String> {
     let mut letters: Vec<char> = cases.concat().iter().flat_map(|text| text.chars()).collect();
     letters.extend(source.chars());
     letters.extend([
@@ -285,8 +285,8 @@ fn texts(source: &str, cases: &[&[&str]]) -> Vec<String> {
             _ => texts[below(texts.len())].chars().take(200).collect(),
         };
         if !text.is_empty() {
-            let at = below(text.len());
-            text[at] = letters[below(letters.len())];
+            let position = below(text.len());
+            text[position] = letters[below(letters.len())];
         }
         texts.push(text.into_iter().collect());
     }
@@ -294,13 +294,13 @@ fn texts(source: &str, cases: &[&[&str]]) -> Vec<String> {
 }
 
 #[test]
-fn all_layouts_of_a_pattern_find_the_same() {
+fn all_pattern_layouts_agree() {
     let mut tables = 0;
     for (source, matching, others) in CASES {
-        let (chosen, instructions) = (compiled(source), instructions(source));
-        let table = table(source);
+        let (chosen, instructions) = (compile_pattern(source), compile_instructions(source));
+        let table = compile_table(source);
         tables += usize::from(table.is_some());
-        for text in texts(source, &[matching, others]) {
+        for text in sample_strings(source, &[matching, others]) {
             let expected = instructions.is_match(&text);
             assert_eq!(chosen.is_match(&text), expected, "{source} {text:?}");
             if let Some(table) = &table {
@@ -311,15 +311,15 @@ fn all_layouts_of_a_pattern_find_the_same() {
     assert!(tables * 10 > CASES.len() * 9, "{tables} tables of {} patterns", CASES.len());
 }
 
-/// Equivalent states are merged: the table of `^(?:DRAFT|SUBMITTED|CLOSED)$` has one for each prefix of a value, except
-/// those with the same continuations.
+/// Equivalent states are merged: the table of `^(?:DRAFT|SUBMITTED|CLOSED)$` has one state for each prefix of
+/// a value, except prefixes with the same continuations.
 #[test]
-fn tables_are_as_small_as_they_can_be() {
-    let rows = |source: &str| match table(source).map(|table| table.program) {
+fn pattern_tables_are_minimal() {
+    let rows = |source: &str| match compile_table(source).map(|table| table.program) {
         Some(CompiledProgram::Dfa { stride, next, .. }) => next.len() / usize::from(stride),
         _ => panic!("{source}: no table"),
     };
-    // Dead, found, and the states between them.
+    // The dead state, the accepting state, and the states between them.
     assert_eq!(rows("a"), 3);
     assert_eq!(rows("^a"), 3);
     assert_eq!(rows("^[ab]*$"), 3);
@@ -334,7 +334,7 @@ fn tables_are_as_small_as_they_can_be() {
 fn large_tables_are_not_built() {
     // The second one would have 2^60 states; the construction must stop early.
     for source in ["d|a[ab]{12}c", "^[ab]*a[ab]{60}c$", "^(?:[a-z]{1,500}-|x){2}[0-9]{1,500}$"] {
-        assert!(matches!(compiled(source).program, CompiledProgram::Nfa { .. }), "{source}");
+        assert!(matches!(compile_pattern(source).program, CompiledProgram::Nfa { .. }), "{source}");
     }
 }
 
@@ -388,7 +388,7 @@ fn errors_have_offset_and_reason() {
     ];
     for (source, offset, reason) in cases {
         match compile(source) {
-            Ok(_) => panic!("{source} must be refused"),
+            Ok(_) => panic!("{source} must be rejected"),
             Err(error) => {
                 assert!(error.offset == offset && error.reason.contains(reason), "{source}: {error}");
             }
@@ -403,7 +403,7 @@ fn deep_nesting_is_rejected() {
 }
 
 #[test]
-fn chains_are_chosen_where_they_are_exact() {
+fn chains_are_used_only_if_exact() {
     let chains = [
         "^[a-z]+$",
         "^[0-9]{4}-[0-9]{2}$",
@@ -421,28 +421,28 @@ fn chains_are_chosen_where_they_are_exact() {
         "^a*ab$",
     ];
     for source in chains {
-        assert!(matches!(compiled(source).program, CompiledProgram::Sequence { .. }), "{source}");
+        assert!(matches!(compile_pattern(source).program, CompiledProgram::Sequence { .. }), "{source}");
     }
     let others = ["^[ab]*b$", "a|b{2}", "xy+x", "xy+$", "^(ab)*$", r"\ba", "^a?[ab]?b$", ".{65}"];
     for source in others {
-        assert!(matches!(compiled(source).program, CompiledProgram::Dfa { .. }), "{source}");
+        assert!(matches!(compile_pattern(source).program, CompiledProgram::Dfa { .. }), "{source}");
     }
 }
 
 /// Patterns that take exponential time with backtracking: tables inspect each character once, and tests of
 /// the runtime count the steps of programs. Only a chain may restart at each character.
 #[test]
-fn time_is_linear() {
+fn matching_takes_linear_time() {
     let text = format!("{}!", "a".repeat(100_000));
     for source in ["(a+)+$", "^(a+)+$", "(a|aa)+$", "^(a|a?)+$", "^(.*a){20}b$", "(x+x+)+y"] {
-        let pattern = compiled(source);
+        let pattern = compile_pattern(source);
         assert!(!matches!(pattern.program, CompiledProgram::Sequence { .. }), "{source}");
         assert!(!pattern.is_match(&text), "{source}");
     }
 }
 
 #[test]
-fn a_compiled_pattern_is_an_expression_of_the_runtime_crate() {
+fn compiled_patterns_print_as_runtime_expressions() {
     let print = |source: &str| compile(source).unwrap().to_rust_expression();
     assert_eq!(
         print("^v[0-9]+é{2}$"),
@@ -460,7 +460,7 @@ fn a_compiled_pattern_is_an_expression_of_the_runtime_crate() {
          &[0, 0, 0, 0, 4, 4, 4, 4, 0, 16, 0, 8, 0, 16, 0, 8, 0, 0, 8, 0])) }"
     );
     assert_eq!(
-        instructions(r"a|\b").to_rust_expression(),
+        compile_instructions(r"a|\b").to_rust_expression(),
         "Pattern { source: \"a|\\\\b\", program: pattern::PatternProgram::Nfa(pattern::Nfa { \
          start: false, instructions: &[pattern::NfaInstruction::Split(1, 3), \
          pattern::NfaInstruction::Char(0), pattern::NfaInstruction::Jump(4), \

@@ -187,30 +187,37 @@ mod tests {
     use super::*;
     use crate::tree::DocumentLocation;
 
-    fn operations(of: &[(&str, &str)]) -> Vec<Operation> {
+    fn operations(requests: &[(&str, &str)]) -> Vec<Operation> {
         let operation = |(method, path): &(&str, &str)| Operation {
             method: (*method).to_owned(),
             path: (*path).to_owned(),
             route: (*path).to_owned(),
             ..Operation::default()
         };
-        of.iter().map(operation).collect()
+        requests.iter().map(operation).collect()
     }
 
-    fn ordered(all: &[Operation]) -> Vec<usize> {
+    fn matching_order(operations: &[Operation]) -> Vec<usize> {
         let config = OperationConfig::default();
-        sort_keys(all.iter().map(|operation| request_key_of(&SchemaGraph::default(), &config, operation)))
+        sort_keys(
+            operations.iter().map(|operation| request_key_of(&SchemaGraph::default(), &config, operation)),
+        )
     }
 
-    fn checked(all: &[Operation]) -> Diagnostics {
+    fn find_ambiguities(operations: &[Operation]) -> Diagnostics {
         let mut diagnostics = Diagnostics::new();
-        check_ambiguous_paths(&SchemaGraph::default(), &OperationConfig::default(), all, &mut diagnostics);
+        check_ambiguous_paths(
+            &SchemaGraph::default(),
+            &OperationConfig::default(),
+            operations,
+            &mut diagnostics,
+        );
         diagnostics
     }
 
     #[test]
     fn literal_segments_come_first() {
-        let all = operations(&[
+        let requests = operations(&[
             ("GET", "/a/{x}"),
             ("GET", "/a/{x}.json"),
             ("GET", "/a/b"),
@@ -219,10 +226,11 @@ mod tests {
             ("GET", "/a/{x}/c"),
             ("DELETE", "/a/{y}"),
         ]);
-        let sorted = ordered(&all);
-        let shown: Vec<_> = sorted.iter().map(|&i| format!("{} {}", all[i].method, all[i].path)).collect();
+        let sorted = matching_order(&requests);
+        let lines: Vec<_> =
+            sorted.iter().map(|&i| format!("{} {}", requests[i].method, requests[i].path)).collect();
         assert_eq!(
-            shown,
+            lines,
             [
                 "GET /a/b",
                 "GET /a/{x}.json",
@@ -237,7 +245,7 @@ mod tests {
 
     /// More specific operations come first; an unconstrained one matches the rest.
     #[test]
-    fn operations_of_one_path_are_told_apart_by_what_they_ask_for() {
+    fn operations_of_one_path_are_distinguished_by_parameters() {
         let operation_with = |path: &str, required: &[(&str, bool)]| Operation {
             method: "GET".to_owned(),
             route: path.to_owned(),
@@ -262,7 +270,7 @@ mod tests {
                 .collect(),
             ..Operation::default()
         };
-        let all = [
+        let operations = [
             operation_with("/a", &[]),
             operation_with("/a", &[("x", true)]),
             operation_with("/a?x=1", &[]),
@@ -271,8 +279,8 @@ mod tests {
             operation_with("/a", &[("x", true), ("y", true)]),
             operation_with("/a", &[("y", true)]),
         ];
-        let diagnostics = checked(&all);
-        assert_eq!(ordered(&all), [3, 2, 5, 6, 1, 0]);
+        let diagnostics = find_ambiguities(&operations);
+        assert_eq!(matching_order(&operations), [3, 2, 5, 6, 1, 0]);
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
 
         // Header names that differ only in case are equal.
@@ -287,28 +295,28 @@ mod tests {
                 ..Operation::default()
             }
         };
-        let all = [operation_with("/b?f=1", &[]), header("X-Kind"), header("x-kind")];
-        let diagnostics = checked(&all);
-        assert_eq!(ordered(&all), [1, 0]);
+        let operations = [operation_with("/b?f=1", &[]), header("X-Kind"), header("x-kind")];
+        let diagnostics = find_ambiguities(&operations);
+        assert_eq!(matching_order(&operations), [1, 0]);
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 
     /// A server treats a name without a value like an empty value.
     #[test]
-    fn names_without_texts_tell_operations_of_one_path_apart() {
-        let all =
+    fn names_without_values_distinguish_operations() {
+        let requests =
             operations(&[("GET", "/x"), ("GET", "/x?list"), ("GET", "/x?count"), ("GET", "/x?count=&")]);
-        let diagnostics = checked(&all);
-        assert_eq!(ordered(&all), [1, 2, 0]);
+        let diagnostics = find_ambiguities(&requests);
+        assert_eq!(matching_order(&requests), [1, 2, 0]);
         assert_eq!(diagnostics.len(), 1, "{diagnostics}");
     }
 
     /// The second operation can be sent but never matches.
     #[test]
-    fn the_first_of_two_operations_at_one_place_is_found() {
-        let all = operations(&[("GET", "/a/{x}"), ("POST", "/a/{x}"), ("GET", "/a/{y}")]);
-        let diagnostics = checked(&all);
-        assert_eq!(ordered(&all), [0, 1]);
+    fn first_of_two_equal_operations_is_matched() {
+        let requests = operations(&[("GET", "/a/{x}"), ("POST", "/a/{x}"), ("GET", "/a/{y}")]);
+        let diagnostics = find_ambiguities(&requests);
+        assert_eq!(matching_order(&requests), [0, 1]);
         assert!(diagnostics.len() == 1 && !diagnostics.has_fatal(), "{diagnostics}");
     }
 }

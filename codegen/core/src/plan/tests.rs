@@ -100,21 +100,21 @@ pub(crate) const PETS: &str = r##"{
 }"##;
 
 /// Plans a document and passes the plan and the type printer to `check`.
-pub(crate) fn with(document: &str, check: impl FnOnce(&SidePlan<'_>, &SchemaGraph, &ModelEmitter<'_>)) {
-    with_options(document, |_| {}, check);
+pub(crate) fn with_plan(document: &str, check: impl FnOnce(&SidePlan<'_>, &SchemaGraph, &ModelEmitter<'_>)) {
+    with_plan_options(document, |_| {}, check);
 }
 
-fn with_options(
+fn with_plan_options(
     document: &str,
     change: impl FnOnce(&mut crate::config::OperationConfig),
     check: impl FnOnce(&SidePlan<'_>, &SchemaGraph, &ModelEmitter<'_>),
 ) {
     let sources = Sources::from_texts(&[("pets.json", "https://example.org/pets.json", document)]).unwrap();
     let mut project = Project::default();
-    // Without both, the operation lists would name unknown operations.
-    let named = |own: &str, name: &str| document.contains(own).then(|| name.to_owned());
-    project.config.operations.idempotency_header = named("Idempotency-Key", "Idempotency-Key");
-    project.config.operations.hidden_headers = named("DPoP", "dpop").into_iter().collect();
+    // Options for headers that the document does not contain would be rejected.
+    let setting = |text: &str, name: &str| document.contains(text).then(|| name.to_owned());
+    project.config.operations.idempotency_header = setting("Idempotency-Key", "Idempotency-Key");
+    project.config.operations.hidden_headers = setting("DPoP", "dpop").into_iter().collect();
     change(&mut project.config.operations);
     let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
     let plan = project.operation_plan(&contract, OperationSide::Paths);
@@ -125,14 +125,14 @@ fn with_options(
 }
 
 /// Asserts that code contains a piece, ignoring whitespace.
-pub(crate) fn has(code: &TokenStream, piece: &str) {
+pub(crate) fn assert_contains(code: &TokenStream, piece: &str) {
     let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     assert!(dense(&code.to_string()).contains(&dense(piece)), "{piece}\nis not in\n{code}");
 }
 
 #[test]
-fn the_table_says_what_the_contract_says() {
-    with(PETS, |plan, graph, types| {
+fn operation_table_matches_the_contract() {
+    with_plan(PETS, |plan, graph, types| {
         let code = operations::operations_module(plan, graph, types);
         syn::parse2::<syn::File>(code.clone()).unwrap();
         for piece in [
@@ -150,7 +150,7 @@ fn the_table_says_what_the_contract_says() {
             r#"PetsRead = "pets.read""#,
             "use ::contract_runtime::operation::{BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety, ResponseKind, ResponseSpec, StatusRange};",
         ] {
-            has(&code, piece);
+            assert_contains(&code, piece);
         }
         assert!(!code.to_string().contains("DPoP"));
     });
@@ -158,34 +158,34 @@ fn the_table_says_what_the_contract_says() {
 
 /// Configured retry safety does not make the idempotency header optional.
 #[test]
-fn whether_a_key_is_required_is_not_what_a_repetition_does() {
+fn retry_safety_leaves_the_idempotency_key_required() {
     let idempotent =
         |options: &mut crate::config::OperationConfig| options.idempotent = vec!["petWrite".to_owned()];
-    with_options(PETS, idempotent, |plan, graph, types| {
+    with_plan_options(PETS, idempotent, |plan, graph, types| {
         let code = operations::operations_module(plan, graph, types);
-        has(&code, "idempotent: true, repeat: RepeatSafety::Idempotent, deprecated: true");
+        assert_contains(&code, "idempotent: true, repeat: RepeatSafety::Idempotent, deprecated: true");
     });
 }
 
 /// All media types with the suffix `+json` are JSON.
 #[test]
-fn a_second_name_of_json_is_json() {
+fn json_suffix_media_types_are_json() {
     let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
         "operationId": "a", "responses": {"200": {"description": "", "content": {
             "text/csv": {"schema": {"type": "string"}},
             "application/json": {"schema": {"$ref": "#/components/schemas/X"}},
             "application/vnd.x+json": {"schema": {"$ref": "#/components/schemas/X"}}}}}}}},
         "components": {"schemas": {"X": {"type": "object", "properties": {"a": {"type": "string"}}}}}}"##;
-    with(document, |plan, graph, types| {
+    with_plan(document, |plan, graph, types| {
         let code = operations::operations_module(plan, graph, types);
-        has(&code, r#"media_type: "application/vnd.x+json", format: BodyFormat::Json"#);
-        has(&code, r#"media_type: "text/csv", format: BodyFormat::Text"#);
+        assert_contains(&code, r#"media_type: "application/vnd.x+json", format: BodyFormat::Json"#);
+        assert_contains(&code, r#"media_type: "text/csv", format: BodyFormat::Text"#);
     });
 }
 
 /// RFC 9110, 8.3: a range is not a valid `Content-Type`.
 #[test]
-fn a_client_sends_a_media_type_and_no_range() {
+fn clients_send_concrete_media_types() {
     let check = |names: &[&str], sent: &str, called: &str| {
         let content =
             |name: &&str| format!(r##""{name}": {{"schema": {{"$ref": "#/components/schemas/X"}}}}"##);
@@ -196,12 +196,15 @@ fn a_client_sends_a_media_type_and_no_range() {
             "responses": {{"204": {{"description": ""}}}}}}}}}},
             "components": {{"schemas": {{"X": {{"type": "object", "properties": {{"a": {{"type": "string"}}}}}}}}}}}}"##
         );
-        with(&document, |plan, graph, types| {
+        with_plan(&document, |plan, graph, types| {
             let body = plan.calls[0].body.as_ref().unwrap();
             let [variant] = body.variants.as_slice() else { panic!("{names:?}: {:?}", body.variants) };
             assert_eq!(body.contents[variant.sent].media.name, sent, "{names:?}");
             let (config, mut problems) = (crate::config::ClientConfig::default(), Diagnostics::new());
-            has(&crate::client::client_module(plan, graph, types, &config, &mut problems), called);
+            assert_contains(
+                &crate::client::client_module(plan, graph, types, &config, &mut problems),
+                called,
+            );
         });
     };
     let json = "application/json";
@@ -215,7 +218,7 @@ fn a_client_sends_a_media_type_and_no_range() {
 
 /// A parameter inherits the description of its schema, like a field.
 #[test]
-fn parameters_are_described_by_their_schemas() {
+fn parameters_inherit_schema_descriptions() {
     let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
         "operationId": "a", "responses": {"204": {"description": ""}}, "parameters": [
             {"name": "a", "in": "query", "description": "Own.", "schema": {"$ref": "#/components/schemas/S"}},
@@ -223,7 +226,7 @@ fn parameters_are_described_by_their_schemas() {
             {"name": "c", "in": "query", "schema": {"allOf": [{"$ref": "#/components/schemas/S"}]}},
             {"name": "d", "in": "query", "schema": {"type": "integer", "title": "A title", "default": 20}}]}}},
         "components": {"schemas": {"S": {"type": "string", "description": "Base.", "default": "x"}}}}"##;
-    with(document, |plan, graph, types| {
+    with_plan(document, |plan, graph, types| {
         let code = crate::calls::calls_module(plan, graph, types);
         for docs in [
             r#"" Own."] # [doc = ""] # [doc = " Query parameter `a`."] # [doc = ""] # [doc = " Default: `\"x\"`."] pub a"#,
@@ -231,13 +234,13 @@ fn parameters_are_described_by_their_schemas() {
             r#"" Base."] # [doc = ""] # [doc = " Query parameter `c`."] # [doc = ""] # [doc = " Default: `\"x\"`."] pub c"#,
             r#"" A title."] # [doc = ""] # [doc = " Query parameter `d`."] # [doc = ""] # [doc = " Default: `20`."] pub d"#,
         ] {
-            has(&code, docs);
+            assert_contains(&code, docs);
         }
     });
 }
 
 #[test]
-fn a_parameter_of_several_operations_is_written_once() {
+fn shared_parameters_are_written_once() {
     let key = r#"{"name": "X-Key", "in": "header", "required": true, "schema": {"type": "string"}}"#;
     let operation = |id: &str| {
         format!(
@@ -249,15 +252,15 @@ fn a_parameter_of_several_operations_is_written_once() {
         r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "components": {{"parameters": {{"Key": {key}}}}},
             "paths": {{"/": {{"get": {a}, "put": {b}}}}}}}"#
     );
-    with(&document, |plan, graph, types| {
+    with_plan(&document, |plan, graph, types| {
         let code = operations::operations_module(plan, graph, types);
-        has(&code, r#"const X_KEY_PARAMETER: Parameter = Parameter { name: "X-Key""#);
+        assert_contains(&code, r#"const X_KEY_PARAMETER: Parameter = Parameter { name: "X-Key""#);
         assert_eq!(code.to_string().matches("X_KEY_PARAMETER").count(), 3);
     });
 }
 
 #[test]
-fn every_style_and_body_is_in_the_table() {
+fn every_style_and_body_format_is_in_the_table() {
     let document = r##"{
       "openapi": "3.1.0", "info": {"title": "", "version": "1"},
       "paths": {"/a/{m}": {"post": {
@@ -288,7 +291,7 @@ fn every_style_and_body_is_in_the_table() {
         "responses": {"204": {"description": ""}}
       }}}
     }"##;
-    with(document, |plan, graph, types| {
+    with_plan(document, |plan, graph, types| {
         let code = operations::operations_module(plan, graph, types);
         for piece in [
             r#"style: ParameterStyle::Matrix, shape: ValueShape::Scalar(ScalarType::Of(TypeSet::INTEGER.union(TypeSet::STRING))),"#,
@@ -301,10 +304,10 @@ fn every_style_and_body_is_in_the_table() {
             r#"media_type: "image/*", format: BodyFormat::Bytes"#,
             r#"servers: &["https://b.example/up"]"#,
         ] {
-            has(&code, piece);
+            assert_contains(&code, piece);
         }
         let part = |name: &str, form: &str, parts: &str, media_type: &str| {
-            has(
+            assert_contains(
                 &code,
                 &format!(
                     r#"PartSpec {{ name: "{name}", encoding: PartEncoding::{form}, count: PartCount::{parts}, media_type: "{media_type}" }}"#
@@ -326,14 +329,14 @@ fn every_style_and_body_is_in_the_table() {
             "pub images: Vec<FilePart>",
             "pub fn new(file: FilePart) -> Self",
         ] {
-            has(&bodies, piece);
+            assert_contains(&bodies, piece);
         }
     });
 }
 
 #[test]
-fn names_never_clash() {
-    with(PETS, |plan, _, _| {
+fn generated_names_are_distinct() {
+    with_plan(PETS, |plan, _, _| {
         let call = &plan.calls[1];
         let fields: Vec<_> = call.parameters.iter().map(|p| p.field.as_deref()).collect();
         assert_eq!(fields, [Some("idempotency_key"), Some("limit"), Some("query_body")]);
@@ -345,7 +348,7 @@ fn names_never_clash() {
 }
 
 /// Returns a document with one operation that has these responses and parameters.
-fn one(parameters: &str, responses: &str) -> String {
+fn single_operation_document(parameters: &str, responses: &str) -> String {
     format!(
         r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "paths": {{"/a": {{"get": {{
             "operationId": "a", "parameters": [{parameters}], "responses": {{{responses}}}}}}}}}}}"#
@@ -354,7 +357,7 @@ fn one(parameters: &str, responses: &str) -> String {
 
 /// A query object without `type` is a struct, so its string form must be that of an object.
 #[test]
-fn what_is_a_struct_is_read_and_written_as_an_object() {
+fn untyped_query_objects_use_the_object_form() {
     let member = r#""properties": {"from": {"type": "integer"}}"#;
     for schema in [
         format!(r#"{{{member}}}"#),
@@ -362,7 +365,7 @@ fn what_is_a_struct_is_read_and_written_as_an_object() {
         format!(r#"{{"type": "object", {member}}}"#),
     ] {
         let parameter = format!(r#"{{"name": "range", "in": "query", "schema": {schema}}}"#);
-        with(&one(&parameter, r#""204": {"description": ""}"#), |plan, _, _| {
+        with_plan(&single_operation_document(&parameter, r#""204": {"description": ""}"#), |plan, _, _| {
             let PlannedParameter { ty, row, .. } = &plan.calls[0].parameters[0];
             assert!(matches!(ty, TypeRef::Named(_)), "{schema}");
             let field = ("from".to_owned(), TextShape::Scalar(TextScalar::Integer(None)));
@@ -374,7 +377,7 @@ fn what_is_a_struct_is_read_and_written_as_an_object() {
 /// JSON Schema, 10.3.2.3: an absent `additionalProperties` equals `true`. Beside declared properties,
 /// undeclared parameters remain separate.
 #[test]
-fn an_object_without_declared_members_holds_any() {
+fn objects_without_properties_accept_any_property() {
     let any = || TextShape::Object(Vec::new(), Some(TextScalar::Any));
     for (schema, shape) in [
         (r#"{"type": "object"}"#, any()),
@@ -388,7 +391,7 @@ fn an_object_without_declared_members_holds_any() {
         ),
     ] {
         let parameter = format!(r#"{{"name": "range", "in": "query", "schema": {schema}}}"#);
-        with(&one(&parameter, r#""204": {"description": ""}"#), |plan, _, _| {
+        with_plan(&single_operation_document(&parameter, r#""204": {"description": ""}"#), |plan, _, _| {
             assert_eq!(plan.calls[0].parameters[0].row.shape, shape, "{schema}");
         });
     }
@@ -396,20 +399,18 @@ fn an_object_without_declared_members_holds_any() {
 
 /// Successes are determined in one place: a redirect is a success only without a `200`.
 #[test]
-fn successes_and_refusals_are_told_apart_once() {
-    let check = |responses: &[&str], successes: &[&str], refusals: &[&str]| {
-        let all: Vec<String> =
+fn successes_and_errors_are_classified_once() {
+    let check = |responses: &[&str], successes: &[&str], errors: &[&str]| {
+        let responses_json: Vec<String> =
             responses.iter().map(|key| format!(r#""{key}": {{"description": ""}}"#)).collect();
-        with(&one("", &all.join(",")), |plan, _, _| {
-            let keys = |answers: &ResponseSet| {
-                answers.cases.iter().map(|case| case.status.key()).collect::<Vec<_>>()
-            };
+        with_plan(&single_operation_document("", &responses_json.join(",")), |plan, _, _| {
+            let keys = |set: &ResponseSet| set.cases.iter().map(|case| case.status.key()).collect::<Vec<_>>();
             let call = &plan.calls[0];
             assert_eq!(
                 (keys(&call.responses), keys(&call.errors)),
                 (
                     successes.iter().map(|&s| s.to_owned()).collect(),
-                    refusals.iter().map(|&s| s.to_owned()).collect()
+                    errors.iter().map(|&s| s.to_owned()).collect()
                 ),
                 "{responses:?}"
             );
@@ -426,7 +427,7 @@ fn successes_and_refusals_are_told_apart_once() {
 
 /// An enum of errors is named after its contents, regardless of the first operation that has it.
 #[test]
-fn refusals_are_named_after_what_they_hold() {
+fn error_enums_are_named_after_their_contents() {
     let json = |name: &str| {
         format!(
             r##"{{"description": "", "content": {{"application/json": {{"schema": {{"$ref": "#/components/schemas/{name}"}}}}}}}}"##
@@ -447,19 +448,20 @@ fn refusals_are_named_after_what_they_hold() {
         operation("a", "Wait", "Fault"),
         operation("b", "Fault", "Wait"),
     );
-    with(&document, |plan, _, _| {
+    with_plan(&document, |plan, _, _| {
         let [choice] = plan.response_enums.as_slice() else { panic!("{:?}", plan.response_enums) };
         let variants: Vec<&str> = choice.variants.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!((choice.name.as_str(), variants), ("FaultOrWait", vec!["Fault", "Wait"]));
         assert_eq!(choice.users, [0, 1]);
-        let own: Vec<&str> = plan.calls[0].errors.cases.iter().map(|case| case.variant.as_str()).collect();
-        assert_eq!(own, ["Wait", "Fault", "Wait"]);
+        let first_variants: Vec<&str> =
+            plan.calls[0].errors.cases.iter().map(|case| case.variant.as_str()).collect();
+        assert_eq!(first_variants, ["Wait", "Fault", "Wait"]);
     });
 }
 
 /// Two `From` implementations for the same Rust type would not compile.
 #[test]
-fn types_of_bodies_are_told_apart_as_rust_does() {
+fn body_types_are_compared_as_rust_types() {
     let mut schemas = Arena::default();
     let mut replaced = || TypeRef::Replaced("units::Meters".to_owned(), schemas.push(Schema::default()));
     let (one, other, value) = (replaced(), replaced(), BodyType::Value);
@@ -481,7 +483,7 @@ fn types_of_bodies_are_told_apart_as_rust_does() {
 
 /// A client has an additional method for an operation with a streamed response.
 #[test]
-fn methods_of_streams_are_named_apart() {
+fn stream_methods_have_distinct_names() {
     let events = r#"{"200": {"description": "", "content": {"text/event-stream": {}}}}"#;
     let done = r#"{"204": {"description": ""}}"#;
     let ids =
@@ -511,7 +513,7 @@ fn methods_of_streams_are_named_apart() {
 /// Vendors describe the fields of an event, beside a marker for the end of the stream: the item is the
 /// content of `data`.
 #[test]
-fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
+fn event_data_is_the_stream_item() {
     let chunk = r##"{"$ref": "#/components/schemas/Chunk"}"##;
     let data = |schema: &str| {
         format!(r#"{{"type": "object", "required": ["data"], "properties": {{"data": {schema}}}}}"#)
@@ -529,20 +531,20 @@ fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
         project.config.streams = Some(StreamConfig::default());
         let contract = project.analyze_sources(sources).unwrap();
         let plan = project.operation_plan(&contract, OperationSide::Paths);
-        let answer = plan.calls[0].streams.response.as_ref().unwrap();
-        let StreamContent::Items(item) = &answer.content else { panic!("{schema}") };
-        let shown = match &item.ty {
+        let response = plan.calls[0].streams.response.as_ref().unwrap();
+        let StreamContent::Items(item) = &response.content else { panic!("{schema}") };
+        let name = match &item.ty {
             TypeRef::Named(id) => contract.shapes.get(*id).name.clone(),
             TypeRef::Json => "Json".to_owned(),
             other => format!("{other:?}"),
         };
-        assert_eq!((item.form, shown.as_str()), (form, ty), "{schema}");
+        assert_eq!((item.form, name.as_str()), (form, ty), "{schema}");
         // A schema for JSON inside a string, which is ignored.
         assert_eq!(item.ignored_schema.is_some(), schema.contains("contentSchema"), "{schema}");
     };
     let ended =
         format!(r#"{{"oneOf": [{}, {}]}}"#, data(chunk), data(r#"{"type": "string", "enum": ["[DONE]"]}"#));
-    let named = format!(
+    let event_schema = format!(
         r#"{{"properties": {{"event": {text}, "id": {text}, "retry": {{"type": "integer"}}, "data": {chunk}}}}}"#
     );
     let several = format!(r#"{{"oneOf": [{}, {}]}}"#, data(chunk), data(r#"{"type": "integer"}"#));
@@ -551,7 +553,7 @@ fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
     for key in ["schema", "itemSchema"] {
         check(key, &data(chunk), ItemEncoding::Json, "Chunk");
         check(key, &ended, ItemEncoding::Json, "Chunk");
-        check(key, &named, ItemEncoding::Json, "Chunk");
+        check(key, &event_schema, ItemEncoding::Json, "Chunk");
         let event = if key == "schema" { "AResponse200" } else { "AResponse200Item" };
         check(key, &several, ItemEncoding::EventJson, event);
         check(key, &described, ItemEncoding::Event, event);
@@ -563,7 +565,7 @@ fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
 
 /// RFC 9110, 5.1: a header name must be a token, or no client can send it.
 #[test]
-fn a_header_that_has_no_name_makes_a_call_that_nobody_can_send() {
+fn invalid_header_names_make_calls_unsendable() {
     let unsendable = |name: &str, required: bool| {
         let document = format!(
             r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/a": {{"get": {{
@@ -572,7 +574,7 @@ fn a_header_that_has_no_name_makes_a_call_that_nobody_can_send() {
             ]}}}}}}}}"#
         );
         let mut reason = None;
-        with(&document, |plan, _, _| reason = plan.calls[0].unsendable_reason.clone());
+        with_plan(&document, |plan, _, _| reason = plan.calls[0].unsendable_reason.clone());
         reason
     };
     assert_eq!(unsendable("X Bad Name", true).as_deref(), Some("`X Bad Name` is not a valid header name"));
@@ -582,7 +584,7 @@ fn a_header_that_has_no_name_makes_a_call_that_nobody_can_send() {
 
 /// Mutually nested types are expanded while the result stays small, all properties to the same depth.
 #[test]
-fn members_of_members_are_looked_into_while_they_are_few() {
+fn nested_types_are_expanded_up_to_a_limit() {
     fn depth(shape: &TextShape) -> usize {
         match shape {
             TextShape::Object(fields, _) => {
@@ -592,15 +594,16 @@ fn members_of_members_are_looked_into_while_they_are_few() {
         }
     }
     let schemas = |types: usize, others: usize| {
-        let members = |at: usize| -> Vec<String> {
-            let other =
-                |step| format!(r##""m{step}": {{"$ref": "#/components/schemas/T{}"}}"##, (at + step) % types);
+        let members = |index: usize| -> Vec<String> {
+            let other = |step| {
+                format!(r##""m{step}": {{"$ref": "#/components/schemas/T{}"}}"##, (index + step) % types)
+            };
             (1..=others).map(other).chain([r#""n": {"type": "integer"}"#.to_owned()]).collect()
         };
-        let all = (0..types).map(|at| {
-            format!(r#""T{at}": {{"type": "object", "properties": {{{}}}}}"#, members(at).join(","))
+        let definitions = (0..types).map(|index| {
+            format!(r#""T{index}": {{"type": "object", "properties": {{{}}}}}"#, members(index).join(","))
         });
-        all.collect::<Vec<_>>().join(",")
+        definitions.collect::<Vec<_>>().join(",")
     };
     let shape_of = |schemas: &str| {
         let document = format!(
@@ -610,7 +613,7 @@ fn members_of_members_are_looked_into_while_they_are_few() {
             ]}}}}}}, "components": {{"schemas": {{{schemas}}}}}}}"##,
         );
         let mut shape = TextShape::Json;
-        with(&document, |plan, _, _| shape = plan.calls[0].parameters[0].row.shape.clone());
+        with_plan(&document, |plan, _, _| shape = plan.calls[0].parameters[0].row.shape.clone());
         shape
     };
     let shape = |types, others| shape_of(&schemas(types, others));
@@ -620,7 +623,7 @@ fn members_of_members_are_looked_into_while_they_are_few() {
     let depths: BTreeSet<usize> = fields[..11].iter().map(|(_, shape)| depth(shape)).collect();
     assert_eq!(depths, BTreeSet::from([2]));
     // The direct properties of an object are not limited.
-    let flat: Vec<String> = (0..2_100).map(|at| format!(r#""m{at}": {{"type": "integer"}}"#)).collect();
+    let flat: Vec<String> = (0..2_100).map(|index| format!(r#""m{index}": {{"type": "integer"}}"#)).collect();
     let wide = shape_of(&format!(r#""T0": {{"type": "object", "properties": {{{}}}}}"#, flat.join(",")));
     assert_eq!(depth(&wide), 1);
 }
@@ -628,7 +631,7 @@ fn members_of_members_are_looked_into_while_they_are_few() {
 /// Hidden headers do not distinguish operations: not in the rows, not in the search for ambiguous paths, and
 /// not in the matching order.
 #[test]
-fn hidden_headers_tell_no_operations_apart() {
+fn hidden_headers_do_not_distinguish_operations() {
     let operation = |key: &str, kind: &str| {
         format!(
             r#""/c#{key}": {{"get": {{"operationId": "{key}", "responses": {{"204": {{"description": ""}}}}, "parameters": [
@@ -641,7 +644,7 @@ fn hidden_headers_tell_no_operations_apart() {
         operation("one", "a"),
         operation("two", "b")
     );
-    let said = |hidden: &[&str]| {
+    let plan_with = |hidden: &[&str]| {
         let sources = Sources::from_texts(&[("t.json", "https://example.org/t.json", &document)]).unwrap();
         let mut project = Project::default();
         project.config.operations.hidden_headers = hidden.iter().map(|name| (*name).to_owned()).collect();
@@ -651,6 +654,6 @@ fn hidden_headers_tell_no_operations_apart() {
         let marks = rows.filter(|parameter| parameter.row.mark.is_some()).count();
         (marks, plan.order, contract.diagnostics.iter().filter(|each| each.code == "ambiguous-path").count())
     };
-    assert_eq!(said(&[]), (2, vec![1, 0], 0));
-    assert_eq!(said(&["X-Kind"]), (0, vec![0], 1));
+    assert_eq!(plan_with(&[]), (2, vec![1, 0], 0));
+    assert_eq!(plan_with(&["X-Kind"]), (0, vec![0], 1));
 }

@@ -183,7 +183,7 @@ mod tests {
     use crate::{analyzed_contract::AnalyzedContract, generate::Project, load::Sources};
 
     /// Returns a contract in which the type `name` is changed.
-    fn altered(name: &str, change: impl FnOnce(&mut TypeBody)) -> AnalyzedContract {
+    fn modified_contract(name: &str, change: impl FnOnce(&mut TypeBody)) -> AnalyzedContract {
         let text = r##"{ "$defs": {
             "base": { "type": "object", "required": ["kind"], "properties": { "kind": { "type": "string" }, "id": { "type": ["integer", "null"] } } },
             "page": { "type": "array", "items": { "$ref": "#/$defs/base" } },
@@ -200,41 +200,41 @@ mod tests {
     }
 
     /// Returns the mismatches once the type `name` is changed.
-    fn found(name: &str, change: impl FnOnce(&mut TypeBody)) -> Vec<String> {
-        let AnalyzedContract { graph, shapes, .. } = altered(name, change);
-        find_mismatches(&graph, &shapes, true).into_iter().map(|found| found.reason).collect()
+    fn find_reasons(name: &str, change: impl FnOnce(&mut TypeBody)) -> Vec<String> {
+        let AnalyzedContract { graph, shapes, .. } = modified_contract(name, change);
+        find_mismatches(&graph, &shapes, true).into_iter().map(|mismatch| mismatch.reason).collect()
     }
 
-    fn field(body: &mut TypeBody, wire: &str, change: impl FnOnce(&mut crate::shape::StructField)) {
+    fn modify_field(body: &mut TypeBody, wire: &str, change: impl FnOnce(&mut crate::shape::StructField)) {
         let TypeBody::Struct(body) = body else { panic!("no struct") };
         change(body.fields.iter_mut().find(|field| field.wire == wire).unwrap());
     }
 
     /// Each gap is a warning at its schema; a correct contract has none.
     #[test]
-    fn gaps_are_warned_of() {
-        let warned = |change: &dyn Fn(&mut TypeBody)| {
-            let AnalyzedContract { graph, shapes, sources, .. } = altered("Base", change);
+    fn gaps_are_reported_as_warnings() {
+        let warnings_for = |change: &dyn Fn(&mut TypeBody)| {
+            let AnalyzedContract { graph, shapes, sources, .. } = modified_contract("Base", change);
             let mut problems = Diagnostics::new();
             warn_of_gaps(&graph, &shapes, true, &mut problems);
             assert!(!problems.has_errors());
             problems.attach_sources(&sources);
             problems.to_string()
         };
-        assert_eq!(warned(&|_| {}), "");
-        let text = warned(&|body| field(body, "id", |id| id.required = true));
-        for words in [
+        assert_eq!(warnings_for(&|_| {}), "");
+        let text = warnings_for(&|body| modify_field(body, "id", |id| id.required = true));
+        for expected in [
             "warning[gap]: `Base` cannot hold all that its schema accepts: `id` is always",
             "a.json:2:21",
             "this is a bug of the generator",
         ] {
-            assert!(text.contains(words), "{words}\n{text}");
+            assert!(text.contains(expected), "{expected}\n{text}");
         }
     }
 
-    /// The type of an omitted tag is not kept.
+    /// An omitted tag has no type of its own, so that its type is no gap.
     #[test]
-    fn a_tag_without_a_field_is_its_constant() {
+    fn omitted_tags_are_constants() {
         let text = r##"{
             "oneOf": [{ "$ref": "#/$defs/row" }, { "$ref": "#/$defs/button" }],
             "$defs": {
@@ -247,22 +247,25 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_demands_its_schemas_demand() {
-        assert_eq!(found("Base", |_| {}), [""; 0]);
+    fn types_require_no_more_than_their_schemas() {
+        assert_eq!(find_reasons("Base", |_| {}), [""; 0]);
         let constant = |body: &mut TypeBody| {
-            field(body, "kind", |kind| {
+            modify_field(body, "kind", |kind| {
                 kind.constant = Some(contract_runtime::Json::String("b".to_owned()));
                 kind.omitted = true;
             });
         };
-        assert_eq!(found("Base", constant), ["`kind` is always \"b\""]);
+        assert_eq!(find_reasons("Base", constant), ["`kind` is always \"b\""]);
         assert_eq!(
-            found("Base", |body| field(body, "id", |id| id.required = true)),
+            find_reasons("Base", |body| modify_field(body, "id", |id| id.required = true)),
             ["`id` is always required"]
         );
-        let narrow = |body: &mut TypeBody| field(body, "id", |id| id.ty = TypeRef::Bool);
-        assert_eq!(found("Base", narrow), ["it accepts fewer JSON types"]);
+        let narrow = |body: &mut TypeBody| modify_field(body, "id", |id| id.ty = TypeRef::Bool);
+        assert_eq!(find_reasons("Base", narrow), ["it accepts fewer JSON types"]);
         // The variants have types of their own, so that the base keeps its tag.
-        assert_eq!(found("EitherA", |body| field(body, "kind", |kind| kind.omitted = false)), [""; 0]);
+        assert_eq!(
+            find_reasons("EitherA", |body| modify_field(body, "kind", |kind| kind.omitted = false)),
+            [""; 0]
+        );
     }
 }

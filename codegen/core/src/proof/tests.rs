@@ -37,14 +37,14 @@ fn proof(contract: &AnalyzedContract, name: &str) -> TypeProof {
     found.unwrap_or_else(|| panic!("no type {name}")).1
 }
 
-/// Returns a contract in which the type `name` is changed.
-fn spoil(contract: &mut AnalyzedContract, name: &str, spoil: impl FnOnce(&mut TypeBody)) {
+/// Changes the type `name` of a contract.
+fn modify_type(contract: &mut AnalyzedContract, name: &str, modify: impl FnOnce(&mut TypeBody)) {
     let def = contract.shapes.types.iter_mut().find(|def| def.name == name).unwrap();
-    spoil(&mut def.body);
+    modify(&mut def.body);
 }
 
 #[test]
-fn what_a_type_accepts_is_a_schema() {
+fn accepted_values_are_expressed_as_a_schema() {
     let contract = contract(&json!({ "lot": {
         "type": "object", "required": ["amount"], "additionalProperties": false,
         "properties": { "amount": { "type": "integer", "minimum": 1 }, "note": { "type": ["string", "null"] } },
@@ -65,7 +65,7 @@ fn what_a_type_accepts_is_a_schema() {
 }
 
 #[test]
-fn proofs() {
+fn types_are_proved_tested_or_assumed() {
     let contract = contract(&json!({
         "plain": { "type": "object", "properties": { "a": { "type": "string", "maxLength": 3 } } },
         "bounded": { "type": "integer", "minimum": 0, "maximum": 9 },
@@ -98,39 +98,40 @@ fn proofs() {
 }
 
 #[test]
-fn a_narrow_type_is_a_gap_with_an_instance() {
+fn narrow_types_are_gaps_with_an_instance() {
     let definitions = json!({ "lot": {
         "type": "object", "required": ["unit"], "properties": { "unit": { "enum": ["KG", "PIECE"] }, "note": { "type": ["string", "null"] } },
     } });
-    let mut wrong = contract(&definitions);
-    spoil(&mut wrong, "Lot", |body| {
+    let mut broken = contract(&definitions);
+    modify_type(&mut broken, "Lot", |body| {
         let TypeBody::Struct(body) = body else { panic!("no struct") };
         body.fields
             .iter_mut()
             .filter(|field| field.wire == "note")
             .for_each(|field| field.ty = TypeRef::String);
     });
-    let TypeProof::Gap(Some(instance)) = proof(&wrong, "Lot") else { panic!("no gap") };
+    let TypeProof::Gap(Some(instance)) = proof(&broken, "Lot") else { panic!("no gap") };
     assert_eq!(instance.pointer("/note"), Some(&Json::Null));
-    let mut wrong = contract(&definitions);
-    spoil(&mut wrong, "Lot", |body| *body = TypeBody::Newtype(TypeRef::Int(IntKind::U64)));
-    assert!(matches!(proof(&wrong, "Lot"), TypeProof::Gap(_)));
+    let mut broken = contract(&definitions);
+    modify_type(&mut broken, "Lot", |body| *body = TypeBody::Newtype(TypeRef::Int(IntKind::U64)));
+    assert!(matches!(proof(&broken, "Lot"), TypeProof::Gap(_)));
 }
 
 /// A union that is its own variant can never be read.
 #[test]
-fn a_type_inside_itself_is_a_gap() {
-    let mut wrong = contract(&json!({ "value": { "anyOf": [{ "type": "string" }, { "type": "boolean" }] } }));
-    let id = wrong.shapes.ids().find(|&id| wrong.shapes.get(id).name == "Value").unwrap();
-    spoil(&mut wrong, "Value", |body| {
+fn union_that_contains_itself_is_a_gap() {
+    let mut broken =
+        contract(&json!({ "value": { "anyOf": [{ "type": "string" }, { "type": "boolean" }] } }));
+    let id = broken.shapes.ids().find(|&id| broken.shapes.get(id).name == "Value").unwrap();
+    modify_type(&mut broken, "Value", |body| {
         let TypeBody::ByKind(variants) = body else { panic!("no enum by type") };
         variants[0].ty = TypeRef::Boxed(Box::new(TypeRef::Named(id)));
     });
-    assert!(matches!(proof(&wrong, "Value"), TypeProof::Gap(Some(_))));
+    assert!(matches!(proof(&broken, "Value"), TypeProof::Gap(Some(_))));
 }
 
 #[test]
-fn samples_are_valid_and_always_the_same() {
+fn samples_are_valid_and_deterministic() {
     let definitions = json!({ "op": {
         "type": "object", "required": ["id", "list"], "additionalProperties": false,
         "properties": {
@@ -141,20 +142,20 @@ fn samples_are_valid_and_always_the_same() {
         "if": { "required": ["when"] }, "then": { "properties": { "id": { "minLength": 5 } } },
     } });
     let (first, second) = (contract(&definitions), contract(&definitions));
-    let def = first.shapes.types.iter().find(|def| def.name == "Op").unwrap();
+    let first_def = first.shapes.types.iter().find(|def| def.name == "Op").unwrap();
     let arenas = [TableArenas::default(), TableArenas::default()];
-    let values = valid_samples(&first, &first.build_tables(&arenas[0]), def, SampleEffort::Thorough);
+    let values = valid_samples(&first, &first.build_tables(&arenas[0]), first_def, SampleEffort::Thorough);
     assert!(values.len() > 3, "{values:?}");
-    let again = second.shapes.types.iter().find(|def| def.name == "Op").unwrap();
+    let second_def = second.shapes.types.iter().find(|def| def.name == "Op").unwrap();
     assert_eq!(
         values,
-        valid_samples(&second, &second.build_tables(&arenas[1]), again, SampleEffort::Thorough)
+        valid_samples(&second, &second.build_tables(&arenas[1]), second_def, SampleEffort::Thorough)
     );
 }
 
 /// Cached samples of one type's properties are reused for all types.
 #[test]
-fn what_is_known_makes_no_other_values() {
+fn cached_samples_do_not_change_values() {
     let contract = contract(&json!({
         "code": { "type": "string", "pattern": "^[a-z]{3}$" },
         "one": { "type": "object", "required": ["code"], "properties": {
@@ -166,10 +167,11 @@ fn what_is_known_makes_no_other_values() {
     let tables = contract.build_tables(&arenas);
     let shared = SampleCache::default();
     for def in contract.shapes.types.iter().chain(&contract.shapes.types) {
-        let alone = cached_samples(&contract, &tables, def, SampleEffort::Thorough, &SampleCache::default());
+        let uncached =
+            cached_samples(&contract, &tables, def, SampleEffort::Thorough, &SampleCache::default());
         assert_eq!(
             cached_samples(&contract, &tables, def, SampleEffort::Thorough, &shared),
-            alone,
+            uncached,
             "{}",
             def.name
         );

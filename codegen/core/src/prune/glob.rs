@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_characters() {
+    fn stars_match_characters() {
         for (pattern, text, expect) in [
             ("issues", "issues", true),
             ("issues", "issue", false),

@@ -63,44 +63,44 @@ fn check(options: &str, operations: &[&str], types: &[&str]) {
     let mut found: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
     found.sort_unstable();
     assert_eq!(found, types, "{options}");
-    let whole = contract.full_size.unwrap();
-    assert_eq!((whole.operations, whole.webhooks), (3, 1));
-    let left = contract.graph.schemas.len();
-    assert!(left < whole.schemas, "{left} of {}", whole.schemas);
+    let full_size = contract.full_size.unwrap();
+    assert_eq!((full_size.operations, full_size.webhooks), (3, 1));
+    let remaining = contract.graph.schemas.len();
+    assert!(remaining < full_size.schemas, "{remaining} of {}", full_size.schemas);
 }
 
 #[test]
-fn operations_bring_what_they_reach_and_nothing_else() {
-    let alone = ["Alone", "Part"];
-    let with = |more: &[&'static str]| -> Vec<&'static str> {
-        let mut all: Vec<&str> = alone.iter().chain(more).copied().collect();
-        all.sort_unstable();
-        all
+fn operations_keep_only_reachable_schemas() {
+    let always = ["Alone", "Part"];
+    let with_always = |more: &[&'static str]| -> Vec<&'static str> {
+        let mut names: Vec<&str> = always.iter().chain(more).copied().collect();
+        names.sort_unstable();
+        names
     };
-    let ships = with(&["Hull", "Limit", "OrgId", "Ship"]);
+    let ships = with_always(&["Hull", "Limit", "OrgId", "Ship"]);
     check("include = [{ tag = 'ships' }]", &["ships/list", "ships/add"], &ships);
     check("include = [{ path = '/ships/**' }]", &["ships/list", "ships/add"], &ships);
-    let written = with(&["Hull", "OrgId", "Ship"]);
-    check("include = [{ operation = '*/add' }]", &["ships/add"], &written);
-    check("include = [{ tag = 'ships', operation = '*add' }]", &["ships/add"], &written);
+    let add_types = with_always(&["Hull", "OrgId", "Ship"]);
+    check("include = [{ operation = '*/add' }]", &["ships/add"], &add_types);
+    check("include = [{ tag = 'ships', operation = '*add' }]", &["ships/add"], &add_types);
     check(
         "include = [{ tag = 'ships' }]\nexclude = [{ operation = 'ships/list' }]",
         &["ships/add"],
-        &written,
+        &add_types,
     );
-    let hooked = with(&["Hull", "Moved", "OrgId", "Ship"]);
-    check("include = [{ webhook = '*' }]", &["moved"], &hooked);
-    check("include = [{ operation = 'moved' }, { tag = 'writes' }]", &["ships/add", "moved"], &hooked);
+    let webhook_types = with_always(&["Hull", "Moved", "OrgId", "Ship"]);
+    check("include = [{ webhook = '*' }]", &["moved"], &webhook_types);
+    check("include = [{ operation = 'moved' }, { tag = 'writes' }]", &["ships/add", "moved"], &webhook_types);
     check("exclude = [{ tag = 'orgs' }, { webhook = 'moved' }]", &["ships/list", "ships/add"], &ships);
 }
 
 #[test]
-fn what_was_left_out_is_not_complained_about() {
+fn omitted_parts_have_no_diagnostics() {
     // The pattern of `Org.odd` is not supported.
-    let whole = read("[input]\nfaults = 'deny'").err().unwrap();
-    assert!(whole.contains("unsupported"), "{whole}");
-    let mended = read("").unwrap();
-    assert!(mended.diagnostics.render(false).contains("it is not checked"), "{}", mended.diagnostics);
+    let error = read("[input]\nfaults = 'deny'").err().unwrap();
+    assert!(error.contains("unsupported"), "{error}");
+    let repaired = read("").unwrap();
+    assert!(repaired.diagnostics.render(false).contains("it is not checked"), "{}", repaired.diagnostics);
     let part = read("[operations]\ninclude = [{ tag = 'ships' }]").unwrap();
     assert!(part.diagnostics.is_empty(), "{}", part.diagnostics);
     let part = read("[types]\nunsupported = 'keep'\n[operations]\ninclude = [{ tag = 'orgs' }]").unwrap();
@@ -108,8 +108,8 @@ fn what_was_left_out_is_not_complained_about() {
 }
 
 #[test]
-fn what_is_wrong_elsewhere_is_no_reason_to_refuse() {
-    let broken = API
+fn errors_in_omitted_parts_are_tolerated() {
+    let faulty = API
         .replace("Unused: { type: object", "Unused: { minLength: x, type: object, not: { $ref: '#/gone' }");
     let read = |text: &str, options: &str| {
         let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
@@ -120,33 +120,36 @@ fn what_is_wrong_elsewhere_is_no_reason_to_refuse() {
     };
     let deny = "[input]\nfaults = 'deny'\n";
     let part = &format!("{deny}[operations]\ninclude = [{{ tag = 'ships' }}]");
-    let whole = read(&broken, deny).err().unwrap();
-    assert!(whole.contains("minLength") && whole.contains("#/gone"), "{whole}");
-    let contract = read(&broken, part).unwrap_or_else(|problems| panic!("{problems}"));
-    let said = contract.diagnostics.render(false);
-    assert!(said.contains("note[left-out]: 2 errors in the parts that the selections omit"), "{said}");
-    let broken = API.replace("maximum: 9", "maximum: x");
-    let refused = read(&broken, part).err().unwrap();
-    assert!(refused.contains("`maximum` must be"), "{refused}");
-    let circle =
+    let error = read(&faulty, deny).err().unwrap();
+    assert!(error.contains("minLength") && error.contains("#/gone"), "{error}");
+    let contract = read(&faulty, part).unwrap_or_else(|problems| panic!("{problems}"));
+    let diagnostics = contract.diagnostics.render(false);
+    assert!(
+        diagnostics.contains("note[left-out]: 2 errors in the parts that the selections omit"),
+        "{diagnostics}"
+    );
+    let faulty = API.replace("maximum: 9", "maximum: x");
+    let error = read(&faulty, part).err().unwrap();
+    assert!(error.contains("`maximum` must be"), "{error}");
+    let cyclic =
         API.replace("Unused: { type: object", "Unused: { $ref: '#/components/schemas/Unused', type: object");
-    let refused = read(&circle, deny).err().unwrap();
-    assert!(refused.contains("reference-cycle"), "{refused}");
-    assert!(read(&circle, part).is_ok() && read(&circle, "").is_ok());
+    let error = read(&cyclic, deny).err().unwrap();
+    assert!(error.contains("reference-cycle"), "{error}");
+    assert!(read(&cyclic, part).is_ok() && read(&cyclic, "").is_ok());
 }
 
 #[test]
-fn selectors_of_what_was_left_out_still_apply() {
+fn selectors_of_omitted_schemas_are_accepted() {
     read(
         "secrets = ['#/components/schemas/Org/properties/odd']\n[operations]\ninclude = [{ tag = 'ships' }]",
     )
     .unwrap();
-    let refused = read("secrets = ['#/none']\n[operations]\ninclude = [{ tag = 'ships' }]").err().unwrap();
-    assert!(refused.contains("`secrets` selects no schema"), "{refused}");
+    let error = read("secrets = ['#/none']\n[operations]\ninclude = [{ tag = 'ships' }]").err().unwrap();
+    assert!(error.contains("`secrets` selects no schema"), "{error}");
 }
 
 #[test]
-fn a_selection_that_fits_nothing_is_an_error() {
+fn selections_without_matches_are_rejected() {
     for (options, message, help) in [
         ("include = [{ tag = 'ship' }]", "has the tag `ship`", "did you mean `ships`?"),
         ("include = [{ tag = 'people' }]", "has the tag `people`", "there are `orgs`, `ships`, `writes`"),
@@ -162,28 +165,28 @@ fn a_selection_that_fits_nothing_is_an_error() {
         ("include = [{}]", "no operation fits {  }", "remove"),
         ("exclude = [{ path = '/**' }, { webhook = '*' }]", "match no operation", "remove one"),
     ] {
-        let refused = read(&format!("[types]\nunsupported = 'keep'\n[operations]\n{options}")).err().unwrap();
-        let text = refused.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+        let error = read(&format!("[types]\nunsupported = 'keep'\n[operations]\n{options}")).err().unwrap();
+        let text = error.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains(&message) && text.contains(help), "{options}: {text}");
     }
 }
 
 #[test]
-fn areas_take_what_only_their_tags_reach() {
+fn areas_own_types_reached_only_by_their_tags() {
     let options = "[types]\nunsupported = 'keep'\n[[area]]\nname = 'fleet'\ntags = ['ships']\n\
                    [[area]]\nname = 'people'\ntags = ['orgs']\nschemas = ['#/components/schemas/Unused']\n";
     let contract = read(options).unwrap();
     let area = |name: &str| contract.shapes.types.iter().find(|def| def.name == name).unwrap().area.clone();
     assert_eq!([area("Ship"), area("Hull"), area("Limit")], ["fleet", "fleet", "fleet"]);
     assert_eq!([area("Org"), area("Unused"), area("Moved")], ["people", "people", "models"]);
-    let refused = read(&options.replace("'orgs'", "'org'")).err().unwrap();
-    assert!(refused.contains("contains a tag that no operation has: `org`"), "{refused}");
+    let error = read(&options.replace("'orgs'", "'org'")).err().unwrap();
+    assert!(error.contains("contains a tag that no operation has: `org`"), "{error}");
 }
 
 /// The children of a base are kept with it, because they are variants of its type.
 #[test]
-fn children_of_a_family_stay_with_their_base() {
+fn children_are_kept_with_their_base() {
     let text = "
 openapi: 3.1.0
 info: { title: Fleet, version: '1' }

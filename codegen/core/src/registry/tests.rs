@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::{load::Sources, plan::tests::has};
+use crate::{load::Sources, plan::tests::assert_contains};
 
 fn run(config: &TableConfig, rows: &str) -> Result<TokenStream, String> {
     run_with(config, rows, &[])
@@ -42,40 +42,40 @@ const ROWS: &str = r#"[
 ]"#;
 
 #[test]
-fn closed_tables_give_values_directly() {
+fn closed_tables_return_values_directly() {
     let mut config = config();
     config.describe = Some("title".to_owned());
     config.enums.insert("side".to_owned(), "Side".to_owned());
     let code = run(&config, ROWS).unwrap();
-    has(&code, r#"#[doc = " Not found"] NotFound = "NOT_FOUND""#);
-    has(
+    assert_contains(&code, r#"#[doc = " Not found"] NotFound = "NOT_FOUND""#);
+    assert_contains(
         &code,
         "struct CodeRow { status: u16, title: &'static str, side: Side, retry: Option<u32>, headers: &'static [&'static str] }",
     );
-    has(
+    assert_contains(
         &code,
         r#"Self::Busy => &CodeRow { status: 503, title: "Busy", side: Side::Service, retry: Some(70000), headers: &["Retry-After"] }"#,
     );
-    has(&code, "pub const fn status(self) -> u16 { self.row().status }");
-    has(&code, "pub enum Side");
-    has(&code, "closed_enum! { #[doc = \" The rows of `codes.json`.\"] pub enum Code");
+    assert_contains(&code, "pub const fn status(self) -> u16 { self.row().status }");
+    assert_contains(&code, "pub enum Side");
+    assert_contains(&code, "closed_enum! { #[doc = \" The rows of `codes.json`.\"] pub enum Code");
 }
 
 #[test]
-fn open_tables_keep_what_no_row_has() {
+fn open_tables_keep_unknown_values() {
     let mut config = config();
     config.open = true;
     let code = run(&config, r#"[{"code": "UNKNOWN", "status": 1}, {"code": "a-b", "status": 2}]"#).unwrap();
-    has(&code, "open_enum!");
-    has(&code, r#"UnknownValue = "UNKNOWN""#);
-    has(&code, "pub fn status(&self) -> Option<u16> { self.row().map(|row| row.status) }");
-    has(&code, r#"AB = "a-b""#);
+    assert_contains(&code, "open_enum!");
+    assert_contains(&code, r#"UnknownValue = "UNKNOWN""#);
+    assert_contains(&code, "pub fn status(&self) -> Option<u16> { self.row().map(|row| row.status) }");
+    assert_contains(&code, r#"AB = "a-b""#);
 }
 
 #[test]
-fn names_are_made_distinct() {
+fn row_names_are_distinct() {
     let code = run(&config(), r#"[{"code": "a"}, {"code": "A"}, {"code": "+1"}]"#).unwrap();
-    has(&code, r#"LowerA = "a", UpperA = "A", Plus1 = "+1""#);
+    assert_contains(&code, r#"LowerA = "a", UpperA = "A", Plus1 = "+1""#);
 }
 
 #[test]
@@ -95,20 +95,20 @@ fn errors_have_a_location() {
     );
     check(&config(), r#"[{"code": "a", "x": {}}]"#, "/x-codes/0/x", "skip it with `skip`");
     check(&config(), r#"[{"code": "a", "x": 1.5}]"#, "/x-codes/0/x", "cannot contain a number");
-    let mut wrong = config();
-    wrong.skip.push("y".to_owned());
-    check(&wrong, r#"[{"code": "a", "x": 1}]"#, "/x-codes/0", "no row has a column `y`");
-    let mut wrong = config();
-    wrong.rows = "/nothing".to_owned();
-    check(&wrong, "[]", "", "no array with rows");
-    let mut wrong = config();
-    wrong.enums.insert("x".to_owned(), "X".to_owned());
-    check(&wrong, r#"[{"code": "a", "x": "two words"}]"#, "/x-codes/0", "is not a word");
+    let mut invalid = config();
+    invalid.skip.push("y".to_owned());
+    check(&invalid, r#"[{"code": "a", "x": 1}]"#, "/x-codes/0", "no row has a column `y`");
+    let mut invalid = config();
+    invalid.rows = "/nothing".to_owned();
+    check(&invalid, "[]", "", "no array with rows");
+    let mut invalid = config();
+    invalid.enums.insert("x".to_owned(), "X".to_owned());
+    check(&invalid, r#"[{"code": "a", "x": "two words"}]"#, "/x-codes/0", "is not a word");
 }
 
 /// The table of scopes must contain all scopes of the operations.
 #[test]
-fn a_table_without_a_needed_row_is_refused() {
+fn tables_without_a_required_row_are_rejected() {
     assert!(run_with(&config(), ROWS, &["BUSY", "NOT_FOUND"]).is_ok());
     let error = run_with(&config(), ROWS, &["BUSY", "GONE"]).unwrap_err();
     for word in ["table `Code` (codes.json)", "no row for `GONE`", "/x-codes", "add the row"] {

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_stand_on_one_line_or_each_on_its_own() {
+    fn lists_are_printed_on_one_line_or_one_item_per_line() {
         check(
             quote!(::runtime::object! { A { tag { op = "op" is -1 } extra undeclared } }),
             "::runtime::object! { A { tag { op = \"op\" is -1 } extra undeclared } }\n",

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_element_of_a_field_is_a_line() {
+    fn each_list_element_has_its_own_line() {
         let table = quote! {
             /// Rows.
             #[rustfmt::skip]

@@ -214,7 +214,7 @@ fn custom_dialect(sources: &Sources, name: &str, meta: &DocumentNode) -> Dialect
 #[cfg(test)]
 mod tests {
     use crate::{
-        resolve::tests::{clean, graph, shown},
+        resolve::tests::{format_problems, resolve_clean, resolve_graph},
         schema::SchemaGap,
     };
 
@@ -233,7 +233,7 @@ mod tests {
                 r#"{{"$id": "https://own/meta", "$schema": "{base}/schema", "$vocabulary": {{"{base}/vocab/core": true, "{base}/vocab/{vocabulary}": {value}}}}}"#
             );
             let schema = ("a.json", r#"{"$schema": "https://own/meta", "format": "date"}"#);
-            let found = clean(&[schema, ("meta.json", &meta)]);
+            let found = resolve_clean(&[schema, ("meta.json", &meta)]);
             let asserted = found.schemas.iter().any(|schema| schema.asserted.is_some());
             assert_eq!(asserted, asserts_formats, "{draft} {vocabulary}: {value}");
         }
@@ -247,7 +247,7 @@ mod tests {
         let meta = format!(
             r#"{{"$id": "https://own/meta", "$schema": "{base}/schema", "$vocabulary": {{"{base}/vocab/core": true, "{base}/vocab/format-assertion": true}}}}"#
         );
-        for (format, said, gap) in [
+        for (format, expected, gap) in [
             ("regex", "unsupported /format", SchemaGap::Assertion),
             ("idn-hostname", "unsupported /format", SchemaGap::Assertion),
             ("ulid", "?ignored /format", SchemaGap::None),
@@ -256,8 +256,8 @@ mod tests {
             ("date", "", SchemaGap::None),
         ] {
             let schema = format!(r#"{{"$schema": "https://own/meta", "format": "{format}"}}"#);
-            let (found, problems) = graph(&[("a.json", &schema), ("meta.json", &meta)]);
-            assert_eq!(shown(&problems), said, "{format}");
+            let (found, problems) = resolve_graph(&[("a.json", &schema), ("meta.json", &meta)]);
+            assert_eq!(format_problems(&problems), expected, "{format}");
             assert!(!problems.has_fatal(), "{format}: {problems}");
             let schema = found.schemas.iter().find(|schema| schema.place.source.0 == 0).unwrap();
             assert_eq!((schema.gap, schema.asserted.is_some()), (gap, format == "date"), "{format}");

@@ -175,12 +175,12 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::resolve::tests::clean;
+    use crate::resolve::tests::resolve_clean;
 
     /// The conjunction of `false` and `nullable` accepts only `null`.
     #[test]
     fn nullable_false_accepts_null() {
-        let mut graph = clean(&[("a.json", "false")]);
+        let mut graph = resolve_clean(&[("a.json", "false")]);
         let id = graph.ids().next().unwrap();
         let place = graph.schema(id).place.clone();
         assert!(accept_null(&mut graph, id, &place));

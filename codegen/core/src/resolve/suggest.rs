@@ -50,8 +50,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words() {
-        let known = ["minLength", "maxLength", "properties", "required", "pattern", "type"];
+    fn similar_words_are_suggested() {
+        let candidates = ["minLength", "maxLength", "properties", "required", "pattern", "type"];
         let cases = [
             ("minlength", Some("minLength")),
             ("minLenght", Some("minLength")),
@@ -63,7 +63,7 @@ mod tests {
             ("", None),
         ];
         for (word, expected) in cases {
-            assert_eq!(nearest_match(word, known), expected, "{word}");
+            assert_eq!(nearest_match(word, candidates), expected, "{word}");
         }
     }
 }

@@ -14,17 +14,17 @@ use crate::{
 };
 
 /// Returns the graph of the texts, with unknown keywords denied.
-pub(crate) fn graph(files: &[(&str, &str)]) -> (SchemaGraph, Diagnostics) {
-    let (graph, _, problems) = all(files);
+pub(crate) fn resolve_graph(files: &[(&str, &str)]) -> (SchemaGraph, Diagnostics) {
+    let (graph, _, problems) = resolve_files(files);
     (graph, problems)
 }
 
-/// Like [`graph`], with the OpenAPI documents.
-pub(crate) fn all(files: &[(&str, &str)]) -> (SchemaGraph, Vec<OpenApiDocument>, Diagnostics) {
-    all_with(UnknownKeywordPolicy::Deny, files)
+/// Like [`resolve_graph`], with the OpenAPI documents.
+pub(crate) fn resolve_files(files: &[(&str, &str)]) -> (SchemaGraph, Vec<OpenApiDocument>, Diagnostics) {
+    resolve_files_with(UnknownKeywordPolicy::Deny, files)
 }
 
-pub(crate) fn all_with(
+pub(crate) fn resolve_files_with(
     unknown_keywords: UnknownKeywordPolicy,
     files: &[(&str, &str)],
 ) -> (SchemaGraph, Vec<OpenApiDocument>, Diagnostics) {
@@ -37,33 +37,33 @@ pub(crate) fn all_with(
 }
 
 /// Formats all problems as `code pointer`, one per line.
-pub(crate) fn shown(problems: &Diagnostics) -> String {
-    let each = |each: &crate::diagnostics::Diagnostic| {
-        let mark = match each.severity {
+pub(crate) fn format_problems(problems: &Diagnostics) -> String {
+    let format_problem = |each: &crate::diagnostics::Diagnostic| {
+        let prefix = match each.severity {
             Severity::Error => "",
             Severity::Warning => "?",
             Severity::Note => "!",
         };
-        format!("{mark}{} {}", each.code, each.place.as_ref().map_or("-", |place| &place.pointer))
+        format!("{prefix}{} {}", each.code, each.place.as_ref().map_or("-", |place| &place.pointer))
     };
-    problems.iter().map(each).collect::<Vec<_>>().join("\n")
+    problems.iter().map(format_problem).collect::<Vec<_>>().join("\n")
 }
 
-pub(crate) fn clean(files: &[(&str, &str)]) -> SchemaGraph {
-    let (graph, problems) = graph(files);
+pub(crate) fn resolve_clean(files: &[(&str, &str)]) -> SchemaGraph {
+    let (graph, problems) = resolve_graph(files);
     assert!(problems.is_empty(), "{files:?}\n{problems}");
     graph
 }
 
-fn at<'g>(graph: &'g SchemaGraph, source: u32, pointer: &str) -> &'g Schema {
+fn schema_at<'g>(graph: &'g SchemaGraph, source: u32, pointer: &str) -> &'g Schema {
     let found =
         graph.schemas.iter().find(|each| each.place.source.0 == source && each.place.pointer == pointer);
     found.unwrap_or_else(|| panic!("no schema at {source}#{pointer}"))
 }
 
 /// Returns the target of `$ref` (or `$dynamicRef`) of the schema at a pointer of the first file.
-fn target(graph: &SchemaGraph, pointer: &str) -> String {
-    let schema = at(graph, 0, pointer);
+fn target_of(graph: &SchemaGraph, pointer: &str) -> String {
+    let schema = schema_at(graph, 0, pointer);
     let dynamic = schema.dynamic_reference.as_ref();
     let id = schema.reference.or(dynamic.map(|dynamic| dynamic.initial)).unwrap();
     let anchor = dynamic.and_then(|dynamic| dynamic.anchor.as_deref()).map(|name| format!(" {name}"));
@@ -72,7 +72,7 @@ fn target(graph: &SchemaGraph, pointer: &str) -> String {
 }
 
 #[test]
-fn references() {
+fn references_resolve() {
     // The schema at `properties/r` of the first file, further files, and the target.
     let b = (
         "b.json",
@@ -150,15 +150,15 @@ fn references() {
               "i": {{"$id": "inner/i.json", "$defs": {{"k": {{"$anchor": "kay"}}, "back": {{"$ref": "../b"}}}}}},
               "u": {{"$id": "urn:uuid:1", "properties": {{"w": {{"$ref": "#"}}}}}}}}}}"##
         );
-        let graph = clean(&[("a.json", &a), b, c]);
-        assert_eq!(target(&graph, "/properties/r"), *expected, "{reference}");
-        assert_eq!(target(&graph, "/$defs/i/$defs/back"), "1#");
-        assert_eq!(target(&graph, "/$defs/u/properties/w"), "0#/$defs/u");
+        let graph = resolve_clean(&[("a.json", &a), b, c]);
+        assert_eq!(target_of(&graph, "/properties/r"), *expected, "{reference}");
+        assert_eq!(target_of(&graph, "/$defs/i/$defs/back"), "1#");
+        assert_eq!(target_of(&graph, "/$defs/u/properties/w"), "0#/$defs/u");
     }
 }
 
 #[test]
-fn unresolved_references() {
+fn unresolved_references_are_reported() {
     let cases = [
         (
             r##"{"$ref": "#/$defs/b"}"##,
@@ -249,7 +249,7 @@ fn unresolved_references() {
         let text = format!(
             r##"{{"$id": "https://x.y/a.json", "title": "t", "properties": {{"r": {reference}}}, "allOf": [true], "$defs": {{"alpha": {{"$anchor": "alpha"}}}}}}"##
         );
-        let (_, problems) = graph(&[("a.json", &text)]);
+        let (_, problems) = resolve_graph(&[("a.json", &text)]);
         let list: Vec<_> = problems.iter().collect();
         assert_eq!(list.len(), 1, "{problems}");
         assert_eq!(
@@ -260,8 +260,8 @@ fn unresolved_references() {
 }
 
 #[test]
-fn cycles() {
-    let cycle = |text: &str| shown(&graph(&[("a.json", text)]).1);
+fn reference_cycles_are_reported() {
+    let cycle = |text: &str| format_problems(&resolve_graph(&[("a.json", text)]).1);
     let two = r##"{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}"##;
     assert_eq!(cycle(two), "reference-cycle /$defs/b/allOf/0");
     // The message names the schema whose application is removed.
@@ -294,7 +294,7 @@ fn cycles() {
 
 /// Keywords with invalid values: the schema, and `code pointer` of its problems.
 #[test]
-fn forms() {
+fn invalid_keyword_values_are_reported() {
     let cases = [
         (r#"{"minLength": "3"}"#, "invalid-schema /minLength"),
         (r#"{"minLength": -1}"#, "invalid-schema /minLength"),
@@ -376,14 +376,14 @@ fn forms() {
         (r#"{"swagger": "2.0"}"#, "unsupported /swagger"),
     ];
     for (text, expected) in cases {
-        let (_, problems) = graph(&[("a.json", text)]);
-        assert_eq!(shown(&problems), expected, "{text}\n{problems}");
+        let (_, problems) = resolve_graph(&[("a.json", text)]);
+        assert_eq!(format_problems(&problems), expected, "{text}\n{problems}");
     }
 }
 
 #[test]
-fn every_keyword() {
-    let graph = clean(&[(
+fn every_keyword_is_parsed() {
+    let graph = resolve_clean(&[(
         "stock-lot.schema.json",
         r##"{"$id": "https://x.y/lot", "$schema": "https://json-schema.org/draft/2020-12/schema", "$comment": "c",
         "$vocabulary": {"https://x": false}, "$anchor": "root", "title": "t", "description": "d", "default": {"a": 1.50},
@@ -456,13 +456,13 @@ fn every_keyword() {
 }
 
 #[test]
-fn order_and_resources() {
+fn schema_order_is_independent_of_the_input_order() {
     let a = (
         "z.json",
         r##"{"$id": "https://x.y/a", "properties": {"b": {"items": {}}, "a": {"$id": "in", "$dynamicAnchor": "n"}}}"##,
     );
     let b = ("a.yaml", "$id: https://x.y/b\nitems: &i {type: string}\nnot: *i\n");
-    let graph = clean(&[a, b]);
+    let graph = resolve_clean(&[a, b]);
     assert_eq!(graph.schemas.len(), 7);
     let list: Vec<String> = graph.ids().map(|id| graph.absolute_location(id)).collect();
     assert_eq!(
@@ -477,79 +477,79 @@ fn order_and_resources() {
             "https://x.y/b#/not",
         ]
     );
-    let other = clean(&[b, a]);
+    let other = resolve_clean(&[b, a]);
     assert_eq!(list, other.ids().map(|id| other.absolute_location(id)).collect::<Vec<_>>());
-    let at = graph.ids().nth(3).unwrap();
-    let inner = graph.resource(graph.schema(at).resource);
-    assert_eq!((inner.uri.as_str(), inner.root), ("https://x.y/in", Some(at)));
-    assert_eq!(inner.dynamic_anchors, [("n".to_owned(), at)]);
-    assert_eq!(graph.schema(at).origin, SchemaOrigin::Root("in".to_owned()));
-    assert_eq!(graph.schema(at).place.pointer, "/properties/a");
+    let id = graph.ids().nth(3).unwrap();
+    let inner = graph.resource(graph.schema(id).resource);
+    assert_eq!((inner.uri.as_str(), inner.root), ("https://x.y/in", Some(id)));
+    assert_eq!(inner.dynamic_anchors, [("n".to_owned(), id)]);
+    assert_eq!(graph.schema(id).origin, SchemaOrigin::Root("in".to_owned()));
+    assert_eq!(graph.schema(id).place.pointer, "/properties/a");
 }
 
 #[test]
-fn older_drafts() {
-    let seven = clean(&[(
+fn older_drafts_are_parsed() {
+    let draft_07 = resolve_clean(&[(
         "a.json",
         r##"{"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}, true], "additionalItems": {"type": "null"},
         "definitions": {"a": {"$id": "#frag"}, "b": {"$ref": "#frag", "description": "kept"}}}"##,
     )]);
-    let root = at(&seven, 0, "");
+    let root = schema_at(&draft_07, 0, "");
     assert_eq!(root.prefix_items.len(), 2);
-    assert_eq!(seven.schema(root.items.unwrap()).location, "/additionalItems");
-    assert_eq!(target(&seven, "/definitions/b"), "0#/definitions/a");
-    let lonely = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {"$ref": "#/definitions/x", "minLength": 3, "$id": "other/"}}, "definitions": {"x": {}}}"##;
-    let (lonely, problems) = graph(&[("a.json", lonely)]);
-    assert_eq!(shown(&problems), "?ignored /properties/a/$ref");
-    assert_eq!(at(&lonely, 0, "/properties/a").min_length, None);
-    let newer =
+    assert_eq!(draft_07.schema(root.items.unwrap()).location, "/additionalItems");
+    assert_eq!(target_of(&draft_07, "/definitions/b"), "0#/definitions/a");
+    let ref_with_siblings = r##"{"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {"$ref": "#/definitions/x", "minLength": 3, "$id": "other/"}}, "definitions": {"x": {}}}"##;
+    let (ref_with_siblings, problems) = resolve_graph(&[("a.json", ref_with_siblings)]);
+    assert_eq!(format_problems(&problems), "?ignored /properties/a/$ref");
+    assert_eq!(schema_at(&ref_with_siblings, 0, "/properties/a").min_length, None);
+    let later_keywords =
         r##"{"$schema": "http://json-schema.org/draft-07/schema", "prefixItems": [true], "$anchor": "x"}"##;
     assert_eq!(
-        shown(&graph(&[("a.json", newer)]).1),
+        format_problems(&resolve_graph(&[("a.json", later_keywords)]).1),
         "unknown-keyword /prefixItems\nunknown-keyword /$anchor"
     );
 
-    let nineteen = clean(&[(
+    let draft_2019_09 = resolve_clean(&[(
         "a.json",
         r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveAnchor": true, "items": {"$recursiveRef": "#"}, "additionalItems": true}"##,
     )]);
-    assert_eq!(target(&nineteen, "/items"), "0# $recursiveAnchor");
+    assert_eq!(target_of(&draft_2019_09, "/items"), "0# $recursiveAnchor");
     assert_eq!(
-        at(&nineteen, 0, "").items.map(|id| nineteen.schema(id).location.clone()),
+        schema_at(&draft_2019_09, 0, "").items.map(|id| draft_2019_09.schema(id).location.clone()),
         Some("/items".to_owned())
     );
-    let plain = clean(&[(
+    let without_anchor = resolve_clean(&[(
         "a.json",
         r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "items": {"$recursiveRef": "#"}}"##,
     )]);
-    assert_eq!(target(&plain, "/items"), "0#");
-    let wrong = r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "items": {"$recursiveRef": "#/x"}, "contains": true, "unevaluatedItems": false}"##;
+    assert_eq!(target_of(&without_anchor, "/items"), "0#");
+    let invalid = r##"{"$schema": "https://json-schema.org/draft/2019-09/schema", "items": {"$recursiveRef": "#/x"}, "contains": true, "unevaluatedItems": false}"##;
     assert_eq!(
-        shown(&graph(&[("a.json", wrong)]).1),
+        format_problems(&resolve_graph(&[("a.json", invalid)]).1),
         "invalid-schema /items/$recursiveRef\nunsupported /unevaluatedItems"
     );
 }
 
 /// draft-04 identifies schemas by `id`; other meta-schemas of that draft are not supported.
 #[test]
-fn ids_of_draft_four() {
-    let early = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a", "items": {"$ref": "https://x.y/b"}, "definitions": {"b": {"id": "https://x.y/b"}, "c": {"id": "b"}}}"##;
+fn draft_04_schemas_are_identified_by_id() {
+    let draft_04 = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a", "items": {"$ref": "https://x.y/b"}, "definitions": {"b": {"id": "https://x.y/b"}, "c": {"id": "b"}}}"##;
     let other = r##"{"$schema": "http://json-schema.org/draft-04/schema#", "id": "https://x.y/a"}"##;
-    let (found, problems) = graph(&[("a.json", early), ("b.json", other)]);
-    assert_eq!(shown(&problems), "duplicate-id /definitions/c/id\nduplicate-id /id");
+    let (found, problems) = resolve_graph(&[("a.json", draft_04), ("b.json", other)]);
+    assert_eq!(format_problems(&problems), "duplicate-id /definitions/c/id\nduplicate-id /id");
     let labels: Vec<&str> =
         problems.iter().flat_map(|each| &each.labels).map(|(place, _)| place.pointer.as_str()).collect();
     assert_eq!(labels, ["/definitions/b/id", "/id"]);
-    assert_eq!(target(&found, "/items"), "0#/definitions/b");
+    assert_eq!(target_of(&found, "/items"), "0#/definitions/b");
     let hyper = r##"{"$schema": "http://json-schema.org/draft-04/hyper-schema#", "$id": "https://x.y/a"}"##;
     let reference = r##"{"$ref": "https://x.y/a"}"##;
-    let (_, problems) = graph(&[("a.json", hyper), ("b.json", reference)]);
-    assert_eq!(shown(&problems), "unsupported /$schema");
+    let (_, problems) = resolve_graph(&[("a.json", hyper), ("b.json", reference)]);
+    assert_eq!(format_problems(&problems), "unsupported /$schema");
 }
 
 /// The gaps of dropped keywords, and their effect on an enclosing `unevaluatedProperties`.
 #[test]
-fn gaps() {
+fn dropped_keywords_leave_gaps() {
     for (schema, gap) in [
         (r##"{"type": "string", "title": 5, "format": [], "default": "x"}"##, SchemaGap::None),
         (r##"{"minLength": "2", "required": ["a", "a"], "$anchor": "a b"}"##, SchemaGap::None),
@@ -570,16 +570,16 @@ fn gaps() {
         let text = format!(
             r##"{{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {{"a": {schema}}}}}"##
         );
-        let (found, problems) = graph(&[("a.json", &text)]);
-        assert_eq!(at(&found, 0, "/$defs/a").gap, gap, "{schema}\n{problems}");
-        assert_eq!(at(&found, 0, "").gap, SchemaGap::None);
+        let (found, problems) = resolve_graph(&[("a.json", &text)]);
+        assert_eq!(schema_at(&found, 0, "/$defs/a").gap, gap, "{schema}\n{problems}");
+        assert_eq!(schema_at(&found, 0, "").gap, SchemaGap::None);
     }
 }
 
 /// The description of an unresolved reference matches the generated type.
 #[test]
 fn unresolved_references_are_documented() {
-    for (schema, mend, description) in [
+    for (schema, fallback, description) in [
         (
             r##"{"$ref": "#/gone", "title": "T"}"##,
             "any JSON is accepted",
@@ -591,9 +591,9 @@ fn unresolved_references_are_documented() {
             "The schema should also satisfy `#/gone`, which the contract does not contain.",
         ),
     ] {
-        let (found, problems) = graph(&[("a.json", schema)]);
-        assert_eq!(problems.iter().next().and_then(|each| each.fallback.as_deref()), Some(mend));
-        assert_eq!(at(&found, 0, "").description.as_deref(), Some(description));
+        let (found, problems) = resolve_graph(&[("a.json", schema)]);
+        assert_eq!(problems.iter().next().and_then(|each| each.fallback.as_deref()), Some(fallback));
+        assert_eq!(schema_at(&found, 0, "").description.as_deref(), Some(description));
     }
 }
 
@@ -602,18 +602,18 @@ fn unresolved_references_are_documented() {
 fn the_only_openapi_version_is_the_default_dialect() {
     for version in ["3.0", "3.0.3", "'3.0'"] {
         let api = format!("openapi: {version}\ninfo: {{title: T, version: '1'}}\npaths: {{}}\n");
-        let (found, ..) = all(&[
+        let (found, ..) = resolve_files(&[
             ("api.yaml", &api),
             ("s.yaml", "type: integer\nnullable: 'true'\nminimum: 1\nexclusiveMinimum: 'true'\n"),
         ]);
-        let schema = at(&found, 1, "");
+        let schema = schema_at(&found, 1, "");
         assert_eq!(schema.types, Some(TypeSet::INTEGER.union(TypeSet::NULL)), "{version}");
         assert_eq!((&schema.minimum, &schema.exclusive_minimum), (&None, &Some(Number::from_i64(1))));
     }
 }
 
 #[test]
-fn vocabularies() {
+fn vocabularies_are_resolved() {
     let meta = (
         "meta.json",
         r##"{"$id": "https://own/meta", "$schema": "https://json-schema.org/draft/2020-12/schema", "$vocabulary": {"https://json-schema.org/draft/2020-12/vocab/core": true, "https://json-schema.org/draft/2020-12/vocab/applicator": true, "https://own/vocab": false}}"##,
@@ -622,17 +622,17 @@ fn vocabularies() {
         "a.json",
         r##"{"$schema": "https://own/meta", "minLength": 1, "properties": {"a": {"minLength": "x"}}}"##,
     );
-    let graph_ = clean(&[schema, meta]);
-    assert_eq!(at(&graph_, 0, "").min_length, None);
-    assert_eq!(at(&graph_, 0, "").properties.len(), 1);
+    let graph = resolve_clean(&[schema, meta]);
+    assert_eq!(schema_at(&graph, 0, "").min_length, None);
+    assert_eq!(schema_at(&graph, 0, "").properties.len(), 1);
     let required =
         ("meta.json", r##"{"$id": "https://own/meta", "$vocabulary": {"https://own/vocab": true}}"##);
     let plain = ("a.json", r##"{"$schema": "https://own/meta"}"##);
-    assert_eq!(shown(&graph(&[plain, required]).1), "unsupported /$schema");
+    assert_eq!(format_problems(&resolve_graph(&[plain, required]).1), "unsupported /$schema");
 }
 
 #[test]
-fn options() {
+fn unknown_keyword_policy_is_applied() {
     let text = r#"{"colour": 1}"#;
     for (unknown_keywords, expected) in [
         (UnknownKeywordPolicy::Deny, "unknown-keyword /colour"),
@@ -644,13 +644,13 @@ fn options() {
             &mut sources,
             &ResolveOptions { unknown_keywords, ..ResolveOptions::default() },
         );
-        assert_eq!(shown(&problems), expected);
+        assert_eq!(format_problems(&problems), expected);
     }
     assert_eq!(ResolveOptions::default().unknown_keywords, UnknownKeywordPolicy::Warn);
 }
 
 #[test]
-fn on_demand() {
+fn referenced_files_are_loaded_on_demand() {
     let mut sources = Sources::from_texts(&[(
         "a.json",
         "",
@@ -663,8 +663,8 @@ fn on_demand() {
     let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
     assert!(problems.is_empty(), "{problems}");
     assert_eq!(sources.sources.len(), 3);
-    assert_eq!(target(&graph, "/items"), "1#/$defs/c");
-    let part = at(&graph, 2, "/Parts/e");
+    assert_eq!(target_of(&graph, "/items"), "1#/$defs/c");
+    let part = schema_at(&graph, 2, "/Parts/e");
     assert_eq!(part.origin, SchemaOrigin::Definition("e".to_owned()));
     assert_eq!(
         graph.absolute_location(graph.ids().find(|id| graph.schema(*id).place == part.place).unwrap()),
@@ -674,49 +674,51 @@ fn on_demand() {
     let mut broken = Sources::from_texts(&[("a.json", "", r##"{"items": {"$ref": "b.json"}}"##)]).unwrap();
     broken.offer("b.json", "file:///b.json", "{");
     let (graph, _, problems) = resolve_documents(&mut broken, &ResolveOptions::default());
-    assert_eq!(shown(&problems), "syntax ");
-    let lost = at(&graph, 0, "/items");
-    assert_eq!(lost.description.as_deref(), Some("Any JSON: the contract does not contain `b.json`."));
-    assert_eq!(lost.gap, SchemaGap::Applicator);
+    assert_eq!(format_problems(&problems), "syntax ");
+    let unresolved = schema_at(&graph, 0, "/items");
+    assert_eq!(unresolved.description.as_deref(), Some("Any JSON: the contract does not contain `b.json`."));
+    assert_eq!(unresolved.gap, SchemaGap::Applicator);
 }
 
 #[test]
-fn pointers_through_references() {
-    let (graph, problems) = graph(&[
+fn pointers_through_references_resolve() {
+    let (graph, problems) = resolve_graph(&[
         (
             "a.json",
             r##"{"properties": {"r": {"$ref": "#/properties/s/properties/t"}, "s": {"$ref": "b.json"}}}"##,
         ),
         ("b.json", r##"{"properties": {"t": {"type": "string"}}}"##),
     ]);
-    assert_eq!(shown(&problems), "?pointer-through-reference /properties/r/$ref");
-    assert_eq!(target(&graph, "/properties/r"), "1#/properties/t");
-    let (_, problems) =
-        super::tests::graph(&[("a.json", r##"{"properties": {"r": {"$ref": "#/properties/r/x"}}}"##)]);
-    assert_eq!(shown(&problems), "reference-cycle /properties/r/$ref");
+    assert_eq!(format_problems(&problems), "?pointer-through-reference /properties/r/$ref");
+    assert_eq!(target_of(&graph, "/properties/r"), "1#/properties/t");
+    let (_, problems) = super::tests::resolve_graph(&[(
+        "a.json",
+        r##"{"properties": {"r": {"$ref": "#/properties/r/x"}}}"##,
+    )]);
+    assert_eq!(format_problems(&problems), "reference-cycle /properties/r/$ref");
 }
 
 #[test]
-fn depth_and_width() {
+fn deep_and_wide_schemas_are_resolved() {
     let levels = (MAX_DEPTH - 2) / 2;
     let deep = r#"{"properties":{"a":"#.repeat(levels) + "true" + &"}}".repeat(levels);
-    assert_eq!(clean(&[("a.json", &deep)]).schemas.len(), levels + 1);
+    assert_eq!(resolve_clean(&[("a.json", &deep)]).schemas.len(), levels + 1);
     let wide: Vec<String> =
-        (0..20_000).map(|at| format!(r##""k{at}": {{"$ref": "#/$defs/k{}"}}"##, at / 2)).collect();
+        (0..20_000).map(|index| format!(r##""k{index}": {{"$ref": "#/$defs/k{}"}}"##, index / 2)).collect();
     let text =
         format!(r#"{{"$defs": {{{}}}}}"#, wide.join(",").replace(r##"{"$ref": "#/$defs/k0"}"##, "true"));
     locate::SEARCHED.set(0);
-    assert_eq!(clean(&[("a.json", &text)]).schemas.len(), 20_001);
-    assert!(locate::SEARCHED.get() < 100, "objects of 20,000 members are searched for one");
-    let beyond = r##"{"$ref": "#/x/y", "x": {"y": {}}}"##;
+    assert_eq!(resolve_clean(&[("a.json", &text)]).schemas.len(), 20_001);
+    assert!(locate::SEARCHED.get() < 100, "lookups in objects of 20,000 members must not be linear");
+    let nested = r##"{"$ref": "#/x/y", "x": {"y": {}}}"##;
     locate::SEARCHED.set(0);
-    graph(&[("a.json", beyond)]);
-    assert!((1..100).contains(&locate::SEARCHED.get()), "nothing is counted");
+    resolve_graph(&[("a.json", nested)]);
+    assert!((1..100).contains(&locate::SEARCHED.get()), "lookups must be counted");
 }
 
 /// 2,000 mutations of small documents cause diagnostics, but no panic.
 #[test]
-fn mutations() {
+fn mutated_documents_cause_no_panic() {
     let seeds = [
         (
             "a.json",
@@ -738,7 +740,7 @@ fn mutations() {
         state ^= state << 17;
         usize::try_from(state >> 33).unwrap() % below.max(1)
     };
-    let words = [
+    let tokens = [
         "{", "}", "[", "]", "\"", ":", ",", "null", "-1", "1e9", "\"$ref\"", "\"#\"", "true", "\\u", "\n",
         "&a ", "*a", "- ", "%", "~2", "#/", "\u{0}", "ß",
     ];
@@ -751,8 +753,8 @@ fn mutations() {
                 0 => bytes[position] ^= 1 << random(8),
                 1 => bytes.truncate(position.max(1)),
                 2 => {
-                    let word = words[random(words.len())].as_bytes();
-                    bytes.splice(position..position, word.iter().copied());
+                    let token = tokens[random(tokens.len())].as_bytes();
+                    bytes.splice(position..position, token.iter().copied());
                 }
                 3 => {
                     let end = (position + random(30)).min(bytes.len());
@@ -770,7 +772,7 @@ fn mutations() {
             }
         }
         let text = String::from_utf8_lossy(&bytes);
-        let (_, _, problems) = all(&[(name, &text)]);
+        let (_, _, problems) = resolve_files(&[(name, &text)]);
         let _ = problems.render(round % 2 == 0);
         let _ = problems.json_lines();
     }
@@ -780,9 +782,9 @@ fn mutations() {
 #[test]
 fn help_on_ignored_keywords_matches_the_document() {
     let check = |document: &str, expect: &str| {
-        let (_, _, problems) = all(&[("a.json", document)]);
-        let mut said = problems.iter().filter_map(|each| each.help.as_deref());
-        assert!(said.any(|help| help.contains(expect)), "{expect}: {problems}");
+        let (_, _, problems) = resolve_files(&[("a.json", document)]);
+        let mut help_texts = problems.iter().filter_map(|each| each.help.as_deref());
+        assert!(help_texts.any(|help| help.contains(expect)), "{expect}: {problems}");
     };
     check(
         r##"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {"A": {}, "B": {"$ref": "#/components/schemas/A", "readOnly": true}}}}"##,

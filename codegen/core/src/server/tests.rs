@@ -3,17 +3,17 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::plan::tests::{PETS, has, with};
+use crate::plan::tests::{PETS, assert_contains, with_plan};
 
 fn code() -> TokenStream {
-    let mut written = TokenStream::new();
-    with(PETS, |plan, _, types| written = server_module(plan, types));
-    syn::parse2::<syn::File>(written.clone()).unwrap();
-    written
+    let mut tokens = TokenStream::new();
+    with_plan(PETS, |plan, _, types| tokens = server_module(plan, types));
+    syn::parse2::<syn::File>(tokens.clone()).unwrap();
+    tokens
 }
 
 #[test]
-fn the_trait_has_a_method_for_each_operation() {
+fn trait_has_a_method_for_each_operation() {
     let code = code();
     for piece in [
         "pub type ErrorResponse = ::contract_runtime::server::ErrorResponse<super::types::Problem>;",
@@ -28,12 +28,12 @@ fn the_trait_has_a_method_for_each_operation() {
         "-> impl Future<Output = Result<String, runtime::ErrorResponse<()>>> + Send",
         "fn upload(&self, call: super::calls::UploadCall, context: RequestContext,)",
     ] {
-        has(&code, piece);
+        assert_contains(&code, piece);
     }
 }
 
 #[test]
-fn answers_are_written_in_a_few_lines() {
+fn responses_are_written_compactly() {
     let code = code();
     for piece in [
         r#"Self::PetRead(call) => Box::pin(async move {
@@ -49,14 +49,14 @@ fn answers_are_written_in_a_few_lines() {
         "Some(OperationId::PetWrite) => FromIncomingRequest::from_request(request).map(Self::PetWrite),",
         "match self { Self::PetWrite(call) => call.undeclared_members(limit), _ => Vec::new(), }",
     ] {
-        has(&code, piece);
+        assert_contains(&code, piece);
     }
 }
 
 #[test]
-fn requests_are_read_by_their_rows() {
+fn requests_are_decoded_by_their_rows() {
     let code = code();
-    has(
+    assert_contains(
         &code,
         "fn from_request(request: &IncomingRequest) -> Result<Self, Rejection> {
             Ok(Self {
@@ -66,5 +66,5 @@ fn requests_are_read_by_their_rows() {
             })
         }",
     );
-    has(&code, "options: super::calls::NoteOptions { body: request.optional_text_body()?, },");
+    assert_contains(&code, "options: super::calls::NoteOptions { body: request.optional_text_body()?, },");
 }

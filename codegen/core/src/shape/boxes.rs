@@ -202,9 +202,9 @@ mod tests {
     /// Returns the nesting depth of a chain of types; `between` wraps the reference to the next one.
     fn depth(length: usize, between: impl Fn(&str) -> String) -> usize {
         let links: Vec<String> = (0..length)
-            .map(|at| {
-                let next = between(&format!("{{\"$ref\":\"#/$defs/t{}\"}}", at + 1));
-                format!("\"t{at}\":{{\"type\":\"object\",\"properties\":{{\"next\":{next}}}}}")
+            .map(|index| {
+                let next = between(&format!("{{\"$ref\":\"#/$defs/t{}\"}}", index + 1));
+                format!("\"t{index}\":{{\"type\":\"object\",\"properties\":{{\"next\":{next}}}}}")
             })
             .collect();
         let last = "\"type\":\"object\",\"properties\":{\"value\":{\"type\":\"string\"}}";

@@ -65,7 +65,7 @@ mod tests {
 
     /// Follows lists, maps, `null`, unions and recursive types.
     #[test]
-    fn what_stands_inside_is_held() {
+    fn nested_types_are_contained() {
         let text = r##"{"$defs": {
             "token": {"type": "string", "minLength": 1},
             "other": {"type": "object", "properties": {"a": {"type": "string"}, "next": {"$ref": "#/$defs/other"}}},
@@ -81,15 +81,15 @@ mod tests {
         let contract = Project { config, ..Project::default() }.analyze_sources(sources).unwrap();
         let shapes = &contract.shapes;
         let secrets = ContainmentIndex::from_predicates(shapes, |_| false, |ty| *ty == TypeRef::Secret);
-        let named = |holders: &ContainmentIndex| {
-            let held = shapes.ids().filter(|id| holders.type_contains(*id));
-            let mut names: Vec<&str> = held.map(|id| shapes.get(id).name.as_str()).collect();
+        let contained_names = |holders: &ContainmentIndex| {
+            let contained = shapes.ids().filter(|id| holders.type_contains(*id));
+            let mut names: Vec<&str> = contained.map(|id| shapes.get(id).name.as_str()).collect();
             names.sort_unstable();
             names
         };
-        assert_eq!(named(&secrets), ["Either", "Holder", "Keys", "Token"]);
+        assert_eq!(contained_names(&secrets), ["Either", "Holder", "Keys", "Token"]);
         let kinds =
             ContainmentIndex::from_predicates(shapes, |body| matches!(body, TypeBody::ByKind(_)), |_| false);
-        assert_eq!(named(&kinds), ["Either"]);
+        assert_eq!(contained_names(&kinds), ["Either"]);
     }
 }

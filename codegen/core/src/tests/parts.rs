@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Returns every case that generates a part of its contract, with the part and the whole contract.
-fn parts() -> impl Iterator<Item = (Case, AnalyzedContract, AnalyzedContract)> {
+fn partial_cases() -> impl Iterator<Item = (Case, AnalyzedContract, AnalyzedContract)> {
     Case::all().into_iter().filter(|case| !case.is_refused()).filter_map(|case| {
         let mut project = Project::from_config(&case.folder.join("codegen.toml")).ok()?;
         if project.config.operations.selects_all() {
@@ -35,21 +35,21 @@ fn parts() -> impl Iterator<Item = (Case, AnalyzedContract, AnalyzedContract)> {
 }
 
 /// Returns copies of a value, each with one change at one place.
-fn changed(value: &Json) -> Vec<Json> {
-    let mut all: Vec<Json> = ["null", "\"x\"", "\"long enough for most\"", "-1", "1.5", "[]", "{}"]
+fn mutate_value(value: &Json) -> Vec<Json> {
+    let mut variants: Vec<Json> = ["null", "\"x\"", "\"long enough for most\"", "-1", "1.5", "[]", "{}"]
         .iter()
         .map(|text| Json::parse(text.as_bytes()).unwrap())
         .collect();
     match value {
         Json::Array(items) => {
-            for at in 0..items.len() {
-                let with = |item: Option<Json>| {
+            for index in 0..items.len() {
+                let with_item = |item: Option<Json>| {
                     let mut items = items.clone();
-                    items.splice(at..=at, item);
+                    items.splice(index..=index, item);
                     Json::Array(items)
                 };
-                all.push(with(None));
-                all.extend(changed(&items[at]).into_iter().map(|item| with(Some(item))));
+                variants.push(with_item(None));
+                variants.extend(mutate_value(&items[index]).into_iter().map(|item| with_item(Some(item))));
             }
         }
         Json::Object(members) => {
@@ -59,56 +59,56 @@ fn changed(value: &Json) -> Vec<Json> {
                     .filter(|(other, _)| *other != name)
                     .map(|(other, value)| (other.to_owned(), value.clone()))
                     .collect();
-                for value in changed(inner) {
+                for value in mutate_value(inner) {
                     let mut members = without.clone();
                     members.insert(name.to_owned(), value);
-                    all.push(Json::Object(members));
+                    variants.push(Json::Object(members));
                 }
-                all.push(Json::Object(without));
+                variants.push(Json::Object(without));
             }
             for (name, value) in [("zz", "1"), ("a", "\"x\"")] {
                 let mut members = members.clone();
                 members.insert(name.to_owned(), Json::parse(value.as_bytes()).unwrap());
-                all.push(Json::Object(members));
+                variants.push(Json::Object(members));
             }
         }
         _ => {}
     }
-    all
+    variants
 }
 
 #[test]
-fn a_part_judges_as_the_whole_does() {
-    let (mut asked, mut refused) = (0, 0);
-    for (case, part, whole) in parts() {
-        assert!(part.shapes.types.len() < whole.shapes.types.len(), "{}: all of it", case.name);
+fn part_validates_like_the_whole_contract() {
+    let (mut tested, mut rejected) = (0, 0);
+    for (case, part, whole) in partial_cases() {
+        assert!(part.shapes.types.len() < whole.shapes.types.len(), "{}: the part has all types", case.name);
         let arenas = TableArenas::default();
         let tables = whole.build_tables(&arenas);
-        let own_shelves = TableArenas::default();
-        let own = part.build_tables(&own_shelves);
-        let checks =
-            CheckScope::new(&part.graph, &part.shapes, &own, part.options.implied_objects).build_checks();
-        let evaluator = Evaluator { shapes: &part.shapes, tables: &own, checks: &checks };
+        let part_arenas = TableArenas::default();
+        let part_tables = part.build_tables(&part_arenas);
+        let checks = CheckScope::new(&part.graph, &part.shapes, &part_tables, part.options.implied_objects)
+            .build_checks();
+        let evaluator = Evaluator { shapes: &part.shapes, tables: &part_tables, checks: &checks };
         for id in part.shapes.ids() {
-            let held = part.shapes.get(id);
-            let named = whole.shapes.types.iter().find(|def| def.name == held.name);
-            let def = named
-                .unwrap_or_else(|| panic!("{}: nothing in the whole is called {}", case.name, held.name));
+            let part_def = part.shapes.get(id);
+            let whole_def = whole.shapes.types.iter().find(|def| def.name == part_def.name);
+            let def = whole_def
+                .unwrap_or_else(|| panic!("{}: the whole contract has no type {}", case.name, part_def.name));
             let values = valid_samples(&whole, &tables, def, SampleEffort::Thorough);
-            let changed = values.iter().flat_map(changed).collect::<Vec<_>>();
-            for value in values.iter().chain(&changed) {
+            let mutated = values.iter().flat_map(mutate_value).collect::<Vec<_>>();
+            for value in values.iter().chain(&mutated) {
                 if def.conj.within != TypeSet::ALL && !def.conj.within.contains(type_of(value)) {
                     continue;
                 }
                 let expect = def.conj.ids.iter().all(|id| tables.is_valid(*id, value));
-                let checked = held.conj.ids.iter().all(|id| own.is_valid(*id, value));
+                let checked = part_def.conj.ids.iter().all(|id| part_tables.is_valid(*id, value));
                 let typed = typed_value::read_value(&part.shapes, &TypeRef::Named(id), value)
                     .is_some_and(|typed| evaluator.is_valid(&typed).unwrap());
                 assert_eq!((typed, checked), (expect, expect), "{} {}: {value}", case.name, def.name);
-                asked += 1;
-                refused += usize::from(!expect);
+                tested += 1;
+                rejected += usize::from(!expect);
             }
         }
     }
-    assert!(asked > 200 && refused > 50, "{asked} values, {refused} of them invalid");
+    assert!(tested > 200 && rejected > 50, "{tested} values, {rejected} of them invalid");
 }

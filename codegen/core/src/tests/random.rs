@@ -40,18 +40,18 @@ use crate::{
 };
 
 /// Number of contracts to test.
-const WANTED: u64 = 1_500;
+const CONTRACT_COUNT: u64 = 1_500;
 /// Contracts that exposed a defect, kept as regression tests.
 ///
 /// 2968: a struct that is checked by the tables must reject a duplicate property.
-const FOUND: [u64; 1] = [2_968];
+const REGRESSIONS: [u64; 1] = [2_968];
 /// Minimum number of schemas in all contracts together.
-const SCHEMAS: u64 = 10_000;
+const MIN_SCHEMAS: u64 = 10_000;
 /// Number of values to test for each type.
-const VALUES: usize = 40;
+const VALUES_PER_TYPE: usize = 40;
 
 /// Analyzes a document; returns `None` if it is rejected.
-fn understood(document: &contracts::Document, assumes: bool) -> Option<AnalyzedContract> {
+fn analyze(document: &contracts::Document, assumes: bool) -> Option<AnalyzedContract> {
     let mut config = Config::default();
     config.types.implied_objects = assumes;
     if !assumes {
@@ -76,77 +76,87 @@ const fn assumes(number: u64) -> bool {
 
 /// Tests the contract with the given number. Returns the number of comparisons and of schemas, or a
 /// description of the defect.
-fn ask(number: u64) -> Result<(u64, u64), String> {
+fn test_contract(number: u64) -> Result<(u64, u64), String> {
     let document = contracts::document(number);
-    let [without, with] = [false, true].map(|assumes| understood(&document, assumes));
-    [&without, &with].into_iter().flatten().try_for_each(structure)?;
+    let [without, with] = [false, true].map(|assumes| analyze(&document, assumes));
+    [&without, &with].into_iter().flatten().try_for_each(check_structure)?;
     let Some(contract) = (if assumes(number) { with } else { without }) else { return Ok((0, 0)) };
     let arenas = TableArenas::default();
     let tables = contract.build_tables(&arenas);
     let scope = CheckScope::new(&contract.graph, &contract.shapes, &tables, contract.options.implied_objects);
     let checks = scope.build_checks();
-    let asker = Asker {
+    let tester = ContractTester {
         contract: &contract,
         evaluator: Evaluator { shapes: &contract.shapes, tables: &tables, checks: &checks },
-        judges: judges(&document, &contract),
-        assumed: if assumes(number) { assumed(&document, &contract) } else { BTreeMap::new() },
+        validators: build_validators(&document, &contract),
+        assuming_validators: if assumes(number) {
+            build_assuming_validators(&document, &contract)
+        } else {
+            BTreeMap::new()
+        },
     };
-    Ok((asker.ask()?, contract.graph.schemas.len() as u64))
+    Ok((tester.test_all_types()?, contract.graph.schemas.len() as u64))
 }
 
 /// Checks the types of a contract without values.
-fn structure(contract: &AnalyzedContract) -> Result<(), String> {
+fn check_structure(contract: &AnalyzedContract) -> Result<(), String> {
     let AnalyzedContract { graph, shapes, options, .. } = contract;
-    if let Some(id) = shapes.ids().find(|id| reached(shapes, *id).contains(id)) {
-        return Err(format!("read before itself\u{0}{}", shapes.get(id).name));
+    if let Some(id) = shapes.ids().find(|id| contained_types(shapes, *id).contains(id)) {
+        return Err(format!("contains itself without indirection\u{0}{}", shapes.get(id).name));
     }
     match find_mismatches(graph, shapes, options.implied_objects).first() {
         Some(gap) => {
-            Err(format!("demands more than its schemas\u{0}{}: {}", shapes.get(gap.id).name, gap.reason))
+            Err(format!("requires more than its schemas\u{0}{}: {}", shapes.get(gap.id).name, gap.reason))
         }
         None => Ok(()),
     }
 }
 
 /// Returns the types that are read from the same JSON value as a type, through variants and wrappers.
-fn reached(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
-    fn bare(ty: &TypeRef) -> Option<TypeId> {
+fn contained_types(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
+    fn named_type(ty: &TypeRef) -> Option<TypeId> {
         match ty {
             TypeRef::Named(id) => Some(*id),
-            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => bare(inner),
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => named_type(inner),
             _ => None,
         }
     }
-    let mut seen = BTreeSet::new();
+    let mut reached_ids = BTreeSet::new();
     let mut waiting = vec![id];
     while let Some(next) = waiting.pop() {
-        let inside: Vec<&TypeRef> = match &shapes.get(next).body {
+        let inner_types: Vec<&TypeRef> = match &shapes.get(next).body {
             TypeBody::Tagged(union) => union.variants.iter().map(|variant| &variant.ty).collect(),
             TypeBody::ByKind(variants) => variants.iter().map(|variant| &variant.ty).collect(),
             TypeBody::Newtype(inner) => vec![inner],
             TypeBody::Struct(_) | TypeBody::Enum(_) | TypeBody::Pending => Vec::new(),
         };
-        waiting.extend(inside.into_iter().filter_map(bare).filter(|inner| seen.insert(*inner)));
+        waiting.extend(
+            inner_types.into_iter().filter_map(named_type).filter(|inner| reached_ids.insert(*inner)),
+        );
     }
-    seen
+    reached_ids
 }
 
 /// Builds an independent validator for each remaining definition.
-fn judges(
+fn build_validators(
     document: &contracts::Document,
     contract: &AnalyzedContract,
 ) -> BTreeMap<SchemaId, jsonschema::Validator> {
-    let whole: serde_json::Value = serde_json::from_str(&document.judged).unwrap();
-    let own = |pointer: &String| {
+    let document_json: serde_json::Value = serde_json::from_str(&document.draft_2020_12).unwrap();
+    let validator_for = |pointer: &String| {
         let location = pointer.strip_prefix('#').unwrap();
         let id = contract.graph.ids().find(|id| contract.graph.schema(*id).location == *location)?;
-        Some((id, judge(document, &whole, pointer)))
+        Some((id, build_validator(document, &document_json, pointer)))
     };
-    document.definitions.iter().filter_map(own).collect()
+    document.definitions.iter().filter_map(validator_for).collect()
 }
 
-fn judge(document: &contracts::Document, whole: &serde_json::Value, pointer: &str) -> jsonschema::Validator {
-    let mut schema = whole.clone();
+fn build_validator(
+    document: &contracts::Document,
+    document_json: &serde_json::Value,
+    pointer: &str,
+) -> jsonschema::Validator {
+    let mut schema = document_json.clone();
     schema["$ref"] = pointer.into();
     // Make the dialect explicit for the validator.
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
@@ -156,17 +166,18 @@ fn judge(document: &contracts::Document, whole: &serde_json::Value, pointer: &st
 
 /// Builds an independent validator for each schema that has a type. The assumptions of the options are
 /// written into the document: the types implied by keywords, and the bounds of `i64`.
-fn assumed(
+fn build_assuming_validators(
     document: &contracts::Document,
     contract: &AnalyzedContract,
 ) -> BTreeMap<SchemaId, jsonschema::Validator> {
     let graph = &contract.graph;
-    let mut whole: serde_json::Value = serde_json::from_str(&document.text).unwrap();
+    let mut document_json: serde_json::Value = serde_json::from_str(&document.text).unwrap();
     for id in graph.ids() {
         let types = |implied| {
             SchemaFacts::from_conjunction(graph, &SchemaConjunction::from_schema(id), implied).types
         };
-        let serde_json::Value::Object(schema) = whole.pointer_mut(&graph.schema(id).place.pointer).unwrap()
+        let serde_json::Value::Object(schema) =
+            document_json.pointer_mut(&graph.schema(id).place.pointer).unwrap()
         else {
             continue;
         };
@@ -180,88 +191,97 @@ fn assumed(
             }
         }
         if types(true).contains(TypeSet::INTEGER) && !types(true).contains(TypeSet::NUMBER) {
-            let all = schema.entry("allOf").or_insert_with(|| serde_json::json!([]));
-            all.as_array_mut().unwrap().push(serde_json::json!({"minimum": i64::MIN, "maximum": i64::MAX}));
+            let bounds = schema.entry("allOf").or_insert_with(|| serde_json::json!([]));
+            bounds
+                .as_array_mut()
+                .unwrap()
+                .push(serde_json::json!({"minimum": i64::MIN, "maximum": i64::MAX}));
         }
     }
     let ids = contract.shapes.types.iter().flat_map(|def| def.conj.ids.iter().copied());
-    ids.map(|id| (id, judge(document, &whole, &format!("#{}", graph.schema(id).place.pointer)))).collect()
+    ids.map(|id| {
+        (id, build_validator(document, &document_json, &format!("#{}", graph.schema(id).place.pointer)))
+    })
+    .collect()
 }
 
-struct Asker<'a> {
+struct ContractTester<'a> {
     contract: &'a AnalyzedContract,
     evaluator: Evaluator<'a>,
-    judges: BTreeMap<SchemaId, jsonschema::Validator>,
+    validators: BTreeMap<SchemaId, jsonschema::Validator>,
     /// Validators that include the assumptions of the options. Values valid under these must be
     /// representable.
-    assumed: BTreeMap<SchemaId, jsonschema::Validator>,
+    assuming_validators: BTreeMap<SchemaId, jsonschema::Validator>,
 }
 
-impl Asker<'_> {
-    fn ask(&self) -> Result<u64, String> {
+impl ContractTester<'_> {
+    fn test_all_types(&self) -> Result<u64, String> {
         let AnalyzedContract { shapes, .. } = self.contract;
         let samples: Vec<Vec<Json>> = shapes
             .types
             .iter()
             .map(|def| valid_samples(self.contract, self.evaluator.tables, def, SampleEffort::Quick))
             .collect();
-        let mut pool: Vec<Json> = samples.iter().flat_map(|all| all.iter().take(4).cloned()).collect();
-        pool.extend(odd());
-        let mut asked = 0;
-        for (id, own) in shapes.ids().zip(&samples) {
-            let spoilt = own.iter().take(6).flat_map(spoil);
-            let values = own.iter().cloned().chain(spoilt).chain(pool.iter().cloned());
-            for value in values.take(VALUES) {
-                asked += 1;
-                self.value(&TypeRef::Named(id), &value)
-                    .map_err(|what| format!("{what}\u{0}{} of {value}", shapes.get(id).name))?;
+        let mut pool: Vec<Json> =
+            samples.iter().flat_map(|samples| samples.iter().take(4).cloned()).collect();
+        pool.extend(odd_values());
+        let mut comparisons = 0;
+        for (id, own_samples) in shapes.ids().zip(&samples) {
+            let mutated = own_samples.iter().take(6).flat_map(mutate_value);
+            let values = own_samples.iter().cloned().chain(mutated).chain(pool.iter().cloned());
+            for value in values.take(VALUES_PER_TYPE) {
+                comparisons += 1;
+                self.test_value(&TypeRef::Named(id), &value)
+                    .map_err(|defect| format!("{defect}\u{0}{} of {value}", shapes.get(id).name))?;
             }
         }
-        Ok(asked)
+        Ok(comparisons)
     }
 
     /// Tests one value against one type.
-    fn value(&self, ty: &TypeRef, value: &Json) -> Result<(), String> {
+    fn test_value(&self, ty: &TypeRef, value: &Json) -> Result<(), String> {
         let (shapes, tables) = (&self.contract.shapes, self.evaluator.tables);
         let TypeRef::Named(id) = ty else { return Ok(()) };
         let def = shapes.get(*id);
         let within = def.conj.within.contains(type_of(value));
         let valid = within && def.conj.ids.iter().all(|id| tables.is_valid(*id, value));
         if let [one] = def.conj.ids.as_slice()
-            && let Some(judge) = self.judges.get(one)
-            && judge.is_valid(&value.to_value()) != valid
+            && let Some(validator) = self.validators.get(one)
+            && validator.is_valid(&value.to_value()) != valid
             && within
         {
-            return Err(format!("the tables say {valid}, jsonschema does not"));
+            return Err(format!("is_valid of the tables is {valid}, jsonschema disagrees"));
         }
-        let Some(held) = typed_value::read_value(shapes, ty, value) else {
-            let assumed = def.conj.ids.iter().filter_map(|id| self.assumed.get(id));
-            let due = valid && assumed.into_iter().all(|judge| judge.is_valid(&value.to_value()));
-            return if due { Err("valid, and not read".to_owned()) } else { Ok(()) };
+        let Some(typed) = typed_value::read_value(shapes, ty, value) else {
+            let validators = def.conj.ids.iter().filter_map(|id| self.assuming_validators.get(id));
+            let must_be_read = valid && validators.into_iter().all(|each| each.is_valid(&value.to_value()));
+            return if must_be_read { Err("a valid value is not read".to_owned()) } else { Ok(()) };
         };
-        let written = typed_value::write_value(shapes, &held);
+        let written = typed_value::write_value(shapes, &typed);
         if written != *value {
-            return Err(format!("written back as something else\u{0}{written}, "));
+            return Err(format!("written back as a different value\u{0}{written}, "));
         }
-        match self.evaluator.is_valid(&held) {
-            Err(wrong) => Err(format!("does not compile\u{0}{}, ", wrong.0)),
-            Ok(found) if found == valid => self.twice(&held),
+        match self.evaluator.is_valid(&typed) {
+            Err(error) => Err(format!("does not compile\u{0}{}, ", error.0)),
+            Ok(found) if found == valid => self.test_duplicate_properties(&typed),
             Ok(found) => {
                 let check = self.evaluator.checks.for_type(*id);
-                Err(format!("is_valid says {found}, the tables do not\u{0}{check:?}, "))
+                Err(format!("is_valid is {found}, the tables disagree\u{0}{check:?}, "))
             }
         }
     }
 }
 
-impl Asker<'_> {
+impl ContractTester<'_> {
     /// Tests that a struct is invalid if its additional properties repeat a declared property, because the
     /// serialized form could not be read back.
-    fn twice(&self, held: &TypedValue) -> Result<(), String> {
-        for twice in twice(&self.contract.shapes, held) {
-            match self.evaluator.is_valid(&twice) {
+    fn test_duplicate_properties(&self, typed: &TypedValue) -> Result<(), String> {
+        for duplicated in with_duplicate_property(&self.contract.shapes, typed) {
+            match self.evaluator.is_valid(&duplicated) {
                 Ok(false) => {}
-                found => return Err(format!("a member twice\u{0}{found:?} for {twice:?}, ")),
+                found => {
+                    return Err(format!("a duplicate property is valid\u{0}{found:?} for {duplicated:?}, "));
+                }
             }
         }
         Ok(())
@@ -269,39 +289,44 @@ impl Asker<'_> {
 }
 
 /// Returns copies of a value, each with a duplicate property in one of its structs.
-fn twice(shapes: &Shapes, held: &TypedValue) -> Vec<TypedValue> {
-    let again = |held: &TypedValue| twice(shapes, held);
-    let items = |all: &[TypedValue]| -> Vec<Vec<TypedValue>> {
-        let each = all.iter().enumerate();
-        each.flat_map(|(at, item)| again(item).into_iter().map(move |item| replaced(all, at, item))).collect()
+fn with_duplicate_property(shapes: &Shapes, typed: &TypedValue) -> Vec<TypedValue> {
+    let duplicate = |typed: &TypedValue| with_duplicate_property(shapes, typed);
+    let duplicate_items = |list: &[TypedValue]| -> Vec<Vec<TypedValue>> {
+        let each = list.iter().enumerate();
+        each.flat_map(|(index, item)| {
+            duplicate(item).into_iter().map(move |item| with_element(list, index, item))
+        })
+        .collect()
     };
-    let boxed = |inner: &TypedValue| again(inner).into_iter().map(Box::new);
-    match held {
+    let boxed = |inner: &TypedValue| duplicate(inner).into_iter().map(Box::new);
+    match typed {
         TypedValue::NonNull(inner) => boxed(inner).map(TypedValue::NonNull).collect(),
         TypedValue::Newtype(id, inner) => boxed(inner).map(|inner| TypedValue::Newtype(*id, inner)).collect(),
-        TypedValue::Variant(id, at, inner) => {
-            boxed(inner).map(|inner| TypedValue::Variant(*id, *at, inner)).collect()
+        TypedValue::Variant(id, index, inner) => {
+            boxed(inner).map(|inner| TypedValue::Variant(*id, *index, inner)).collect()
         }
-        TypedValue::Vec(all) => items(all).into_iter().map(TypedValue::Vec).collect(),
-        TypedValue::Tuple(all) => items(all).into_iter().map(TypedValue::Tuple).collect(),
+        TypedValue::Vec(items) => duplicate_items(items).into_iter().map(TypedValue::Vec).collect(),
+        TypedValue::Tuple(items) => duplicate_items(items).into_iter().map(TypedValue::Tuple).collect(),
         TypedValue::Map(members) => {
             let each = members.iter().enumerate();
-            let each = each.flat_map(|(at, (name, value))| {
-                again(value).into_iter().map(move |value| replaced(members, at, (name.clone(), value)))
+            let each = each.flat_map(|(index, (name, value))| {
+                duplicate(value)
+                    .into_iter()
+                    .map(move |value| with_element(members, index, (name.clone(), value)))
             });
             each.map(TypedValue::Map).collect()
         }
         TypedValue::Struct(id, fields, rest) => {
-            let inside = fields.iter().enumerate().flat_map(|(at, field)| {
-                let values = field.iter().flat_map(again);
+            let in_fields = fields.iter().enumerate().flat_map(|(index, field)| {
+                let values = field.iter().flat_map(duplicate);
                 values.map(move |value| {
-                    TypedValue::Struct(*id, replaced(fields, at, Some(value)), rest.clone())
+                    TypedValue::Struct(*id, with_element(fields, index, Some(value)), rest.clone())
                 })
             });
-            let beside = boxed(rest).map(|rest| TypedValue::Struct(*id, fields.clone(), rest));
-            let own =
+            let in_rest = boxed(rest).map(|rest| TypedValue::Struct(*id, fields.clone(), rest));
+            let in_struct =
                 with_declared(shapes, *id, rest).map(|rest| TypedValue::Struct(*id, fields.clone(), rest));
-            inside.chain(beside).chain(own).collect()
+            in_fields.chain(in_rest).chain(in_struct).collect()
         }
         _ => Vec::new(),
     }
@@ -311,20 +336,20 @@ fn twice(shapes: &Shapes, held: &TypedValue) -> Vec<TypedValue> {
 /// known.
 fn with_declared(shapes: &Shapes, id: TypeId, rest: &TypedValue) -> Option<Box<TypedValue>> {
     let (TypeBody::Struct(body), TypedValue::Map(rest)) = (&shapes.get(id).body, rest) else { return None };
-    let other = rest.first().map(|(_, value)| value.clone());
-    let other = other.or_else(|| body.additional.is_none().then_some(TypedValue::Json(Json::Null)))?;
-    let declared = (body.fields.last()?.wire.clone(), other);
+    let value = rest.first().map(|(_, value)| value.clone());
+    let value = value.or_else(|| body.additional.is_none().then_some(TypedValue::Json(Json::Null)))?;
+    let declared = (body.fields.last()?.wire.clone(), value);
     Some(Box::new(TypedValue::Map(rest.iter().cloned().chain([declared]).collect())))
 }
 
-fn replaced<T: Clone>(all: &[T], at: usize, one: T) -> Vec<T> {
-    let mut all = all.to_vec();
-    all[at] = one;
-    all
+fn with_element<T: Clone>(list: &[T], index: usize, element: T) -> Vec<T> {
+    let mut list = list.to_vec();
+    list[index] = element;
+    list
 }
 
 /// Returns one value of each JSON type, and objects with the property names that the random contracts use.
-fn odd() -> Vec<Json> {
+fn odd_values() -> Vec<Json> {
     let texts = [
         "null",
         "true",
@@ -353,77 +378,78 @@ fn odd() -> Vec<Json> {
 }
 
 /// Returns copies of a value, each with a part removed, changed or added.
-fn spoil(value: &Json) -> Vec<Json> {
-    let mut out = Vec::new();
+fn mutate_value(value: &Json) -> Vec<Json> {
+    let mut copies = Vec::new();
     match value {
         Json::Object(members) => {
             for name in members.keys() {
-                let mut less: Map<Json> = members.clone();
-                less.remove(name);
-                out.push(Json::Object(less));
-                for other in [Json::Null, Json::String("zz".to_owned()), Json::Number(Number::from_i64(4))] {
+                let mut without: Map<Json> = members.clone();
+                without.remove(name);
+                copies.push(Json::Object(without));
+                for replacement in
+                    [Json::Null, Json::String("zz".to_owned()), Json::Number(Number::from_i64(4))]
+                {
                     let mut changed = members.clone();
-                    changed.insert(name.to_owned(), other);
-                    out.push(Json::Object(changed));
+                    changed.insert(name.to_owned(), replacement);
+                    copies.push(Json::Object(changed));
                 }
             }
-            for (name, other) in [("cc", Json::Bool(true)), ("type", Json::String("x".to_owned()))] {
-                let mut more = members.clone();
-                more.insert(name.to_owned(), other);
-                out.push(Json::Object(more));
+            for (name, replacement) in [("cc", Json::Bool(true)), ("type", Json::String("x".to_owned()))] {
+                let mut extended = members.clone();
+                extended.insert(name.to_owned(), replacement);
+                copies.push(Json::Object(extended));
             }
         }
         Json::Array(items) => {
-            let twice = items.iter().chain(items.first()).cloned().collect();
-            out.push(Json::Array(twice));
+            let duplicated = items.iter().chain(items.first()).cloned().collect();
+            copies.push(Json::Array(duplicated));
         }
         _ => {}
     }
-    out
+    copies
 }
 
-fn variable(name: &str) -> Option<u64> {
+fn env_number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|number| number.parse().unwrap())
 }
 
 /// Defects by description, each with its smallest contract.
-type Complaints = BTreeMap<String, (usize, u64, String, usize)>;
+type Defects = BTreeMap<String, (usize, u64, String, usize)>;
 
 #[test]
-fn types_and_checks_say_what_the_schemas_say() {
+fn types_and_checks_agree_with_the_schemas() {
     let start = Instant::now();
-    let numbers: Vec<u64> = match variable("RANDOM") {
+    let numbers: Vec<u64> = match env_number("RANDOM") {
         Some(number) => {
             eprintln!("{}", contracts::document(number).text);
             vec![number]
         }
-        None => (0..variable("RANDOMS").unwrap_or(WANTED)).chain(FOUND).collect(),
+        None => (0..env_number("RANDOMS").unwrap_or(CONTRACT_COUNT)).chain(REGRESSIONS).collect(),
     };
     let tried = numbers.len() as u64;
     let next = AtomicUsize::new(0);
-    let [asked, understood, schemas] = [const { AtomicU64::new(0) }; 3];
-    let complaints = Mutex::new(Complaints::new());
+    let [comparisons, analyzed, schemas] = [const { AtomicU64::new(0) }; 3];
+    let defects = Mutex::new(Defects::new());
     let work = || {
         loop {
             let Some(&number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-            let found = catch_unwind(AssertUnwindSafe(|| ask(number))).unwrap_or_else(|panic| {
+            let result = catch_unwind(AssertUnwindSafe(|| test_contract(number))).unwrap_or_else(|panic| {
                 let message = panic.downcast_ref::<String>().cloned();
                 Err(format!("panic: {}", message.unwrap_or_default()))
             });
-            match found {
+            match result {
                 Ok((0, _)) => {}
-                Ok((questions, about)) => {
-                    understood.fetch_add(1, Ordering::Relaxed);
-                    asked.fetch_add(questions, Ordering::Relaxed);
-                    schemas.fetch_add(about, Ordering::Relaxed);
+                Ok((count, schema_count)) => {
+                    analyzed.fetch_add(1, Ordering::Relaxed);
+                    comparisons.fetch_add(count, Ordering::Relaxed);
+                    schemas.fetch_add(schema_count, Ordering::Relaxed);
                 }
-                Err(complaint) => {
-                    let (what, detail) = complaint.split_once('\u{0}').unwrap_or((&complaint, ""));
+                Err(defect) => {
+                    let (kind, detail) = defect.split_once('\u{0}').unwrap_or((&defect, ""));
                     let size = contracts::document(number).text.len();
-                    let mut complaints = complaints.lock().unwrap();
-                    let entry = complaints
-                        .entry(what.to_owned())
-                        .or_insert_with(|| (usize::MAX, 0, String::new(), 0));
+                    let mut defects = defects.lock().unwrap();
+                    let entry =
+                        defects.entry(kind.to_owned()).or_insert_with(|| (usize::MAX, 0, String::new(), 0));
                     entry.3 += 1;
                     if size < entry.0 {
                         (entry.0, entry.1, entry.2) = (size, number, detail.replace('\u{0}', ""));
@@ -437,24 +463,24 @@ fn types_and_checks_say_what_the_schemas_say() {
             thread::Builder::new().stack_size(16 << 20).spawn_scoped(scope, work).unwrap();
         }
     });
-    let [asked, understood, schemas] = [asked, understood, schemas].map(AtomicU64::into_inner);
+    let [comparisons, analyzed, schemas] = [comparisons, analyzed, schemas].map(AtomicU64::into_inner);
     let elapsed = start.elapsed();
     eprintln!(
-        "{asked} questions about {schemas} schemas of {understood} of {tried} contracts in {elapsed:?}"
+        "{comparisons} comparisons for {schemas} schemas of {analyzed} of {tried} contracts in {elapsed:?}"
     );
-    let list: Vec<String> = complaints
+    let list: Vec<String> = defects
         .into_inner()
         .unwrap()
         .into_iter()
-        .map(|(what, (_, number, detail, count))| {
+        .map(|(kind, (_, number, detail, count))| {
             format!(
-                "{count} times: {what}\n    {detail}\n    RANDOM={number}\n    {}",
+                "{count} failures: {kind}\n    {detail}\n    RANDOM={number}\n    {}",
                 contracts::document(number).text
             )
         })
         .collect();
     assert!(list.is_empty(), "{} kinds of failure\n{}", list.len(), list.join("\n"));
-    assert!(tried == 1 || understood > tried / 2, "{understood} of {tried} contracts were understood");
-    assert!(tried < WANTED || schemas >= SCHEMAS, "only {schemas} schemas were asked about");
-    assert!(tried == 1 || asked > 20 * tried, "only {asked} questions were asked");
+    assert!(tried == 1 || analyzed > tried / 2, "{analyzed} of {tried} contracts were analyzed");
+    assert!(tried < CONTRACT_COUNT || schemas >= MIN_SCHEMAS, "only {schemas} schemas were tested");
+    assert!(tried == 1 || comparisons > 20 * tried, "only {comparisons} comparisons were made");
 }

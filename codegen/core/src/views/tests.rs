@@ -80,77 +80,82 @@ const TYPES: &str = "types = ['#/components/schemas/Ships', '#/components/schema
 const BOXED: &str = "types = ['#/components/schemas/Quay', '#/components/schemas/Pier']";
 
 /// Formats diagnostics without frames, which would wrap lines.
-fn words(problems: &Diagnostics) -> String {
+fn format_problems(problems: &Diagnostics) -> String {
     let each =
         problems.iter().map(|each| format!("{}\n{}\n", each.message, each.help.as_deref().unwrap_or("")));
     each.collect()
 }
 
 /// Resolves the views of these options; returns the diagnostics if they are invalid.
-fn with<T>(options: &str, check: impl FnOnce(&ContractViews<'_>, &Shapes) -> T) -> Result<T, String> {
+fn with_views<T>(options: &str, check: impl FnOnce(&ContractViews<'_>, &Shapes) -> T) -> Result<T, String> {
     let config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{options}: {e}"));
     let project = Project { config, ..Project::default() };
     let sources = Sources::from_texts(&[("api.yaml", "", API)]).unwrap_or_else(|e| panic!("{e}"));
-    let contract = project.analyze_sources(sources).map_err(|problems| words(&problems))?;
+    let contract = project.analyze_sources(sources).map_err(|problems| format_problems(&problems))?;
     let mut problems = Diagnostics::new();
     let plans = project.operation_plans(&contract);
     let (graph, shapes) = (&contract.graph, &contract.shapes);
     let found =
         resolve_views(&project.config, (graph, shapes), &contract.options.views, &plans.paths, &mut problems);
-    if problems.is_empty() { Ok(check(&found, shapes)) } else { Err(words(&problems)) }
+    if problems.is_empty() { Ok(check(&found, shapes)) } else { Err(format_problems(&problems)) }
 }
 
 /// Returns each property of the only view: its getter and type.
-fn members(options: &str) -> Vec<(String, String)> {
-    let said = |view: &TypeView<'_>, shapes: &Shapes| {
-        let of = |types: &[TypeRef]| {
+fn list_properties(options: &str) -> Vec<(String, String)> {
+    let describe = |view: &TypeView<'_>, shapes: &Shapes| {
+        let display_types = |types: &[TypeRef]| {
             types.iter().map(|ty| display_type(shapes, ty)).collect::<Vec<_>>().join(" or ")
         };
         let members = view.members.iter().map(|member| {
-            let holds = match &member.holds {
+            let type_text = match &member.holds {
                 MemberType::Same(ty) => display_type(shapes, ty),
-                MemberType::Each(associated) => format!("{} = {}", associated.name, of(&associated.types)),
+                MemberType::Each(associated) => {
+                    format!("{} = {}", associated.name, display_types(&associated.types))
+                }
                 MemberType::ListOf(associated) => {
-                    format!("[{} = {}]", associated.name, of(&associated.types))
+                    format!("[{} = {}]", associated.name, display_types(&associated.types))
                 }
             };
-            let holds = if member.optional { format!("{holds}?") } else { holds };
+            let type_text = if member.optional { format!("{type_text}?") } else { type_text };
             let doc = member.doc.as_deref().map(|doc| format!(" // {doc}")).unwrap_or_default();
-            (member.name.clone(), holds + &doc)
+            (member.name.clone(), type_text + &doc)
         });
         members.collect()
     };
-    with(options, |views, shapes| said(&views.types[0], shapes)).unwrap_or_else(|e| panic!("{e}"))
+    with_views(options, |views, shapes| describe(&views.types[0], shapes)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[test]
-fn members_hold_one_type_or_an_associated_one() {
+fn properties_have_one_type_or_an_associated_type() {
     let options = format!("[[view]]\nname = 'Page'\nmembers = ['entries', 'crews', 'next', 'flag']\n{TYPES}");
-    let own = |name: &str, holds: &str| (name.to_owned(), holds.to_owned());
+    let property = |name: &str, holds: &str| (name.to_owned(), holds.to_owned());
     let mut expect = vec![
-        own("entries", "[Entry = Ship or Dock]"),
-        own("crews", "[Crew = String or i64]?"),
-        own("next", "String? // Where to read on."),
-        own("flag", "Flag = Ship or Dock"),
+        property("entries", "[Entry = Ship or Dock]"),
+        property("crews", "[Crew = String or i64]?"),
+        property("next", "String? // Where to read on."),
+        property("flag", "Flag = Ship or Dock"),
     ];
-    assert_eq!(members(&options), expect);
-    expect[0] = own("entries", "[Item = Ship or Dock]");
-    assert_eq!(members(&format!("{options}\nassociated = {{ entries = 'Item' }}")), expect);
+    assert_eq!(list_properties(&options), expect);
+    expect[0] = property("entries", "[Item = Ship or Dock]");
+    assert_eq!(list_properties(&format!("{options}\nassociated = {{ entries = 'Item' }}")), expect);
     // Types that differ only in a box become an associated type only if the configuration names one.
     let options =
         format!("[[view]]\nname = 'Page'\nmembers = ['near']\nassociated = {{ near = 'Near' }}\n{BOXED}");
-    assert_eq!(members(&options), [own("near", "Near = Nullable<Crane> or Nullable<Box<Crane>>?")]);
+    assert_eq!(
+        list_properties(&options),
+        [property("near", "Near = Nullable<Crane> or Nullable<Box<Crane>>?")]
+    );
 }
 
 /// A named associated type has the same signature in every selection, even if all remaining types are equal.
 #[test]
-fn what_is_named_stays_associated_in_a_part() {
+fn named_associated_types_remain_in_selections() {
     let options = format!(
         "[[view]]\nname = 'Page'\nmembers = ['entries', 'next', 'flag']\n{TYPES}
          associated = {{ entries = 'Item', next = 'Next', flag = 'Flag' }}"
     );
     let names = |options: &str| -> Vec<String> {
-        let holds = members(options).into_iter().map(|(_, holds)| holds);
+        let holds = list_properties(options).into_iter().map(|(_, holds)| holds);
         holds.map(|holds| holds.split_once(" = ").expect("associated").0.to_owned()).collect()
     };
     let part = format!("operations.include = [{{ operation = 'ships' }}]\n{options}");
@@ -159,7 +164,7 @@ fn what_is_named_stays_associated_in_a_part() {
 }
 
 #[test]
-fn elements_are_called_by_the_singular_of_their_list() {
+fn element_types_have_singular_names() {
     for (wire, name) in [
         ("items", "Item"),
         ("entries", "Entry"),
@@ -172,46 +177,49 @@ fn elements_are_called_by_the_singular_of_their_list() {
 }
 
 #[test]
-fn calls_share_parameters_answers_and_refusals() {
+fn calls_share_parameters_responses_and_errors() {
     let options = format!(
         "[[view]]\nname = 'Page'\nmembers = ['next']\n{TYPES}
          [[view]]\nname = 'Reading'\noperations = ['ships', 'docks']\nparameters = ['cursor']\nanswer = 'Page'
          [[view]]\nname = 'Any'\noperations = ['log', 'ships', 'log']\nparameters = ['cursor']"
     );
-    let found = with(&options, |views, _| {
-        let said = |view: &CallView<'_>| {
+    let found = with_views(&options, |views, _| {
+        let describe = |view: &CallView<'_>| {
             let calls: Vec<&str> = view.calls.iter().map(|call| call.name).collect();
             let optional = view.parameters.iter().all(|parameter| parameter.optional);
             (calls.join(" "), optional, view.refused.is_some())
         };
-        views.calls.iter().map(said).collect::<Vec<_>>()
+        views.calls.iter().map(describe).collect::<Vec<_>>()
     });
-    let own = |calls: &str, refused| (calls.to_owned(), true, refused);
-    assert_eq!(found, Ok(vec![own("ShipsCall DocksCall", true), own("ShipsCall LogCall", false)]));
+    let expected_call = |calls: &str, has_errors| (calls.to_owned(), true, has_errors);
+    assert_eq!(
+        found,
+        Ok(vec![expected_call("ShipsCall DocksCall", true), expected_call("ShipsCall LogCall", false)])
+    );
 }
 
 /// A path that replaces two schemas is one type, for a property, a parameter and an error response.
 #[test]
-fn what_is_replaced_by_one_path_is_one_type() {
+fn schemas_replaced_by_one_path_share_a_type() {
     let options = format!(
         "[replace]\n'#/components/schemas/ShipId' = 'crate::Id'\n'#/components/schemas/DockId' = 'crate::Id'
          [[view]]\nname = 'Page'\nmembers = ['id']\n{TYPES}
          [[view]]\nname = 'Reading'\noperations = ['ship', 'dock']\nparameters = ['id']\nanswer = 'Page'"
     );
-    assert_eq!(members(&options), [("id".to_owned(), "crate::Id?".to_owned())]);
-    assert_eq!(with(&options, |views, _| views.calls[0].refused.is_some()), Ok(true));
+    assert_eq!(list_properties(&options), [("id".to_owned(), "crate::Id?".to_owned())]);
+    assert_eq!(with_views(&options, |views, _| views.calls[0].refused.is_some()), Ok(true));
 }
 
 /// A selection of operations keeps only the views with remaining types.
 #[test]
-fn a_part_of_a_contract_has_a_part_of_its_views() {
+fn selections_keep_views_with_remaining_types() {
     let options = format!(
         "operations.include = [{{ operation = 'ships' }}]
          [[view]]\nname = 'Page'\nmembers = ['entries']\n{TYPES}
          [[view]]\nname = 'Reading'\noperations = ['ships', 'docks']\nparameters = ['cursor']\nanswer = 'Page'
          [[view]]\nname = 'Log'\noperations = ['log']\nparameters = ['cursor']"
     );
-    let found = with(&options, |views, _| {
+    let found = with_views(&options, |views, _| {
         let types = views.types.iter().map(|view| view.types.len()).collect::<Vec<_>>();
         (types, views.calls.iter().map(|view| view.calls.len()).collect::<Vec<_>>())
     });
@@ -252,7 +260,7 @@ fn getters_do_not_conflict_with_methods_of_the_runtime() {
 }
 
 #[test]
-fn bad_views_are_refused_with_view_and_member() {
+fn invalid_views_are_rejected_with_view_and_property() {
     let page = |rest: &str| format!("[[view]]\nname = 'Page'\n{rest}");
     for (options, words) in [
         (page(&format!("{TYPES}\nmembers = ['by']")), ["`Page`", "has incompatible types for `by`", "`Ships`"]),
@@ -305,7 +313,7 @@ fn bad_views_are_refused_with_view_and_member() {
             ["`Log`", "`log`, but its response (no single type)", "`Page`"],
         ),
     ] {
-        let problems = with(&options, |_, _| ()).expect_err(&options);
+        let problems = with_views(&options, |_, _| ()).expect_err(&options);
         for word in words {
             assert!(problems.contains(word), "{options}: no {word} in\n{problems}");
         }

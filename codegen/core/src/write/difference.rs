@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digests_and_rows_mean_nothing() {
+    fn digest_and_row_differences_are_insignificant() {
         let before = "//! * `a.json` sha256 01\n\n\n\n\n\n\n\n\n        SHIP = 7,\n\n\n\n\n\n\n\n\nx(SHIP.offset_by(1));\n";
         let after = before.replace("01", "02").replace('7', "8").replace("(1)", "(22)");
         let found = first_difference("a.rs", before, &after);

@@ -103,21 +103,26 @@ mod tests {
 
     /// Every rule of parameters, bodies and responses has levels for webhooks.
     #[test]
-    fn every_rule_of_requests_and_answers_is_listed() {
-        let of = |id: &str| {
+    fn every_request_and_response_rule_is_listed() {
+        let is_listed_kind = |id: &str| {
             ["parameter-", "request-", "response-", "path-parameter-"]
                 .iter()
                 .any(|start| id.starts_with(start))
                 || id == REFUSAL_REMOVED.id
         };
-        let silent = |rule: &&DriftRule| of(rule.id) && webhook_levels(rule.id).is_none();
-        let missing: Vec<&str> = RULES.iter().filter(silent).map(|rule| rule.id).collect();
+        let is_missing = |rule: &&DriftRule| is_listed_kind(rule.id) && webhook_levels(rule.id).is_none();
+        let missing: Vec<&str> = RULES.iter().filter(is_missing).map(|rule| rule.id).collect();
         // Deprecation has the same meaning in both.
         assert_eq!(missing, ["parameter-deprecated"]);
         // In a webhook the other audience is affected.
         for (rule, hook) in WEBHOOK_RULES {
-            let silent = |readers: ChangeLevel, writers: ChangeLevel| (readers == S, writers == S);
-            assert_ne!(silent(rule.readers, rule.writers), silent(hook.readers, hook.writers), "{}", rule.id);
+            let unaffected = |readers: ChangeLevel, writers: ChangeLevel| (readers == S, writers == S);
+            assert_ne!(
+                unaffected(rule.readers, rule.writers),
+                unaffected(hook.readers, hook.writers),
+                "{}",
+                rule.id
+            );
         }
     }
 }

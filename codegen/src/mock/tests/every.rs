@@ -40,14 +40,14 @@ use self::independent::{Documents, survives_binary};
 use super::*;
 
 /// Number of seeds to try for an argument, since some values cannot be encoded in their location.
-const TRIES: u64 = 12;
+const SEEDS_PER_ARGUMENT: u64 = 12;
 /// Number of bodies with one violation, for each operation.
-const BROKEN: usize = 4;
+const INVALID_BODIES_PER_OPERATION: usize = 4;
 
 /// A transport that is never used.
-struct Nowhere;
+struct UnusedTransport;
 
-impl Transport for Nowhere {
+impl Transport for UnusedTransport {
     fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
         let error = TransportError::new(TransportFault::Request, Delivery::NotSent);
         Box::pin(std::future::ready(Err(error)))
@@ -55,23 +55,23 @@ impl Transport for Nowhere {
 }
 
 impl MockServer {
-    fn drawn_for(&self, schema: Option<SchemaId>, seed: u64) -> Option<Json> {
+    fn generate_value(&self, schema: Option<SchemaId>, seed: u64) -> Option<Json> {
         let Some(schema) = schema else { return Some(Json::from("word")) };
         let valid = |id: SchemaId, value: &Json| self.tables.is_valid(id, value);
-        let wish = SampleRequest { seed, examples: seed == 0 };
+        let request = SampleRequest { seed, examples: seed == 0 };
         let implied = self.contract.options.implied_objects;
         random::random_value(
             &self.contract.graph,
             &SchemaConjunction::from_schema(schema),
             implied,
-            wish,
+            request,
             &valid,
         )
     }
 
     /// Builds a valid request of an operation as a client does; `None` if no encodable value is found.
     fn valid_request(&self, at: usize) -> Option<Request<Bytes>> {
-        let core = ApiClient::new("https://a.example", Nowhere);
+        let core = ApiClient::new("https://a.example", UnusedTransport);
         let operation = &self.operations.all()[at];
         let call = &self.plan.calls[at];
         let writable =
@@ -81,21 +81,22 @@ impl MockServer {
             if !parameter.row.required {
                 continue;
             }
-            let mut values = (0..TRIES).filter_map(|seed| self.drawn_for(parameter.row.schema, seed));
+            let mut values =
+                (0..SEEDS_PER_ARGUMENT).filter_map(|seed| self.generate_value(parameter.row.schema, seed));
             let value = values.find(|value| writable(&|empty| empty.argument(index, value)))?;
             written = written.argument(index, &value);
         }
-        if let (Some(body), Some(own)) = (&operation.body, &call.body)
+        if let (Some(body), Some(plan)) = (&operation.body, &call.body)
             && body.required
         {
             let content = &body.content[0];
             let media = if content.media_type.contains('*') { "image/png" } else { content.media_type };
-            let item = self.item_type(own.contents[0].media);
-            let schema = item.as_ref().map_or(own.contents[0].media.schema, |item| item.schema);
-            let mut values = (0..TRIES).filter_map(|seed| self.drawn_for(schema, seed));
+            let item = self.item_type(plan.contents[0].media);
+            let schema = item.as_ref().map_or(plan.contents[0].media.schema, |item| item.schema);
+            let mut values = (0..SEEDS_PER_ARGUMENT).filter_map(|seed| self.generate_value(schema, seed));
             written = match content.format {
                 _ if item.is_some() => {
-                    let bytes = values.find_map(|value| one(item.as_ref()?, &value));
+                    let bytes = values.find_map(|value| encode_item(item.as_ref()?, &value));
                     written.bytes(media, bytes?)
                 }
                 BodyFormat::Json => written.json_value(content.media_type, &values.next()?),
@@ -104,7 +105,7 @@ impl MockServer {
                     written.form(content.media_type, &values.find(fits)?)
                 }
                 BodyFormat::Multipart(rows) => {
-                    let mut fields = values.map(|value| fields(rows, &value));
+                    let mut fields = values.map(|value| encode_parts(rows, &value));
                     let fits = |fields: &Vec<MultipartField>| {
                         writable(&|empty| empty.multipart(content.media_type, fields))
                     };
@@ -124,86 +125,99 @@ impl MockServer {
         Some(request)
     }
 
-    /// Returns true if the value is valid and a type of this contract preserves it.
+    /// Checks that the value is valid and that a type of this contract preserves it.
     fn check_value(
         &self,
         ty: &TypeRef,
         schema: Option<SchemaId>,
         value: &Json,
-        judge: &Judge,
+        reference: &IndependentValidator,
     ) -> Result<(), String> {
-        let held = typed_value::read_value(&self.contract.shapes, ty, value);
-        let held = held.ok_or_else(|| format!("{ty:?} cannot hold {value}"))?;
-        let written = typed_value::write_value(&self.contract.shapes, &held);
+        let typed = typed_value::read_value(&self.contract.shapes, ty, value);
+        let typed = typed.ok_or_else(|| format!("{ty:?} cannot represent {value}"))?;
+        let written = typed_value::write_value(&self.contract.shapes, &typed);
         if written != *value {
-            return Err(format!("{value} comes back as {written}"));
+            return Err(format!("{value} is written back as {written}"));
         }
         let Some(schema) = schema else { return Ok(()) };
         self.tables.validate(schema, value).map_err(|broken| format!("{value}\n{broken}"))?;
-        match judge.is_valid(&self.contract.graph.absolute_location(schema), value) {
-            Some(false) => Err(format!("jsonschema refuses {value}")),
+        match reference.is_valid(&self.contract.graph.absolute_location(schema), value) {
+            Some(false) => Err(format!("jsonschema rejects {value}")),
             _ => Ok(()),
         }
     }
 
-    /// Returns true if a client of this contract can read the response.
-    fn check_answer(&self, at: usize, response: &Response<Bytes>, judge: &Judge) -> Result<(), String> {
+    /// Checks that a client of this contract can read the response.
+    fn check_response(
+        &self,
+        at: usize,
+        response: &Response<Bytes>,
+        reference: &IndependentValidator,
+    ) -> Result<(), String> {
         let call = &self.plan.calls[at];
-        let answers = &call.responses;
+        let responses = &call.responses;
         let status = response.status().as_u16();
-        let case = answers.cases.iter().find(|case| case.default_status(ResponseOutcome::Success) == status);
-        let case = case.ok_or_else(|| format!("{status} is no success: {:?}", response.body()))?;
+        let case =
+            responses.cases.iter().find(|case| case.default_status(ResponseOutcome::Success) == status);
+        let case = case.ok_or_else(|| format!("{status} is not a success status: {:?}", response.body()))?;
         let media = header(response, "content-type");
-        let named = answers
+        let named = responses
             .cases
             .iter()
-            .find(|each| each.status == case.status && each.media_types().any(|own| own == media));
+            .find(|each| each.status == case.status && each.media_types().any(|name| name == media));
         let case = named.unwrap_or(case);
-        let mut answers = call.operation.responses.iter().filter(|each| each.status == case.status);
-        let media = answers
-            .find_map(|each| each.content.iter().find(|each| case.media_types().any(|own| own == each.name)));
+        let mut responses = call.operation.responses.iter().filter(|each| each.status == case.status);
+        let media = responses.find_map(|each| {
+            each.content.iter().find(|each| case.media_types().any(|name| name == each.name))
+        });
         if let Some(item) = media.and_then(|media| self.item_type(media)) {
             let items = self.decode_items(&item, response.body());
             if items.is_empty() {
-                return Err(format!("{:?} has no item", response.body()));
+                return Err(format!("{:?} has no items", response.body()));
             }
             return items
                 .into_iter()
-                .try_for_each(|(_, value)| self.check_value(&item.ty, item.schema, &value?, judge));
+                .try_for_each(|(_, value)| self.check_value(&item.ty, item.schema, &value?, reference));
         }
         let (ResponsePayload::Json(ty), false) = (&case.payload, response.body().is_empty()) else {
             return Ok(());
         };
         let value = Json::parse(response.body()).map_err(|error| error.to_string())?;
-        self.check_value(ty, media.and_then(|media| media.schema), &value, judge)
+        self.check_value(ty, media.and_then(|media| media.schema), &value, reference)
     }
 
-    /// Checks that violations are reported, each with its rule.
-    fn check_refusals(&self, at: usize, valid: &Request<Bytes>, judge: &Judge) -> Result<usize, String> {
+    /// Checks that requests with one violation are rejected by the violated rule. Returns the number of requests.
+    fn check_error_responses(
+        &self,
+        at: usize,
+        valid: &Request<Bytes>,
+        reference: &IndependentValidator,
+    ) -> Result<usize, String> {
         let (operation, call) = (&self.operations.all()[at], &self.plan.calls[at]);
-        let mut asked = 0;
-        let mut refused = |request: Request<Bytes>, status: u16, expect: &[String]| {
-            let shown = format!("{request:?}");
+        let mut checked = 0;
+        let mut assert_rejected = |request: Request<Bytes>, status: u16, expect: &[String]| {
+            let text = format!("{request:?}");
             let response = self.respond_to(request);
             let verdict = response.extensions().get::<MockVerdict>().unwrap();
-            let one = |each: &RequestViolation| format!("{} {} {}", each.place, each.pointer, each.keyword);
-            let found: Vec<String> = verdict.violations.iter().map(one).collect();
-            asked += 1;
+            let describe =
+                |each: &RequestViolation| format!("{} {} {}", each.place, each.pointer, each.keyword);
+            let found: Vec<String> = verdict.violations.iter().map(describe).collect();
+            checked += 1;
             if response.status() == status && found == expect {
                 return Ok(());
             }
-            Err(format!("{shown}\nis answered {}, {found:?} instead of {expect:?}", response.status()))
+            Err(format!("{text}\nis answered with {}, {found:?} instead of {expect:?}", response.status()))
         };
-        let seen = |all: &Vec<(String, Vec<String>)>| {
-            let mut kinds = all.iter().filter_map(|(name, _)| self.kind(name));
+        let needs_sent_credentials = |all: &Vec<(String, Vec<String>)>| {
+            let mut kinds = all.iter().filter_map(|(name, _)| self.scheme_kind(name));
             kinds.any(|kind| *kind != SecuritySchemeKind::MutualTls)
         };
         let security = &call.operation.security;
-        if !security.is_empty() && security.iter().all(seen) {
-            refused(valid.clone(), 401, &[])?;
+        if !security.is_empty() && security.iter().all(needs_sent_credentials) {
+            assert_rejected(valid.clone(), 401, &[])?;
         }
-        let shown = |mut request: Request<Bytes>| {
-            self.show(call, &mut request);
+        let with_credentials = |mut request: Request<Bytes>| {
+            self.add_credentials(call, &mut request);
             request
         };
         for parameter in call.parameters.iter().filter(|parameter| parameter.row.required) {
@@ -212,47 +226,47 @@ impl MockServer {
                 let mut without = valid.clone();
                 without.headers_mut().remove(name.as_str());
                 let pointer = contract_runtime::pointer::join_token("", name);
-                refused(shown(without), 400, &[format!("header {pointer} required")])?;
+                assert_rejected(with_credentials(without), 400, &[format!("header {pointer} required")])?;
             }
         }
-        let (Some(body), Some(own)) = (&operation.body, &call.body) else { return Ok(asked) };
-        let (content, media) = (&body.content[0], own.contents[0].media);
+        let (Some(body), Some(plan)) = (&operation.body, &call.body) else { return Ok(checked) };
+        let (content, media) = (&body.content[0], plan.contents[0].media);
         let item = self.item_type(media);
         let schema = match &item {
             Some(item) => item.schema.filter(|_| item.form == ItemEncoding::Json),
             None => media.schema.filter(|_| matches!(content.format, BodyFormat::Json)),
         };
         let validator = schema.and_then(|schema| self.tables.validator_for(schema));
-        let (Some(schema), Some(validator)) = (schema, validator) else { return Ok(asked) };
+        let (Some(schema), Some(validator)) = (schema, validator) else { return Ok(checked) };
         let location = self.contract.graph.absolute_location(schema);
-        // Which item it is stands before what is wrong with it.
+        // The pointer starts with the index of the item.
         let within = if item.is_some() { "/0" } else { "" };
         let mut runner = TestRunner::deterministic();
-        for _ in 0..BROKEN {
+        for _ in 0..INVALID_BODIES_PER_OPERATION {
             let Ok(tree) = nearly_valid_documents(validator).new_tree(&mut runner) else { break };
             let (document, broken) = tree.current();
-            if judge.is_valid(&location, &document) == Some(true) {
+            if reference.is_valid(&location, &document) == Some(true) {
                 return Err(format!("jsonschema accepts {document}, which breaks {broken}"));
             }
             let mut request = valid.clone();
-            let written = item.as_ref().and_then(|item| one(item, &document));
+            let written = item.as_ref().and_then(|item| encode_item(item, &document));
             *request.body_mut() = written.unwrap_or_else(|| document.to_string()).into();
             let media = HeaderValue::from_static(content.media_type);
             request.headers_mut().insert(header::CONTENT_TYPE, media);
             let expect = format!("body {within}{} {}", broken.pointer, broken.keyword);
-            refused(shown(request), 400, &[expect])?;
+            assert_rejected(with_credentials(request), 400, &[expect])?;
         }
-        Ok(asked)
+        Ok(checked)
     }
 
-    fn kind(&self, scheme: &str) -> Option<&SecuritySchemeKind> {
+    fn scheme_kind(&self, scheme: &str) -> Option<&SecuritySchemeKind> {
         self.schemes.iter().find(|each| each.name == scheme).map(|each| &each.kind)
     }
 
     /// Adds the credentials of the first alternative.
-    fn show(&self, call: &PlannedCall<'_>, request: &mut Request<Bytes>) {
+    fn add_credentials(&self, call: &PlannedCall<'_>, request: &mut Request<Bytes>) {
         for (scheme, _) in call.operation.security.first().into_iter().flatten() {
-            let (name, value) = match self.kind(scheme) {
+            let (name, value) = match self.scheme_kind(scheme) {
                 Some(SecuritySchemeKind::Header(name)) => (name.clone(), "x".to_owned()),
                 Some(SecuritySchemeKind::Cookie(name)) => ("cookie".to_owned(), format!("{name}=x")),
                 Some(SecuritySchemeKind::Basic) => ("authorization".to_owned(), "Basic x".to_owned()),
@@ -275,14 +289,14 @@ impl MockServer {
 }
 
 /// Encodes a body with one item.
-fn one(item: &StreamItem, value: &Json) -> Option<String> {
+fn encode_item(item: &StreamItem, value: &Json) -> Option<String> {
     let mut out = Vec::new();
     item.form.write_document(item.framing, value, &OutgoingItem::default(), &mut out).ok()?;
     String::from_utf8(out).ok()
 }
 
 /// Encodes an object as multipart parts.
-fn fields(rows: &[PartSpec], value: &Json) -> Vec<MultipartField> {
+fn encode_parts(rows: &[PartSpec], value: &Json) -> Vec<MultipartField> {
     let mut fields = Vec::new();
     let Some(members) = value.as_object() else { return fields };
     for (name, value) in members.iter() {
@@ -300,9 +314,9 @@ fn fields(rows: &[PartSpec], value: &Json) -> Vec<MultipartField> {
 }
 
 /// An independent validator for the original documents, where it supports them.
-struct Judge(Option<Documents>);
+struct IndependentValidator(Option<Documents>);
 
-impl Judge {
+impl IndependentValidator {
     /// Only this generator repairs faults and asserts configured formats.
     fn of(project: &Project, contract: &AnalyzedContract) -> Self {
         let is_plain =
@@ -322,7 +336,7 @@ impl Judge {
 }
 
 /// Returns the project of a folder in `cases/`, or of a configuration file.
-fn project(path: &Path) -> Result<(Project, AnalyzedContract), Diagnostics> {
+fn load_project(path: &Path) -> Result<(Project, AnalyzedContract), Diagnostics> {
     let config = if path.is_dir() { path.join("codegen.toml") } else { path.to_owned() };
     let mut project = if config.exists() { Project::from_config(&config)? } else { Project::default() };
     if path.is_dir() {
@@ -338,44 +352,45 @@ fn project(path: &Path) -> Result<(Project, AnalyzedContract), Diagnostics> {
 
 /// The results for one contract.
 #[derive(Default)]
-struct Asked {
+struct OperationResults {
     operations: usize,
     answered: usize,
-    refused: usize,
+    rejected: usize,
     /// Operations without an encodable valid request.
-    unasked: Vec<String>,
+    unsendable: Vec<String>,
     problems: Vec<String>,
 }
 
-impl Asked {
-    fn ask(&mut self, case: &str, project: Project, contract: AnalyzedContract) {
-        let judge = Judge::of(&project, &contract);
+impl OperationResults {
+    fn test_operations(&mut self, case: &str, project: Project, contract: AnalyzedContract) {
+        let reference = IndependentValidator::of(&project, &contract);
         let mock = MockServer::new(project, contract, 0);
         let review = mock.review();
         for (at, operation) in mock.operations.all().iter().enumerate() {
             let name = format!("{case}: {} {} {}", operation.id, operation.method, operation.path);
             let Some(valid) = mock.valid_request(at) else {
-                // What no client can send nobody asks.
+                // Requests that no client can send are expected.
                 if mock.plan.calls[at].unsendable_reason.is_none() {
-                    self.unasked.push(name);
+                    self.unsendable.push(name);
                 }
                 continue;
             };
             self.operations += 1;
             let mut request = valid.clone();
-            mock.show(&mock.plan.calls[at], &mut request);
+            mock.add_credentials(&mock.plan.calls[at], &mut request);
             let response = mock.respond_to(request);
             let verdict = response.extensions().get::<MockVerdict>().unwrap();
             let known = |(_, all): &(String, Vec<String>)| all.iter().any(|id| id == operation.id);
             let outcome = if verdict.operation.as_deref() != Some(operation.id) {
-                Err(format!("goes to {verdict:?}"))
+                Err(format!("is handled as {verdict:?}"))
             } else if response.status() == 501 && review.without_value.iter().any(known) {
                 Ok(())
             } else {
-                mock.check_answer(at, &response, &judge).map(|()| self.answered += 1)
+                mock.check_response(at, &response, &reference).map(|()| self.answered += 1)
             };
-            let refusals = mock.check_refusals(at, &valid, &judge).map(|refused| self.refused += refused);
-            let problems = [outcome, refusals].into_iter().filter_map(Result::err);
+            let error_responses =
+                mock.check_error_responses(at, &valid, &reference).map(|rejected| self.rejected += rejected);
+            let problems = [outcome, error_responses].into_iter().filter_map(Result::err);
             self.problems.extend(problems.map(|problem| format!("{name}: {problem}")));
         }
     }
@@ -383,28 +398,28 @@ impl Asked {
 
 /// Tests all cases and the exchange.
 #[test]
-fn every_operation_of_every_case_is_answered_with_what_its_client_reads() {
+fn clients_accept_the_mock_responses_of_every_case() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths: Vec<PathBuf> =
         fs::read_dir(own.join("tests/cases")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.is_dir());
     paths.sort();
     paths.push(own.join("../schemas/codegen.toml"));
-    let mut asked = Asked::default();
+    let mut results = OperationResults::default();
     for path in paths {
-        let Ok((project, contract)) = project(&path) else { continue };
-        asked.ask(&path.file_name().unwrap().to_string_lossy(), project, contract);
+        let Ok((project, contract)) = load_project(&path) else { continue };
+        results.test_operations(&path.file_name().unwrap().to_string_lossy(), project, contract);
     }
-    assert!(asked.problems.is_empty(), "{}", asked.problems.join("\n\n"));
-    let Asked { operations, answered, refused, unasked, .. } = asked;
-    assert_eq!(unasked, [] as [String; 0]);
+    assert!(results.problems.is_empty(), "{}", results.problems.join("\n\n"));
+    let OperationResults { operations, answered, rejected, unsendable, .. } = results;
+    assert_eq!(unsendable, [] as [String; 0]);
     assert_eq!(answered, operations);
-    assert!(operations > 70 && refused > 100, "{operations} operations, {refused} refused");
+    assert!(operations > 70 && rejected > 100, "{operations} operations, {rejected} rejected");
 }
 
 /// Tests the documents in a folder: `CONTRACTS=folder`.
 #[test]
-fn every_operation_of_documents_of_ones_own_is_answered() {
+fn clients_accept_the_mock_responses_of_user_documents() {
     let Some(folder) = env::var_os("CONTRACTS") else { return };
     let mut broken = 0;
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -412,14 +427,14 @@ fn every_operation_of_documents_of_ones_own_is_answered() {
     for path in paths {
         let project = Project { inputs: vec![path.clone()], ..Project::default() };
         let case = path.file_name().unwrap().to_string_lossy();
-        let mut asked = Asked::default();
+        let mut results = OperationResults::default();
         match project.read_contract() {
-            Ok(contract) => asked.ask(&case, project, contract),
-            Err(problems) => asked.problems.push(problems.to_string()),
+            Ok(contract) => results.test_operations(&case, project, contract),
+            Err(problems) => results.problems.push(problems.to_string()),
         }
-        let Asked { operations, answered, refused, unasked, problems } = &asked;
-        println!("{case}: {operations} operations, {answered} answered, {refused} refused");
-        unasked.iter().for_each(|name| println!("  not asked: {name}"));
+        let OperationResults { operations, answered, rejected, unsendable, problems } = &results;
+        println!("{case}: {operations} operations, {answered} answered, {rejected} rejected");
+        unsendable.iter().for_each(|name| println!("  unsendable: {name}"));
         problems.iter().for_each(|problem| println!("  {problem}"));
         broken += problems.len();
     }

@@ -5,20 +5,20 @@ use super::*;
 /// Returns the responses to 20 requests, each valid under the schema; `overlapping` is the number of
 /// overlapping unions.
 #[track_caller]
-fn answers(schema: &str, components: &str, overlapping: usize) -> Vec<Json> {
+fn sample_responses(schema: &str, components: &str, overlapping: usize) -> Vec<Json> {
     let mock = mock_of(&api(&format!(
         "paths:\n  /it:\n    get:\n      parameters: [{{ name: n, in: query, schema: {{ type: integer }} }}]\n      responses: {{ '200': {{ description: '', content: {{ application/json: {{ schema: {schema} }} }} }} }}\n{components}"
     )));
     let review = mock.review();
     assert!(review.without_value.is_empty(), "{schema}: {review:?}");
     assert_eq!(review.overlapping_unions.len(), overlapping, "{schema}: {review:?}");
-    let asking = |n: usize| {
+    let request = |n: usize| {
         let dynamic = ["prefer: dynamic=true"];
-        asked(&mock, &format!("GET /it?n={n}"), if n == 0 { &[] } else { &dynamic }, "")
+        send(&mock, &format!("GET /it?n={n}"), if n == 0 { &[] } else { &dynamic }, "")
     };
     (0..20)
         .map(|n| {
-            let response = asking(n);
+            let response = request(n);
             assert_eq!(response.status(), 200, "{schema}: {:?}", response.body());
             json(&response)
         })
@@ -26,7 +26,7 @@ fn answers(schema: &str, components: &str, overlapping: usize) -> Vec<Json> {
 }
 
 #[test]
-fn whatever_has_a_value_is_answered_with_one() {
+fn satisfiable_schemas_are_answered() {
     for schema in [
         // Patterns and lengths.
         "{ type: string, minLength: 20, pattern: '^x' }",
@@ -61,39 +61,39 @@ fn whatever_has_a_value_is_answered_with_one() {
         // Nested maps.
         "{ type: object, minProperties: 30, additionalProperties: { type: object, minProperties: 300, additionalProperties: { type: integer } } }",
     ] {
-        answers(schema, "", 0);
+        sample_responses(schema, "", 0);
     }
 }
 
 /// The tag determines the branch (OpenAPI 3.1, 4.8.25).
 #[test]
-fn a_tag_is_one_that_means_something() {
+fn generated_tags_select_a_branch() {
     let schema = "{ $ref: '#/components/schemas/Pet' }";
     let pets = |rest: &str| {
         format!(
             "components:\n  schemas:\n    Pet: {{ oneOf: [{{ $ref: '#/components/schemas/Cat' }}, {{ $ref: '#/components/schemas/Dog' }}], discriminator: {{ propertyName: kind, mapping: {{ meows: '#/components/schemas/Cat' }} }} }}\n    Cat: {{ type: object, required: [kind], properties: {{ kind: {{ type: string }}, meow: {{ type: string }} }}{rest} }}\n    Dog: {{ type: object, required: [kind], properties: {{ kind: {{ type: string }}, bark: {{ type: integer }} }}{rest} }}\n"
         )
     };
-    let of = |value: &Json| value.pointer("/kind").and_then(Json::as_str).unwrap_or_default().to_owned();
+    let tag_of = |value: &Json| value.pointer("/kind").and_then(Json::as_str).unwrap_or_default().to_owned();
     // Also if one branch accepts values of the other, unless a property is rejected.
-    let overlapping = answers(schema, &pets(""), 1);
+    let overlapping = sample_responses(schema, &pets(""), 1);
     for pet in &overlapping {
         let bark = pet.pointer("/bark").map(|bark| bark.as_number().is_some_and(|bark| bark.is_integer()));
         let meow = pet.pointer("/meow").map(|meow| meow.as_str().is_some());
         let (is_cat, is_dog) = (bark == Some(false), meow == Some(false));
-        assert!(is_cat && of(pet) == "meows" || is_dog && of(pet) == "Dog", "{pet}");
+        assert!(is_cat && tag_of(pet) == "meows" || is_dog && tag_of(pet) == "Dog", "{pet}");
     }
-    let apart = answers(schema, &pets(", minProperties: 2, additionalProperties: false"), 0);
-    for pet in &apart {
+    let disjoint = sample_responses(schema, &pets(", minProperties: 2, additionalProperties: false"), 0);
+    for pet in &disjoint {
         let expect = if pet.pointer("/meow").is_some() { "meows" } else { "Dog" };
-        assert_eq!(of(pet), expect, "{pet}");
+        assert_eq!(tag_of(pet), expect, "{pet}");
     }
 }
 
 /// A contract may require values that exceed the limits of memory or time: generation then fails, and the
 /// next operation is answered.
 #[test]
-fn what_nobody_could_hold_is_not_made() {
+fn excessively_large_values_are_not_generated() {
     let lists = |depth: usize| {
         let list = "{ type: array, minItems: 200, items: ";
         list.repeat(depth) + "{ type: integer }" + &" }".repeat(depth)
@@ -118,10 +118,10 @@ fn what_nobody_could_hold_is_not_made() {
             "paths:\n  /it: {{ get: {{ responses: {{ '200': {{ description: '', content: {{ application/json: {{ schema: {schema} }} }} }} }} }} }}\n  /other: {{ get: {{ responses: {{ '200': {{ description: '', content: {{ application/json: {{ schema: {{ const: 7 }} }} }} }} }} }} }}\n"
         )));
         assert_eq!(mock.review().without_value.len(), 1, "{schema}");
-        assert_eq!(asked(&mock, "GET /it", &[], "").status(), 501, "{schema}");
-        assert_eq!(asked(&mock, "GET /other", &[], "").body(), "7", "{schema}");
+        assert_eq!(send(&mock, "GET /it", &[], "").status(), 501, "{schema}");
+        assert_eq!(send(&mock, "GET /other", &[], "").body(), "7", "{schema}");
     }
     // A pattern of this size is not checked, so that any string is valid.
-    answers("{ type: string, pattern: '^x{4294967295}$' }", "", 0);
-    answers(r"{ type: string, pattern: '^(?:[^\s\S]{4000000000}){4000000000}$' }", "", 0);
+    sample_responses("{ type: string, pattern: '^x{4294967295}$' }", "", 0);
+    sample_responses(r"{ type: string, pattern: '^(?:[^\s\S]{4000000000}){4000000000}$' }", "", 0);
 }

@@ -3,19 +3,19 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::resolve::tests::{clean, shown};
+use crate::resolve::tests::{format_problems, resolve_clean};
 
 /// Returns the first place of each cycle, `-` for none.
-fn circles(text: &str) -> String {
-    let graph = clean(&[("a.json", text)]);
+fn find_cycles(text: &str) -> String {
+    let graph = resolve_clean(&[("a.json", text)]);
     let mut problems = Diagnostics::new();
     let found = find_infinite_schemas(&graph, true, &mut problems);
     assert_eq!(found.is_empty(), problems.is_empty(), "{text}");
-    shown(&problems)
+    format_problems(&problems)
 }
 
 #[test]
-fn endless_values() {
+fn infinite_schemas_are_reported() {
     let cases = [
         (
             r##"{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}"##,
@@ -82,14 +82,14 @@ fn endless_values() {
         (r#"{"type": "object", "properties": {"a": false}, "required": ["a"]}"#, ""),
     ];
     for (text, expected) in cases {
-        assert_eq!(circles(text), expected, "{text}");
+        assert_eq!(find_cycles(text), expected, "{text}");
     }
 }
 
 #[test]
-fn message_names_cycle_and_remedy() {
+fn message_contains_cycle_and_remedy() {
     let text = r##"{"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}"##;
-    let graph = clean(&[("a.json", text)]);
+    let graph = resolve_clean(&[("a.json", text)]);
     let mut problems = Diagnostics::new();
     assert_eq!(find_infinite_schemas(&graph, false, &mut problems).len(), 2);
     let problem = problems.iter().next().unwrap();

@@ -545,19 +545,19 @@ mod tests {
 
     /// Equal seeds produce equal sequences, and every number below the limit occurs.
     #[test]
-    fn luck_is_of_its_seed() {
-        let of = |seed| -> Vec<u64> {
+    fn sequences_depend_only_on_the_seed() {
+        let sequence = |seed| -> Vec<u64> {
             let rng = SplitMix64::from_seed(seed);
             (0..64).map(|_| rng.next_below(8)).collect()
         };
-        assert_eq!(of(7), of(7));
-        assert_ne!(of(7), of(8));
-        assert!((0..8).all(|each| of(1).contains(&each)), "{:?}", of(1));
+        assert_eq!(sequence(7), sequence(7));
+        assert_ne!(sequence(7), sequence(8));
+        assert!((0..8).all(|each| sequence(1).contains(&each)), "{:?}", sequence(1));
         assert_eq!(SplitMix64::from_seed(3).rotated(&[1, 2, 3, 4]).count(), 4);
     }
 
     #[test]
-    fn what_looks_around_is_left_out_of_patterns() {
+    fn lookaround_is_stripped_from_patterns() {
         let check = |pattern, expect| assert_eq!(strip_lookaround(pattern), expect, "{pattern}");
         check("^(?![0-9a-f]{8}(-|$))^[a-z]([a-zA-Z0-9-]*[a-z])?$", "^^[a-z]([a-zA-Z0-9-]*[a-z])?$");
         check("^[a-z]+(?<!-)(?=[)(]|\\)x)é$", "^[a-z]+é$");
@@ -567,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_such_as_can_be_read() {
+    fn generated_letters_are_readable() {
         let rng = SplitMix64::from_seed(1);
         for _ in 0..50 {
             let any = rng.choose_char(&[('\u{1}', '\u{10ffff}')]);

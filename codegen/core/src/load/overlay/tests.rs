@@ -6,13 +6,13 @@ use super::*;
 use crate::load::decode_document;
 
 /// Returns the patched document, and the messages with their pointers.
-fn mended(document: &str, overlay: &str) -> (String, Vec<String>) {
+fn apply_overlay(document: &str, overlay: &str) -> (String, Vec<String>) {
     let parse = |text: &str| decode_document(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
     let (mut document, tree) = (parse(document), parse(overlay));
     let mut problems = Diagnostics::new();
     let overlay = OverlayDocument { name: "mend.yaml", source: SourceId::overlay(0), tree: &tree };
     let overlay_edits = overlay.apply(SourceId(0), &mut document, &mut OverlayOrigins::new(), &mut problems);
-    let places = overlay_edits.iter().flat_map(|mend| &mend.places).map(|place| place.pointer.clone());
+    let places = overlay_edits.iter().flat_map(|edit| &edit.places).map(|place| place.pointer.clone());
     let problems = problems.iter().map(|problem| {
         let pointer = problem.place.as_ref().map(|place| place.pointer.as_str());
         format!("{} at {}", problem.message, pointer.unwrap_or_default())
@@ -21,9 +21,9 @@ fn mended(document: &str, overlay: &str) -> (String, Vec<String>) {
 }
 
 /// Applies one action to a document.
-fn acted(document: &str, action: &str) -> String {
-    let (found, said) = mended(document, &format!("overlay: 1.1.0\nactions: [{action}]"));
-    let fault = said.into_iter().find(|said| said.contains(" at /actions"));
+fn apply_action(document: &str, action: &str) -> String {
+    let (found, messages) = apply_overlay(document, &format!("overlay: 1.1.0\nactions: [{action}]"));
+    let fault = messages.into_iter().find(|message| message.contains(" at /actions"));
     fault.unwrap_or(found)
 }
 
@@ -41,19 +41,23 @@ fn elements_are_removed_by_original_index() {
         ("{a: {b: {c: 1}}}", "$..*", "{}"),
         ("{a/b: 1, c~d: 2, e: 3}", "$['a/b','c~d']", r#"{"e":3}"#),
     ] {
-        assert_eq!(acted(document, &format!("{{target: \"{target}\", remove: true}}")), left, "{target}");
+        assert_eq!(
+            apply_action(document, &format!("{{target: \"{target}\", remove: true}}")),
+            left,
+            "{target}"
+        );
     }
-    let whole = acted("{a: 1}", "{target: $, remove: true}");
-    assert_eq!(whole, "`$` is the whole document, which cannot be removed at /actions/0");
+    let root_removal = apply_action("{a: 1}", "{target: $, remove: true}");
+    assert_eq!(root_removal, "`$` is the whole document, which cannot be removed at /actions/0");
 }
 
 /// Later actions see the changes of earlier ones.
 #[test]
 fn actions_see_earlier_changes() {
     let overlay = "overlay: 1.0.0\nactions:\n  - {target: $, update: {b: {c: 1}}}\n  - {target: $.a, remove: true}\n  - {target: $.b, update: {d: [2]}}\n  - {target: $.b.d, update: 3}\n  - {target: '$.b.d[0]', remove: true}\n  - {target: $.a, update: {}}\n";
-    let (found, said) = mended("{a: 1}", overlay);
+    let (found, messages) = apply_overlay("{a: 1}", overlay);
     assert_eq!(found, r#"{"b":{"c":1,"d":[3]}}"#);
-    assert_eq!(said, ["", "/a", "/b", "/b/d", "/b/d/0", "`$.a` selects nothing at /actions/5"]);
+    assert_eq!(messages, ["", "/a", "/b", "/b/d", "/b/d/0", "`$.a` selects nothing at /actions/5"]);
 }
 
 /// A removal drops the origins of the value and of later elements of its list, and no others.
@@ -68,9 +72,10 @@ fn remaining_values_keep_their_origin() {
     let overlay = OverlayDocument { name: "mend.yaml", source: SourceId::overlay(0), tree: &tree };
     overlay.apply(SourceId(0), &mut document, &mut origins, &mut problems);
     assert_eq!(problems.iter().count(), 0, "{problems}");
-    let known: Vec<_> = origins.iter().map(|(at, from)| (at.as_str(), from.pointer.as_str())).collect();
+    let remaining: Vec<_> =
+        origins.iter().map(|(pointer, origin)| (pointer.as_str(), origin.pointer.as_str())).collect();
     assert_eq!(
-        known,
+        remaining,
         [
             ("/info/title", "/actions/0/update/title"),
             ("/more", "/actions/3/update/more"),
@@ -89,11 +94,11 @@ fn actions_without_effect_are_rejected() {
         "{target: $.list, update: []}",
         "{target: $.a.b, update: 1}",
     ] {
-        let found = acted("{a: {b: 1}, list: [1, 2, {c: 3}]}", action);
+        let found = apply_action("{a: {b: 1}, list: [1, 2, {c: 3}]}", action);
         assert!(found.ends_with("changes nothing at /actions/0"), "{action}: {found}");
     }
     assert_eq!(
-        acted("{a: {b: 1}}", "{target: $.a.b, update: 1.0}"),
+        apply_action("{a: {b: 1}}", "{target: $.a.b, update: 1.0}"),
         "the update of `$.a.b` changes nothing at /actions/0"
     );
 }
@@ -110,7 +115,7 @@ fn existing_elements_are_rejected() {
         ("{target: '$.*', update: 5}", "`/other` already contains `5`"),
         ("{target: $.list, copy: '$.list[0]'}", "`/list` already contains `1`"),
     ] {
-        let found = acted("{list: [1, 2, {c: 3}], other: [5]}", action);
+        let found = apply_action("{list: [1, 2, {c: 3}], other: [5]}", action);
         assert!(found.starts_with(held), "{action}: {found}");
     }
 }
@@ -118,7 +123,7 @@ fn existing_elements_are_rejected() {
 /// Overlay 1.1, 4.4.3: the update must have the type of its targets, which must all be of one class.
 #[test]
 fn updates_of_another_type_are_rejected() {
-    for (action, said) in [
+    for (action, expected) in [
         ("{target: $.a.b, update: {c: 1}}", "`/a/b` is a number, but the update is an object"),
         ("{target: $, update: {a: {b: [1]}}}", "`/a/b` is a number, but the update is an array"),
         ("{target: $, update: {list: 3}}", "`/list` is an array, but the update is a number"),
@@ -132,14 +137,14 @@ fn updates_of_another_type_are_rejected() {
         ),
         ("{target: $..*, remove: true}", "{}"),
     ] {
-        let found = acted("{a: {b: 1}, list: [2]}", action);
-        assert!(found.starts_with(said), "{action}: {found}");
+        let found = apply_action("{a: {b: 1}, list: [2]}", action);
+        assert!(found.starts_with(expected), "{action}: {found}");
     }
 }
 
 #[test]
 fn overlays_are_checked_field_by_field() {
-    for (overlay, said) in [
+    for (overlay, expected) in [
         (
             "{overlay: 1.0, actions: [{target: $.a, remove: true}]}",
             "`overlay` must be a string, not 1.0 at /overlay",
@@ -176,10 +181,10 @@ fn overlays_are_checked_field_by_field() {
         ),
         ("3", "an overlay or a merge patch must be an object, not a number at "),
     ] {
-        let (_, found) = mended("{a: 1}", overlay);
-        assert!(found.iter().any(|found| found == said), "{overlay}: {found:?}");
+        let (_, found) = apply_overlay("{a: 1}", overlay);
+        assert!(found.iter().any(|found| found == expected), "{overlay}: {found:?}");
     }
-    let (found, _) = mended("{a: 1}", "[{op: add, path: /a, value: 1}]");
+    let (found, _) = apply_overlay("{a: 1}", "[{op: add, path: /a, value: 1}]");
     assert_eq!(found, r#"{"a":1}"#);
 }
 
@@ -187,7 +192,7 @@ fn overlays_are_checked_field_by_field() {
 #[test]
 fn merge_patches() {
     let idle = "the merge patch changes nothing here at ";
-    for (document, patch, left, said) in [
+    for (document, patch, result, expected) in [
         ("{a: 1}", "{a: 2, b: 3}", r#"{"a":2,"b":3}"#, vec!["/a".to_owned(), "/b".to_owned()]),
         (
             "{a: 1, b: 2, c: 3}",
@@ -204,6 +209,6 @@ fn merge_patches() {
         ("{}", "{a: {b: null}, c: [null]}", r#"{"a":{},"c":[null]}"#, vec!["/a".to_owned(), "/c".to_owned()]),
         ("{a: [1, 2]}", "{a: [1]}", r#"{"a":[1]}"#, vec!["/a".to_owned()]),
     ] {
-        assert_eq!(mended(document, patch), (left.to_owned(), said), "{document} {patch}");
+        assert_eq!(apply_overlay(document, patch), (result.to_owned(), expected), "{document} {patch}");
     }
 }

@@ -40,36 +40,38 @@ fn sources() -> Sources {
 }
 
 /// Returns the paginated operations, or the messages.
-fn paged(options: &str) -> Result<Vec<String>, String> {
+fn paginated_operations(options: &str) -> Result<Vec<String>, String> {
     let project = project(options);
-    let said = |problems: Diagnostics| problems.iter().map(|each| each.message.clone()).collect::<String>();
-    let contract = project.analyze_sources(sources()).map_err(said)?;
+    let join_messages =
+        |problems: Diagnostics| problems.iter().map(|each| each.message.clone()).collect::<String>();
+    let contract = project.analyze_sources(sources()).map_err(join_messages)?;
     let paged = {
         let plan = project.operation_plan(&contract, OperationSide::Paths);
         let calls = plan.calls.iter().filter(|call| call.pages.is_some());
         calls.map(|call| call.operation.id.clone()).collect()
     };
-    project.generate_from(contract).map(|_| paged).map_err(said)
+    project.generate_from(contract).map(|_| paged).map_err(join_messages)
 }
 
 #[test]
-fn a_glob_is_about_what_fits() {
-    let all = "[[pages]]\ninclude = [{ path = \"/**\" }]\npage = { to = \"page\" }\n";
-    assert_eq!(paged(all).unwrap(), ["ships", "crews"]);
-    let docks =
-        paged("[[pages]]\ninclude = [{ path = \"/docks\" }]\npage = { to = \"page\" }\n").unwrap_err();
-    assert!(docks.contains("`docks` has no array there"), "{docks}");
+fn globs_apply_only_to_fitting_operations() {
+    let glob = "[[pages]]\ninclude = [{ path = \"/**\" }]\npage = { to = \"page\" }\n";
+    assert_eq!(paginated_operations(glob).unwrap(), ["ships", "crews"]);
+    let error =
+        paginated_operations("[[pages]]\ninclude = [{ path = \"/docks\" }]\npage = { to = \"page\" }\n")
+            .unwrap_err();
+    assert!(error.contains("`docks` has no array there"), "{error}");
     // A named operation takes precedence over a glob.
-    let named = format!("{all}[[pages]]\noperations = [\"ships\"]\noffset = {{ to = \"page\" }}\n");
-    assert_eq!(paged(&named).unwrap(), ["ships", "crews"]);
-    let twice = paged(&format!("{all}{all}")).unwrap_err();
-    assert!(twice.contains("`crews` is paginated by two"), "{twice}");
+    let with_named = format!("{glob}[[pages]]\noperations = [\"ships\"]\noffset = {{ to = \"page\" }}\n");
+    assert_eq!(paginated_operations(&with_named).unwrap(), ["ships", "crews"]);
+    let conflict = paginated_operations(&format!("{glob}{glob}")).unwrap_err();
+    assert!(conflict.contains("`crews` is paginated by two"), "{conflict}");
 }
 
 /// The first page number is the default that the contract defines.
 #[test]
-fn lists_begin_where_the_contract_says() {
-    let client = |default: &str, page: &str| {
+fn first_page_is_the_default_of_the_contract() {
+    let generate_client = |default: &str, page: &str| {
         let api = API.replacen("{ type: integer }", &format!("{{ type: integer{default} }}"), 1);
         let project = project(&format!("[[pages]]\noperations = [\"ships\"]\n{page}\n"));
         let contract =
@@ -79,36 +81,36 @@ fn lists_begin_where_the_contract_says() {
             Err(problems) => problems.iter().map(|each| each.message.clone()).collect(),
         }
     };
-    let has = |default: &str, page: &str, expect: &str| {
-        let found = client(default, page);
+    let check = |default: &str, page: &str, expect: &str| {
+        let found = generate_client(default, page);
         assert!(found.contains(&format!("argument:0,first:{expect},")), "{default} {page}: {found}");
     };
-    has("", "page = { to = \"page\" }", "1");
-    has("", "page = { to = \"page\", first = 0 }", "0");
-    has(", default: 0", "page = { to = \"page\" }", "0");
-    has(", default: 0", "page = { to = \"page\", first = 0 }", "0");
-    has("", "offset = { to = \"page\" }", "0");
-    has(", default: 1", "offset = { to = \"page\" }", "1");
-    let other = client(", default: 1", "page = { to = \"page\", first = 0 }");
-    assert!(other.contains("`ships` has the default 1 for `page`, not 0"), "{other}");
+    check("", "page = { to = \"page\" }", "1");
+    check("", "page = { to = \"page\", first = 0 }", "0");
+    check(", default: 0", "page = { to = \"page\" }", "0");
+    check(", default: 0", "page = { to = \"page\", first = 0 }", "0");
+    check("", "offset = { to = \"page\" }", "0");
+    check(", default: 1", "offset = { to = \"page\" }", "1");
+    let conflict = generate_client(", default: 1", "page = { to = \"page\", first = 0 }");
+    assert!(conflict.contains("`ships` has the default 1 for `page`, not 0"), "{conflict}");
 }
 
 /// Operations that pruning removed are not reported.
 #[test]
-fn a_part_has_the_pages_of_what_is_left() {
+fn pages_of_pruned_operations_are_not_reported() {
     let part = "[operations]\nexclude = [{ operation = \"ships\" }]\n[[pages]]\n";
     let page = "\npage = { to = \"page\" }\n";
-    let named = paged(&format!("{part}operations = [\"ships\", \"crews\"]{page}"));
+    let named = paginated_operations(&format!("{part}operations = [\"ships\", \"crews\"]{page}"));
     assert_eq!(named.unwrap(), ["crews"]);
-    let globbed = paged(&format!("{part}include = [{{ operation = \"ships\" }}]{page}"));
+    let globbed = paginated_operations(&format!("{part}include = [{{ operation = \"ships\" }}]{page}"));
     assert_eq!(globbed.unwrap(), [] as [&str; 0]);
-    let unknown = paged(&format!("{part}operations = [\"shops\"]{page}")).unwrap_err();
+    let unknown = paginated_operations(&format!("{part}operations = [\"shops\"]{page}")).unwrap_err();
     assert!(unknown.contains("`shops`"), "{unknown}");
 }
 
 /// Only a client with paginated operations requires the runtime feature `pages`.
 #[test]
-fn the_runtime_is_asked_for_pages_by_clients_that_have_them() {
+fn only_paginated_clients_require_the_pages_feature() {
     let pages = "[[pages]]\noperations = [\"ships\"]\npage = { to = \"page\" }\n";
     let manifest = |options: &str| {
         let project = project(options);

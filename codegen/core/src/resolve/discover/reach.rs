@@ -136,7 +136,7 @@ fn is_within(objects: &HashMap<SourceId, Vec<String>>, source: SourceId, pointer
 mod tests {
     use crate::{
         load::Sources,
-        resolve::{ResolveOptions, resolve_documents, tests::shown},
+        resolve::{ResolveOptions, resolve_documents, tests::format_problems},
     };
 
     /// Returns the locations of all parsed schemas, and the problems.
@@ -147,7 +147,7 @@ mod tests {
         }
         let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
         let location = |id| graph.absolute_location(id).trim_start_matches("https://x.y/").to_owned();
-        (graph.ids().map(location).collect(), shown(&problems))
+        (graph.ids().map(location).collect(), format_problems(&problems))
     }
 
     const OTHER: &str = r##"{
@@ -183,7 +183,7 @@ mod tests {
     /// The dialect is determined by an enclosing root, even if that is not reached.
     #[test]
     fn dialects_of_reached_schemas_are_loaded() {
-        let at = "{ $ref: 'b.json#/$defs/used' }";
+        let reference = "{ $ref: 'b.json#/$defs/used' }";
         let other = r#"{ "$schema": "https://x.y/meta.json", "$defs": {
             "used": { "type": "string", "format": "email" },
             "own": { "$id": "own.json", "$schema": "https://json-schema.org/draft/2020-12/schema" },
@@ -193,24 +193,24 @@ mod tests {
             format!(r#"{{ "$vocabulary": {{ "{core}": true, "{vocabulary}": true }} }}"#)
         };
         let asserting = meta("https://json-schema.org/draft/2020-12/vocab/format-assertion");
-        let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", at)]).unwrap();
+        let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", reference)]).unwrap();
         sources.offer("b.json", "https://x.y/b.json", other);
         sources.offer("meta.json", "https://x.y/meta.json", &asserting);
         let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
-        assert_eq!(shown(&problems), "");
+        assert_eq!(format_problems(&problems), "");
         assert!(graph.schemas.iter().any(|schema| schema.asserted.is_some()));
         // An unknown required vocabulary must be reported.
         let unknown = meta("https://x.y/vocab");
-        for (input, said) in [
-            (at, "unsupported /$schema"),
+        for (input, expected) in [
+            (reference, "unsupported /$schema"),
             ("{ $ref: 'b.json#/$defs/same' }", "unsupported /$schema"),
             ("{ $ref: 'b.json#/$defs/own' }", ""),
         ] {
-            assert_eq!(read(input, &[("b.json", other)]).1, said, "{input}");
+            assert_eq!(read(input, &[("b.json", other)]).1, expected, "{input}");
             let offers = [("b.json", other), ("meta.json", &unknown)];
-            assert_eq!(read(input, &offers).1, said, "{input}");
+            assert_eq!(read(input, &offers).1, expected, "{input}");
         }
-        let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", at)]).unwrap();
+        let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", reference)]).unwrap();
         sources.offer("b.json", "https://x.y/b.json", other);
         sources.offer("meta.json", "https://x.y/meta.json", &unknown);
         assert!(resolve_documents(&mut sources, &ResolveOptions::default()).2.has_fatal());

@@ -35,28 +35,29 @@ const PART: &str = r#"{"$defs": {"a b": {"type": "string"}}}"#;
 #[test]
 fn unescaped_file_names_are_resolved() {
     let root = folder("braces", &[("main.json", USER), ("paths/objects@{object_id}.json", PART)]);
-    // The file by itself, and a folder that makes the other file an input, too.
+    // As inputs: the file alone, and the folder, which includes the other file.
     for input in [root.join("main.json"), root.clone()] {
         let (mut problems, schemas) = read(input, &[]);
         assert!(schemas >= 3, "{problems}");
         let reference = "./paths/objects@{object_id}.json#/$defs/a b";
         let address = "./paths/objects@{object_id}.json";
-        let refused = format!("the reference `{reference}` is malformed: `{address}` is not a URI reference");
-        let words: Vec<&str> = problems.iter().map(|each| each.message.as_str()).collect();
-        assert_eq!(words, [refused.as_str()]);
+        let malformed =
+            format!("the reference `{reference}` is malformed: `{address}` is not a URI reference");
+        let messages: Vec<&str> = problems.iter().map(|each| each.message.as_str()).collect();
+        assert_eq!(messages, [malformed.as_str()]);
         // `--strict` rejects it.
         assert!(problems.has_errors());
         problems.apply_fault_policy(FaultPolicy::Warn);
         assert!(!problems.has_errors());
-        let taken = "; it is read as `./paths/objects@%7Bobject_id%7D.json#/$defs/a b`";
-        assert!(problems.iter().all(|each| each.message.ends_with(taken)), "{problems}");
+        let accepted = "; it is read as `./paths/objects@%7Bobject_id%7D.json#/$defs/a b`";
+        assert!(problems.iter().all(|each| each.message.ends_with(accepted)), "{problems}");
     }
     fs::remove_dir_all(&root).unwrap();
     // A missing file does not change the interpretation of the reference.
     let root = folder("no-braces", &[("main.json", USER)]);
     let (problems, _) = read(root.join("main.json"), &[]);
-    let mends: Vec<_> = problems.iter().filter_map(|each| each.fallback.as_deref()).collect();
-    assert_eq!(mends, ["any JSON is accepted"], "{problems}");
+    let fallbacks: Vec<_> = problems.iter().filter_map(|each| each.fallback.as_deref()).collect();
+    assert_eq!(fallbacks, ["any JSON is accepted"], "{problems}");
     fs::remove_dir_all(&root).unwrap();
 }
 
@@ -76,20 +77,22 @@ fn files_above_the_inputs_are_not_read() {
     );
     let input = || root.join("api/main.json");
     let (problems, _) = read(input(), &[]);
-    let said: Vec<(&str, &str)> = problems
+    let messages: Vec<(&str, &str)> = problems
         .iter()
         .map(|each| (each.message.as_str(), each.help.as_deref().unwrap_or_default()))
         .collect();
-    let all = files::display_path(&root);
+    let root_path = files::display_path(&root);
     let message = |reference: &str| {
         format!("`{reference}` refers to a file above the input folder, where no files are read")
     };
     let help = |uri: &str, path: &str| {
-        format!("use `{all}` as the input, or add the mount \"{uri}\" = \"{all}/{path}\" in `[mounts]`")
+        format!(
+            "use `{root_path}` as the input, or add the mount \"{uri}\" = \"{root_path}/{path}\" in `[mounts]`"
+        )
     };
     let (part, one) = (message("../common/part.json"), message("../one.json"));
     let (folder, file) = (help("file:///common/", "common"), help("file:///one.json", "one.json"));
-    assert_eq!(said, [(part.as_str(), folder.as_str()), (one.as_str(), file.as_str())]);
+    assert_eq!(messages, [(part.as_str(), folder.as_str()), (one.as_str(), file.as_str())]);
     // Both suggestions of the help work.
     let mounts = [
         ("file:///common/".to_owned(), root.join("common")),

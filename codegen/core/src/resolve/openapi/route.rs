@@ -311,18 +311,18 @@ fn placeholder_names(path: &str) -> Result<Vec<&str>, &'static str> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use crate::resolve::{openapi::tests::read, tests::shown};
+    use crate::resolve::{openapi::tests::read, tests::format_problems};
 
     /// Returns the route of `/a` followed by `behind`, its parameters, and the problems.
-    fn routed(behind: &str, parameters: &str) -> (String, String, String) {
+    fn routed(suffix: &str, parameters: &str) -> (String, String, String) {
         let (_, api, problems) =
-            read(&format!("paths:\n  '/a{behind}':\n    get: {{parameters: [{parameters}]}}\n"));
+            read(&format!("paths:\n  '/a{suffix}':\n    get: {{parameters: [{parameters}]}}\n"));
         let operation = api.operations.first().unwrap();
-        let each = |each: &crate::api::Parameter| {
+        let format_parameter = |each: &crate::api::Parameter| {
             format!("{} {}{}", each.location, each.name, if each.required { "" } else { "?" })
         };
-        let parameters: Vec<String> = operation.parameters.iter().map(each).collect();
-        (operation.route.clone(), parameters.join(", "), shown(&problems))
+        let parameters: Vec<String> = operation.parameters.iter().map(format_parameter).collect();
+        (operation.route.clone(), parameters.join(", "), format_problems(&problems))
     }
 
     /// Each key causes one fault, and no part of a request is lost.
@@ -330,7 +330,7 @@ mod tests {
     fn queries_and_fragments_of_paths() {
         let path = |name: &str| format!("{{name: {name}, in: path, required: true, schema: {{}}}}");
         let query = |name: &str| format!("{{name: {name}, in: query, schema: {{}}}}");
-        for (behind, parameters, route, found, faults) in [
+        for (suffix, parameters, route, found, faults) in [
             ("#A=b", query("A"), "/a", "query A?", 1),
             ("#", String::new(), "/a", "", 1),
             ("#x?y=z", String::new(), "/a", "", 1),
@@ -359,9 +359,9 @@ mod tests {
                 0,
             ),
         ] {
-            let (own, own_parameters, said) = routed(behind, &parameters);
-            assert_eq!((own.as_str(), own_parameters.as_str()), (route, found), "{behind}");
-            assert_eq!(said.lines().count(), faults, "{behind}: {said}");
+            let (found_route, found_parameters, found_problems) = routed(suffix, &parameters);
+            assert_eq!((found_route.as_str(), found_parameters.as_str()), (route, found), "{suffix}");
+            assert_eq!(found_problems.lines().count(), faults, "{suffix}: {found_problems}");
         }
     }
 

@@ -182,55 +182,55 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::SecurityRequirements;
-    use crate::resolve::{openapi::tests::read, tests::shown};
+    use crate::resolve::{openapi::tests::read, tests::format_problems};
 
     /// Returns the requirements of an operation, in a document that requires `key`, and the problems.
-    fn own(security: &str) -> (String, String) {
-        said(&format!("security: [{{key: []}}]\npaths: {{/a: {{get: {{{security}}}}}}}\n"))
+    fn operation_security(security: &str) -> (String, String) {
+        document_security(&format!("security: [{{key: []}}]\npaths: {{/a: {{get: {{{security}}}}}}}\n"))
     }
 
-    fn said(body: &str) -> (String, String) {
+    fn document_security(body: &str) -> (String, String) {
         let schemes = "components:\n  securitySchemes:\n    key: {type: http, scheme: bearer}\n    other: {type: http, scheme: basic}\n";
         let (_, api, problems) = read(&format!("{body}{schemes}"));
         let security: &SecurityRequirements = &api.operations.first().unwrap().security;
-        let one = |all: &Vec<(String, Vec<String>)>| {
-            let each = all.iter().map(|(name, scopes)| format!("{name}({})", scopes.join(" ")));
-            each.collect::<Vec<_>>().join("+")
+        let format_alternative = |alternative: &Vec<(String, Vec<String>)>| {
+            let texts = alternative.iter().map(|(name, scopes)| format!("{name}({})", scopes.join(" ")));
+            texts.collect::<Vec<_>>().join("+")
         };
-        (security.iter().map(one).collect::<Vec<_>>().join(" "), shown(&problems))
+        (security.iter().map(format_alternative).collect::<Vec<_>>().join(" "), format_problems(&problems))
     }
 
     /// No fault weakens the requirements.
     #[test]
     fn faults_never_make_an_operation_public() {
-        let at = "invalid-openapi /paths/~1a/get/security";
-        for (security, asked, problem) in [
+        let pointer = "invalid-openapi /paths/~1a/get/security";
+        for (security, expected, problem) in [
             ("", "key()", String::new()),
             ("security: []", "", String::new()),
             ("security: [{}]", "", String::new()),
             ("security: [{other: []}]", "other()", String::new()),
-            ("security: [other]", "other()", format!("{at}/0")),
-            ("security: other", "other()", at.to_owned()),
-            ("security: {other: []}", "other()", at.to_owned()),
-            ("security: {other: [a, b], key: []}", "other(a b)+key()", at.to_owned()),
-            ("security: [{other: a}]", "other(a)", format!("{at}/0/other")),
-            ("security: [{other: }]", "other()", format!("{at}/0/other")),
-            ("security: [other, 5]", "other()", format!("{at}/0\n{at}/1")),
-            ("security: [{other: {a: b}}]", "key()", at.to_owned()),
-            ("security: [{other: [[]]}]", "key()", at.to_owned()),
-            ("security: [5]", "key()", at.to_owned()),
-            ("security: 5", "key()", at.to_owned()),
-            ("security:", "key()", at.to_owned()),
+            ("security: [other]", "other()", format!("{pointer}/0")),
+            ("security: other", "other()", pointer.to_owned()),
+            ("security: {other: []}", "other()", pointer.to_owned()),
+            ("security: {other: [a, b], key: []}", "other(a b)+key()", pointer.to_owned()),
+            ("security: [{other: a}]", "other(a)", format!("{pointer}/0/other")),
+            ("security: [{other: }]", "other()", format!("{pointer}/0/other")),
+            ("security: [other, 5]", "other()", format!("{pointer}/0\n{pointer}/1")),
+            ("security: [{other: {a: b}}]", "key()", pointer.to_owned()),
+            ("security: [{other: [[]]}]", "key()", pointer.to_owned()),
+            ("security: [5]", "key()", pointer.to_owned()),
+            ("security: 5", "key()", pointer.to_owned()),
+            ("security:", "key()", pointer.to_owned()),
         ] {
-            assert_eq!(own(security), (asked.to_owned(), problem), "{security}");
+            assert_eq!(operation_security(security), (expected.to_owned(), problem), "{security}");
         }
-        assert_eq!(own("security: [{none: []}]").0, "none()");
+        assert_eq!(operation_security("security: [{none: []}]").0, "none()");
     }
 
     /// An unreadable `security` of the document requires an unknown scheme.
     #[test]
     fn unreadable_document_security_requires_an_unknown_scheme() {
-        for (security, asked, problem) in [
+        for (security, expected, problem) in [
             ("[5]", "?()", "invalid-openapi /security"),
             ("[{key: {a: b}}]", "?()", "invalid-openapi /security"),
             ("true", "?()", "invalid-openapi /security"),
@@ -238,11 +238,13 @@ mod tests {
             ("{key: []}", "key()", "invalid-openapi /security"),
             ("[]", "", ""),
         ] {
-            let found = said(&format!("security: {security}\npaths: {{/a: {{get: {{}}}}}}\n"));
-            assert_eq!(found, (asked.to_owned(), problem.to_owned()), "{security}");
+            let found = document_security(&format!("security: {security}\npaths: {{/a: {{get: {{}}}}}}\n"));
+            assert_eq!(found, (expected.to_owned(), problem.to_owned()), "{security}");
             // The operation's own `security` takes precedence.
-            let own = said(&format!("security: {security}\npaths: {{/a: {{get: {{security: []}}}}}}\n"));
-            assert_eq!(own.0, "", "{security}");
+            let overridden = document_security(&format!(
+                "security: {security}\npaths: {{/a: {{get: {{security: []}}}}}}\n"
+            ));
+            assert_eq!(overridden.0, "", "{security}");
         }
     }
 }

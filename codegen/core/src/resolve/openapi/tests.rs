@@ -10,7 +10,7 @@ use crate::{
     load::Sources,
     resolve::{
         NullableSemantics, ResolveOptions, UnknownKeywordPolicy, resolve_documents,
-        tests::{all, all_with, clean, shown},
+        tests::{format_problems, resolve_clean, resolve_files, resolve_files_with},
     },
     schema::{SchemaGap, SchemaGraph, SchemaOrigin, TypeSet},
     tables::{TableArenas, TablePlan},
@@ -20,11 +20,11 @@ const HEAD: &str = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\n";
 
 pub(super) fn read(body: &str) -> (SchemaGraph, OpenApiDocument, Diagnostics) {
     let text = format!("{HEAD}{body}");
-    let (graph, mut apis, problems) = all(&[("api.yaml", &text)]);
+    let (graph, mut apis, problems) = resolve_files(&[("api.yaml", &text)]);
     (graph, apis.pop().unwrap_or_default(), problems)
 }
 
-fn good(body: &str) -> (SchemaGraph, OpenApiDocument) {
+fn read_valid(body: &str) -> (SchemaGraph, OpenApiDocument) {
     let (graph, api, problems) = read(body);
     assert!(problems.is_empty(), "{body}\n{problems}");
     (graph, api)
@@ -44,13 +44,13 @@ fn descriptions_of_references_take_precedence() {
   responses: {A: {description: shared}}
   headers: {A: {schema: {type: string}, description: shared}}
 ";
-    for (version, beside, expect, chained) in [
+    for (version, sibling, expect, chained_description) in [
         ("3.1.0", ", description: own", "own", "own"),
         ("3.2.0", ", description: own", "own", "own"),
         ("3.1.0", "", "shared", "own"),
         ("3.0.3", ", description: own", "shared", "shared"),
     ] {
-        let to = |kind: &str| format!("{{$ref: '#/components/{kind}/A'{beside}}}");
+        let reference_to = |kind: &str| format!("{{$ref: '#/components/{kind}/A'{sibling}}}");
         let text = format!(
             "openapi: {version}
 info: {{title: T, version: '1'}}
@@ -63,28 +63,28 @@ paths:
         '200': {}
         '201': {{description: x, headers: {{H: {}}}}}
 {COMPONENTS}",
-            to("parameters"),
-            to("requestBodies"),
-            to("responses"),
-            to("headers"),
+            reference_to("parameters"),
+            reference_to("requestBodies"),
+            reference_to("responses"),
+            reference_to("headers"),
         );
-        let (_, apis, _) = all(&[("api.yaml", &text)]);
+        let (_, apis, _) = resolve_files(&[("api.yaml", &text)]);
         let operation = &apis[0].operations[0];
         let [first, second] = operation.parameters.as_slice() else { panic!("{version}") };
         let body = operation.request_body.as_ref().unwrap();
         let header = &operation.responses[1].headers[0];
-        for said in [&first.description, &body.description, &header.description] {
-            assert_eq!(said.as_deref(), Some(expect), "{version} {beside}");
+        for description in [&first.description, &body.description, &header.description] {
+            assert_eq!(description.as_deref(), Some(expect), "{version} {sibling}");
         }
-        assert_eq!(operation.responses[0].description, expect, "{version} {beside}");
-        assert_eq!(second.description.as_deref(), Some(chained), "{version} {beside}");
+        assert_eq!(operation.responses[0].description, expect, "{version} {sibling}");
+        assert_eq!(second.description.as_deref(), Some(chained_description), "{version} {sibling}");
     }
 }
 
 /// A fault affects one value, and no operation or body is lost.
 #[test]
 fn misspelled_methods_and_media_types_are_accepted() {
-    for (item, methods, said) in [
+    for (item, methods, expected) in [
         (
             "{GET: {}, Post: {}}",
             "GET POST",
@@ -95,7 +95,11 @@ fn misspelled_methods_and_media_types_are_accepted() {
     ] {
         let (_, api, problems) = read(&format!("paths: {{/a: {item}}}\n"));
         let found: Vec<&str> = api.operations.iter().map(|operation| operation.method.as_str()).collect();
-        assert_eq!((found.join(" ").as_str(), shown(&problems).as_str()), (methods, said), "{item}");
+        assert_eq!(
+            (found.join(" ").as_str(), format_problems(&problems).as_str()),
+            (methods, expected),
+            "{item}"
+        );
     }
     for (key, names) in [
         ("a/b; c=d, e/f", &["a/b; c=d", "e/f"][..]),
@@ -114,8 +118,8 @@ fn misspelled_methods_and_media_types_are_accepted() {
 }
 
 #[test]
-fn whole_document() {
-    let (graph, mut apis, problems) = all(&[
+fn whole_document_is_read() {
+    let (graph, mut apis, problems) = resolve_files(&[
         (
             "api.json",
             r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "2", "description": "D"},
@@ -155,7 +159,7 @@ fn whole_document() {
         ("schemas/ship.json", r##"{"type": "object", "properties": {"id": {"type": "string"}}}"##),
     ]);
     assert_eq!(
-        shown(&problems),
+        format_problems(&problems),
         "unknown-keyword /responses\n!ignored /paths/~1ships~1{shipId}/get/responses/200/headers/Content-Type"
     );
     let api = apis.pop().unwrap();
@@ -306,12 +310,12 @@ fn problems() {
     ];
     for (body, expected) in &cases {
         let (_, _, problems) = read(body);
-        assert_eq!(shown(&problems), *expected, "{body}\n{problems}");
+        assert_eq!(format_problems(&problems), *expected, "{body}\n{problems}");
     }
 }
 
 #[test]
-fn versions() {
+fn versions_are_checked() {
     for (text, expected) in [
         ("openapi: 3.1.2\ninfo: {title: a, version: '1'}\ncomponents: {}", ""),
         ("openapi: 3.0.4\ninfo: {title: a, version: '1'}\npaths: {}", ""),
@@ -328,8 +332,8 @@ fn versions() {
         ("openapi: 3.1.0\ninfo: {title: a}\ncomponents: {}", "?invalid-openapi /info"),
         ("openapi: 3.1.0\ninfo: {title: a, version: 1.0}\ncomponents: {}", "invalid-openapi /info/version"),
     ] {
-        let (.., problems) = all(&[("api.yaml", text)]);
-        assert_eq!(shown(&problems), expected, "{text}\n{problems}");
+        let (.., problems) = resolve_files(&[("api.yaml", text)]);
+        assert_eq!(format_problems(&problems), expected, "{text}\n{problems}");
     }
 }
 
@@ -338,8 +342,8 @@ fn versions() {
 fn openapi_30_keywords_are_accepted_in_31() {
     let schema = |inner: &str| {
         let text = format!("{HEAD}components:\n  schemas:\n    A: {inner}\n");
-        let (graph, _, problems) = all_with(UnknownKeywordPolicy::Warn, &[("api.yaml", &text)]);
-        (graph.schemas.into_iter().next().unwrap(), shown(&problems))
+        let (graph, _, problems) = resolve_files_with(UnknownKeywordPolicy::Warn, &[("api.yaml", &text)]);
+        (graph.schemas.into_iter().next().unwrap(), format_problems(&problems))
     };
     let (nullable, problems) = schema("{type: string, nullable: true}");
     assert_eq!(nullable.types, Some(TypeSet::STRING.union(TypeSet::NULL)));
@@ -353,24 +357,24 @@ fn openapi_30_keywords_are_accepted_in_31() {
     assert_eq!(problems, "invalid-schema /components/schemas/A/required/2");
     // A schema file is not an OpenAPI document.
     let file = ("a.json", r#"{"type": "string", "nullable": true}"#);
-    let (graph, _, problems) = all_with(UnknownKeywordPolicy::Warn, &[file]);
+    let (graph, _, problems) = resolve_files_with(UnknownKeywordPolicy::Warn, &[file]);
     assert_eq!(graph.schemas.as_slice()[0].types, Some(TypeSet::STRING));
-    assert_eq!(shown(&problems), "?unknown-keyword /nullable");
+    assert_eq!(format_problems(&problems), "?unknown-keyword /nullable");
     // Owners who deny unknown keywords get an error.
     let text = format!("{HEAD}components: {{schemas: {{A: {{minimum: 1, exclusiveMinimum: true}}}}}}");
     assert_eq!(
-        shown(&all(&[("api.yaml", &text)]).2),
+        format_problems(&resolve_files(&[("api.yaml", &text)]).2),
         "invalid-schema /components/schemas/A/exclusiveMinimum"
     );
 }
 
 #[test]
-fn openapi_30() {
+fn openapi_30_schemas_are_read() {
     let head = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    A: ";
     let schema = |inner: &str| {
         let text = format!("{head}{inner}\n");
-        let (graph, _, problems) = all(&[("api.yaml", &text)]);
-        (graph.schemas.into_iter().next().unwrap(), shown(&problems))
+        let (graph, _, problems) = resolve_files(&[("api.yaml", &text)]);
+        (graph.schemas.into_iter().next().unwrap(), format_problems(&problems))
     };
     let (nullable, problems) = schema("{type: string, nullable: true, example: x}");
     assert_eq!((nullable.types, problems.as_str()), (Some(TypeSet::STRING.union(TypeSet::NULL)), ""));
@@ -402,7 +406,7 @@ fn openapi_30() {
         assert_eq!(schema(text).1, expected, "{text}");
     }
     // A schema file without `$schema` uses the dialect of the 3.0 document.
-    let (graph, _, problems) = all(&[
+    let (graph, _, problems) = resolve_files(&[
         ("api.yaml", &format!("{head}{{$ref: a.yaml}}\n")),
         ("a.yaml", "type: string\nnullable: true"),
     ]);
@@ -415,7 +419,7 @@ fn openapi_30() {
 
 /// Vendors use the keyword for "or null", whatever the adjacent keywords.
 #[test]
-fn nullable_is_read_as_or_null() {
+fn nullable_permits_null_beside_any_keyword() {
     let head = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    B: {type: integer}\n    C: {type: string}\n    A: ";
     let reference = |name: &str| format!("{{$ref: '#/components/schemas/{name}'}}");
     let (b, c) = (reference("B"), reference("C"));
@@ -450,12 +454,12 @@ fn nullable_is_read_as_or_null() {
         ("{nullable: true}".to_owned(), true, "[null, 1, {}]", "[]"),
         ("{$ref: '#/components/schemas/B', nullable: false}".to_owned(), true, "[1]", "[null]"),
     ];
-    for (schema, letter, valid, invalid) in &cases {
+    for (schema, is_specified, valid, invalid) in &cases {
         let text = format!("{head}{schema}\n");
-        let (graph, _, problems) = all(&[("api.yaml", &text)]);
+        let (graph, _, problems) = resolve_files(&[("api.yaml", &text)]);
         assert_eq!(
             problems.iter().filter(|each| each.code == "nullable").count(),
-            usize::from(!letter),
+            usize::from(!is_specified),
             "{schema}\n{problems}"
         );
         assert!(!problems.has_errors(), "{problems}");
@@ -474,7 +478,7 @@ fn nullable_is_read_as_or_null() {
 
 /// OpenAPI 3.0.3: the keyword adds `null` to the adjacent `type` and has no other effect.
 #[test]
-fn strict_nullable() {
+fn strict_nullable_requires_an_adjacent_type() {
     let strict = |inner: &str| {
         let text = format!(
             "openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    A: {inner}\n    B: {{type: integer}}\n"
@@ -482,7 +486,7 @@ fn strict_nullable() {
         let mut sources = crate::load::Sources::from_texts(&[("api.yaml", "", &text)]).unwrap();
         let options = ResolveOptions { nullable: NullableSemantics::Strict, ..ResolveOptions::default() };
         let (graph, _, problems) = crate::resolve::resolve_documents(&mut sources, &options);
-        (graph.schemas.into_iter().next().unwrap(), shown(&problems))
+        (graph.schemas.into_iter().next().unwrap(), format_problems(&problems))
     };
     let (schema, problems) = strict("{type: integer, enum: [1], nullable: true}");
     assert_eq!(
@@ -501,7 +505,7 @@ fn strict_nullable() {
 #[test]
 fn nullable_keeps_the_gap() {
     let text = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    A: {type: strng, allOf: [{type: object}], nullable: true}\n";
-    let (graph, ..) = all(&[("api.yaml", text)]);
+    let (graph, ..) = resolve_files(&[("api.yaml", text)]);
     let schema = &graph.schemas.iter().next().unwrap();
     let inside = graph.schema(schema.any_of[0]);
     assert_eq!(
@@ -517,14 +521,14 @@ fn nullables_are_reported_once() {
     let text = format!(
         "openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    B: {{type: integer}}\n    A: {{properties: {{a: {b}, b: {b}, c: {b}}}}}\n"
     );
-    let (_, _, problems) = all(&[("api.yaml", &text)]);
-    assert_eq!(shown(&problems), "!nullable /components/schemas/A/properties/a/nullable");
+    let (_, _, problems) = resolve_files(&[("api.yaml", &text)]);
+    assert_eq!(format_problems(&problems), "!nullable /components/schemas/A/properties/a/nullable");
     assert!(problems.iter().next().unwrap().message.starts_with("3 `nullable`"), "{problems}");
 }
 
 #[test]
-fn references_into_documents() {
-    let graph = clean(&[
+fn references_into_openapi_documents_resolve() {
+    let graph = resolve_clean(&[
         (
             "api.yaml",
             "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /x/y:\n    get:\n      responses:\n        200:\n          description: d\n          content:\n            application/json:\n              schema: {type: integer}\ncomponents:\n  schemas:\n    A: {$ref: '#/paths/~1x~1y/get/responses/200/content/application~1json/schema'}\n    B: {$id: 'https://x.y/b', $defs: {c: {type: boolean}}, properties: {p: {$ref: '#/$defs/c'}}}\n",
@@ -549,7 +553,7 @@ fn references_into_documents() {
 }
 
 #[test]
-fn files_of_objects() {
+fn referenced_files_are_read_as_openapi_objects() {
     let (graph, api) = {
         let mut sources = crate::load::Sources::from_texts(&[(
             "api.yaml",
@@ -574,8 +578,8 @@ fn files_of_objects() {
 }
 
 #[test]
-fn merged_parameters() {
-    let (_, api) = good(
+fn path_and_operation_parameters_are_merged() {
+    let (_, api) = read_valid(
         "paths:\n  /a:\n    parameters:\n      - {name: X-A, in: header, schema: {}}\n      - {name: q, in: query, schema: {}}\n    get:\n      parameters:\n        - {name: x-a, in: header, required: true, schema: {}}\n        - {name: r, in: query, explode: false, schema: {}}\n",
     );
     let list: Vec<_> = api.operations[0]
@@ -588,19 +592,20 @@ fn merged_parameters() {
 
 /// OpenAPI 3.2, 4.8 and 4.9: `query` is a fixed field; other methods are keys of `additionalOperations`.
 #[test]
-fn methods_of_openapi_32() {
-    let (_, api) = good(
+fn openapi_32_methods_are_read() {
+    let (_, api) = read_valid(
         "paths:\n  /a:\n    query: {responses: {}}\n    additionalOperations:\n      COPY: {responses: {}}\n      link: {responses: {}}\n",
     );
-    let all: Vec<(&str, &str)> = api.operations.iter().map(|o| (o.method.as_str(), o.id.as_str())).collect();
-    assert_eq!(all, [("QUERY", "queryA"), ("COPY", "copyA"), ("link", "linkA")]);
+    let operations: Vec<(&str, &str)> =
+        api.operations.iter().map(|o| (o.method.as_str(), o.id.as_str())).collect();
+    assert_eq!(operations, [("QUERY", "queryA"), ("COPY", "copyA"), ("link", "linkA")]);
 }
 
 /// A misplaced operation is read together with its body.
 #[test]
 fn operations_of_later_versions_are_read_in_openapi_30() {
     let body = "{requestBody: {content: {a/b: {schema: {type: string}}}}}";
-    for (body, said, method) in [
+    for (body, expected, method) in [
         (format!("paths: {{/a: {{query: {body}}}}}"), "unknown-field /paths/~1a/query", "QUERY"),
         (
             format!("paths: {{/a: {{Query: {body}}}}}"),
@@ -615,10 +620,10 @@ fn operations_of_later_versions_are_read_in_openapi_30() {
         (format!("paths: {{}}\nwebhooks: {{a: {{post: {body}}}}}"), "unknown-field /webhooks", "POST"),
     ] {
         let text = format!("openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\n{body}\n");
-        let (_, apis, problems) = all(&[("api.yaml", &text)]);
-        assert_eq!(shown(&problems), said, "{body}");
-        let mends = problems.iter().filter_map(|problem| problem.fallback.as_deref());
-        assert!(mends.into_iter().any(|mend| mend == "it is read anyway"), "{problems}");
+        let (_, apis, problems) = resolve_files(&[("api.yaml", &text)]);
+        assert_eq!(format_problems(&problems), expected, "{body}");
+        let fallbacks = problems.iter().filter_map(|problem| problem.fallback.as_deref());
+        assert!(fallbacks.into_iter().any(|fallback| fallback == "it is read anyway"), "{problems}");
         let found = [&apis[0].operations[..], &apis[0].webhooks].concat();
         assert_eq!(found.len(), 1, "{body}");
         let operation = &found[0];
@@ -631,7 +636,7 @@ fn operations_of_later_versions_are_read_in_openapi_30() {
 #[test]
 fn additional_operations_exclude_fixed_fields() {
     let responses = "{responses: {}}";
-    for (method, said) in [
+    for (method, expected) in [
         ("GET", "invalid-openapi /paths/~1a/additionalOperations/GET"),
         ("QUERY", "invalid-openapi /paths/~1a/additionalOperations/QUERY"),
         ("COPY", ""),
@@ -639,7 +644,7 @@ fn additional_operations_exclude_fixed_fields() {
     ] {
         let item = format!("{{additionalOperations: {{{method}: {responses}}}}}");
         let (_, api, problems) = read(&format!("paths: {{/a: {item}}}\n"));
-        assert_eq!(shown(&problems), said, "{method}");
+        assert_eq!(format_problems(&problems), expected, "{method}");
         let methods: Vec<&str> = api.operations.iter().map(|operation| operation.method.as_str()).collect();
         assert_eq!(methods, [method.to_ascii_uppercase()], "{method}");
     }
@@ -651,9 +656,9 @@ fn additional_operations_exclude_fixed_fields() {
 
 /// A document with the fields of an OpenAPI document is one, with or without `openapi`.
 #[test]
-fn a_document_without_its_version_is_read() {
+fn document_without_version_is_read() {
     let text = "info: {title: T, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n";
-    for (head, said, operations) in
+    for (head, expected, operations) in
         [("", "invalid-openapi ", 1), ("$schema: https://json-schema.org/draft/2020-12/schema\n", "", 0)]
     {
         let text = format!("{head}{text}");
@@ -661,16 +666,16 @@ fn a_document_without_its_version_is_read() {
         let options =
             ResolveOptions { unknown_keywords: UnknownKeywordPolicy::Ignore, ..ResolveOptions::default() };
         let (_, apis, problems) = resolve_documents(&mut sources, &options);
-        assert_eq!(shown(&problems), said, "{head}");
+        assert_eq!(format_problems(&problems), expected, "{head}");
         assert_eq!(apis.iter().map(|api| api.operations.len()).sum::<usize>(), operations, "{head}");
     }
 }
 
 /// OpenAPI 3.2, 4.22.
 #[test]
-fn tags_have_parents() {
+fn tag_parents_are_validated() {
     let (_, api) =
-        good("paths: {}\ntags: [{name: a}, {name: b, parent: a, kind: nav}, {name: c, parent: b}]\n");
+        read_valid("paths: {}\ntags: [{name: a}, {name: b, parent: a, kind: nav}, {name: c, parent: b}]\n");
     assert_eq!(api.tag_lineage("c").collect::<Vec<_>>(), ["c", "b", "a"]);
     assert_eq!(api.tag_lineage("unknown").collect::<Vec<_>>(), ["unknown"]);
     for (tags, expected) in [
@@ -679,18 +684,18 @@ fn tags_have_parents() {
         ("[{name: a, parent: b}, {name: b, parent: a}]", "invalid-openapi /tags/0/parent"),
     ] {
         let (_, api, problems) = read(&format!("paths: {{}}\ntags: {tags}\n"));
-        assert_eq!(shown(&problems), expected, "{tags}");
+        assert_eq!(format_problems(&problems), expected, "{tags}");
         assert_eq!(api.tag_lineage("a").collect::<Vec<_>>(), ["a"]);
     }
 }
 
 /// OpenAPI 3.2, 4.14: the JSON in `data` of an event is found if the schema has no branches.
 #[test]
-fn items_of_a_media_type() {
-    let (graph, api) = good(
+fn stream_item_schemas_are_read() {
+    let (graph, api) = read_valid(
         "paths:\n  /a:\n    get:\n      responses:\n        200:\n          description: d\n          content:\n            text/event-stream:\n              itemSchema: {properties: {data: {type: string, contentSchema: {type: integer}}}}\n            application/jsonl: {itemSchema: {type: boolean}}\n",
     );
-    let [events, lines] = &api.operations[0].responses[0].content[..] else { panic!("two") };
+    let [events, lines] = &api.operations[0].responses[0].content[..] else { panic!("not two media types") };
     assert_eq!(graph.schema(events.data_schema.unwrap()).types, Some(TypeSet::INTEGER));
     assert_eq!(graph.schema(lines.item_schema.unwrap()).types, Some(TypeSet::BOOLEAN));
     assert_eq!((lines.data_schema, lines.schema), (None, None));
@@ -699,7 +704,7 @@ fn items_of_a_media_type() {
 /// Keys of maps may start with `x-`: only objects with fixed fields have extensions.
 #[test]
 fn map_keys_may_start_like_extensions() {
-    let (graph, api) = good(
+    let (graph, api) = read_valid(
         "paths:\n  /a:\n    get:\n      security: [{x-api-key: []}]\n      responses:\n        200:\n          description: d\n          headers: {x-rate-limit: {schema: {type: integer}}}\n          content: {x-own/json: {schema: {type: boolean}}, x-note: 1}\ncomponents:\n  securitySchemes: {x-api-key: {type: apiKey, in: header, name: K}}\n",
     );
     assert_eq!(api.security_schemes[0].0, "x-api-key");
@@ -707,15 +712,15 @@ fn map_keys_may_start_like_extensions() {
     assert_eq!(operation.security, [[("x-api-key".to_owned(), Vec::<String>::new())]]);
     let response = &operation.responses[0];
     assert_eq!(response.headers[0].name, "x-rate-limit");
-    let [media] = &response.content[..] else { panic!("one") };
+    let [media] = &response.content[..] else { panic!("not one media type") };
     assert_eq!(media.name, "x-own/json");
     assert_eq!(graph.schema(media.schema.unwrap()).types, Some(TypeSet::BOOLEAN));
 }
 
 /// OpenAPI 3.2, 4.14: components may contain media types, also for parameters.
 #[test]
-fn media_types_of_parameters_are_referred_to() {
-    let (graph, api) = good(
+fn parameters_may_reference_media_type_components() {
+    let (graph, api) = read_valid(
         "paths:\n  /a:\n    get:\n      parameters: [{name: q, in: query, content: {application/json: {$ref: '#/components/mediaTypes/M'}}}]\n      responses: {}\ncomponents:\n  mediaTypes: {M: {schema: {type: boolean}}}\n",
     );
     let parameter = &api.operations[0].parameters[0];
@@ -730,18 +735,19 @@ fn querystring_and_cookie_styles() {
     let parameters = |list: &str| {
         read(&format!("paths:\n  /a:\n    get:\n      parameters:\n{list}      responses: {{}}\n"))
     };
-    let whole = "        - {name: q, in: querystring, content: {application/json: {schema: {}}}}\n";
+    let querystring = "        - {name: q, in: querystring, content: {application/json: {schema: {}}}}\n";
     let cookie = "        - {name: c, in: cookie, style: cookie, schema: {}}\n";
-    let (_, api, problems) = parameters(&format!("{whole}{cookie}"));
+    let (_, api, problems) = parameters(&format!("{querystring}{cookie}"));
     assert!(problems.is_empty(), "{problems}");
     let found: Vec<_> = api.operations[0].parameters.iter().map(|p| (p.location, p.explode)).collect();
     assert_eq!(found, [(ParameterIn::QueryString, true), (ParameterIn::Cookie, true)]);
     assert_eq!(api.operations[0].parameters[1].style, "cookie");
-    let (_, api, problems) = parameters(&format!("{whole}        - {{name: r, in: query, schema: {{}}}}\n"));
-    assert_eq!(shown(&problems), "invalid-openapi /paths/~1a/get/parameters/0");
+    let (_, api, problems) =
+        parameters(&format!("{querystring}        - {{name: r, in: query, schema: {{}}}}\n"));
+    assert_eq!(format_problems(&problems), "invalid-openapi /paths/~1a/get/parameters/0");
     assert_eq!(api.operations[0].parameters[0].name, "r");
     let (_, _, problems) = parameters("        - {name: q, in: querystring, schema: {}}\n");
-    assert_eq!(shown(&problems), "invalid-openapi /paths/~1a/get/parameters/0");
+    assert_eq!(format_problems(&problems), "invalid-openapi /paths/~1a/get/parameters/0");
 }
 
 /// OpenAPI 3.2, 4.14.5: positional encodings are ignored with a warning.
@@ -756,21 +762,22 @@ fn positional_encodings_are_reported() {
         format!("?ignored {content}/multipart~1mixed/prefixEncoding"),
         format!("?ignored {content}/multipart~1form-data/encoding/p/itemEncoding"),
     ];
-    assert_eq!(shown(&problems), expected.join("\n"));
+    assert_eq!(format_problems(&problems), expected.join("\n"));
 }
 
 /// Split documents use a reference in place of a map of components. It is not a component itself; each
 /// component must be defined by name.
 #[test]
-fn component_maps_have_no_reference() {
+fn references_in_place_of_component_maps_are_rejected() {
     let (graph, _, problems) = read(
         "paths: {}\ncomponents:\n  schemas: {$ref: './schemas/_index.yaml', A: {type: integer}}\n  responses: {$ref: './responses/_index.yaml'}\n",
     );
     assert_eq!(
-        shown(&problems),
+        format_problems(&problems),
         "invalid-openapi /components/schemas/$ref\ninvalid-openapi /components/responses/$ref"
     );
     assert!(problems.to_string().contains("a map of components must not have `$ref`"), "{problems}");
-    let named = |origin: &SchemaOrigin| matches!(origin, SchemaOrigin::Component(name) if name == "$ref");
-    assert!(!graph.ids().any(|id| named(&graph.schema(id).origin)));
+    let is_named_ref =
+        |origin: &SchemaOrigin| matches!(origin, SchemaOrigin::Component(name) if name == "$ref");
+    assert!(!graph.ids().any(|id| is_named_ref(&graph.schema(id).origin)));
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_contract_of_the_exchange_is_read_without_an_error() {
+fn exchange_contract_has_no_errors() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     let mut sources = Sources::from_files(&[root.join("openapi.json"), root.join("exchange")], &[]).unwrap();
     let options =

@@ -144,14 +144,14 @@ fn every_field_belongs_to_one_keyword() {
         let keywords: Vec<Keyword> = schema.keywords().map(|(keyword, _)| keyword).collect();
         assert_eq!(keywords.len(), 1, "{field}: {keywords:?}");
         // The copy has the same value.
-        let kept = schema.with_keywords(|keyword| keyword == keywords[0]);
-        assert_eq!(kept.keywords().count(), 1, "{field}");
+        let copy = schema.with_keywords(|keyword| keyword == keywords[0]);
+        assert_eq!(copy.keywords().count(), 1, "{field}");
         assert_eq!(schema.with_keywords(|keyword| keyword != keywords[0]).keywords().count(), 0, "{field}");
         found.extend(keywords);
     }
     found.sort_unstable();
-    let all: Vec<Keyword> = full().keywords().map(|(keyword, _)| keyword).collect();
-    assert_eq!(found, all);
+    let keywords_of_full: Vec<Keyword> = full().keywords().map(|(keyword, _)| keyword).collect();
+    assert_eq!(found, keywords_of_full);
     assert!(Schema::default().keywords().next().is_none());
 }
 
@@ -163,13 +163,13 @@ fn children_are_the_applied_schemas() {
     schema.definitions.iter_mut().for_each(|(_, id)| *id = other.unwrap_or_default());
     schema.content_schema = other;
     let applied = Keyword::ALL.iter().filter(|keyword| keyword.role().applies_schemas());
-    let held = applied.filter(|keyword| keyword.value(&schema).is_some()).count();
+    let present = applied.filter(|keyword| keyword.value(&schema).is_some()).count();
     let children: Vec<SchemaId> = schema.child_schemas().collect();
-    assert_eq!(children, vec![SchemaId::default(); held]);
+    assert_eq!(children, vec![SchemaId::default(); present]);
 }
 
 #[test]
-fn constraining_keywords() {
+fn constraining_keywords_are_classified() {
     let reference = Schema {
         reference: Some(SchemaId::default()),
         description: Some("a".to_owned()),
@@ -181,9 +181,9 @@ fn constraining_keywords() {
     assert!(Schema { boolean: Some(true), ..Schema::default() }.is_constrained_only_by(&[]));
     assert!(!Schema { boolean: Some(false), ..Schema::default() }.is_constrained_only_by(&[]));
     for keyword in Keyword::ALL.iter().filter(|keyword| !matches!(keyword, Keyword::Then | Keyword::Else)) {
-        let alone = full().with_keywords(|other| other == *keyword);
-        let decides = keyword.role().can_reject() && keyword.value(&alone).is_some();
-        assert_eq!(alone.is_constrained_only_by(&[]), !decides, "{}", keyword.name());
+        let single = full().with_keywords(|other| other == *keyword);
+        let decides = keyword.role().can_reject() && keyword.value(&single).is_some();
+        assert_eq!(single.is_constrained_only_by(&[]), !decides, "{}", keyword.name());
     }
 }
 
@@ -191,8 +191,8 @@ fn constraining_keywords() {
 fn keywords_are_found_by_name() {
     for keyword in Keyword::ALL {
         // The asserted format is written as the annotation.
-        let written = if *keyword == Keyword::AssertedFormat { &Keyword::Format } else { keyword };
-        assert_eq!(Keyword::find(keyword.name()), Some(*written));
+        let written_keyword = if *keyword == Keyword::AssertedFormat { &Keyword::Format } else { keyword };
+        assert_eq!(Keyword::find(keyword.name()), Some(*written_keyword));
     }
     assert_eq!(Keyword::find("minlength"), None);
 }

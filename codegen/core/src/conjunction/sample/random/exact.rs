@@ -134,10 +134,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_the_shortest_that_all_patterns_and_bounds_leave() {
+    fn shortest_string_satisfies_all_patterns_and_bounds() {
         let check = |patterns: &[&str], least, most, taken: &[&str], expect: Option<&str>| {
-            let owned = |all: &[&str]| all.iter().map(|each| (*each).to_owned()).collect::<Vec<_>>();
-            let found = shortest_string(&owned(patterns), least, most, &owned(taken));
+            let to_strings = |list: &[&str]| list.iter().map(|each| (*each).to_owned()).collect::<Vec<_>>();
+            let found = shortest_string(&to_strings(patterns), least, most, &to_strings(taken));
             assert_eq!(found.as_deref(), expect, "{patterns:?} {taken:?}");
         };
         check(&["^x"], 4, None, &[], Some("xaaa"));
@@ -161,15 +161,16 @@ mod tests {
             ..Schema::default()
         };
         for seed in 0..50 {
-            let drawn =
-                |all: &[&Schema], fractions| exact_number(all, fractions, &SplitMix64::from_seed(seed));
-            let one = drawn(&[&schema("100", "", "0.07")], true).unwrap();
-            assert!(one > exact("100") && one.is_multiple_of(&exact("0.07")), "{}", one.to_json_text());
+            let drawn = |schemas: &[&Schema], fractions| {
+                exact_number(schemas, fractions, &SplitMix64::from_seed(seed))
+            };
+            let first = drawn(&[&schema("100", "", "0.07")], true).unwrap();
+            assert!(first > exact("100") && first.is_multiple_of(&exact("0.07")), "{}", first.to_json_text());
             let (four, six) = (schema("1", "40", "4"), schema("", "", "6"));
-            let both = drawn(&[&four, &six], false).unwrap().to_json_text().into_owned();
-            assert!(["12", "24", "36"].contains(&both.as_str()), "{both}");
-            let whole = drawn(&[&schema("0.5", "4", "1.5")], false).unwrap();
-            assert_eq!(whole.to_json_text(), "3");
+            let integer = drawn(&[&four, &six], false).unwrap().to_json_text().into_owned();
+            assert!(["12", "24", "36"].contains(&integer.as_str()), "{integer}");
+            let fraction = drawn(&[&schema("0.5", "4", "1.5")], false).unwrap();
+            assert_eq!(fraction.to_json_text(), "3");
             let between = drawn(&[&schema("0.2", "0.22", "")], true).unwrap();
             assert!(between > exact("0.2") && between <= exact("0.22"), "{}", between.to_json_text());
             let below = drawn(&[&schema("", "-1e3", "0.5")], true).unwrap();

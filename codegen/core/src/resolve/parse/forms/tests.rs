@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::{
-    resolve::tests::{graph, shown},
+    resolve::tests::{format_problems, resolve_graph},
     schema::SchemaGap,
 };
 
 /// A value is coerced to the type if that is unambiguous.
 #[test]
 fn literals_are_coerced_to_their_type() {
-    for (schema, read, said) in [
+    for (schema, expected_value, expected_problems) in [
         (
             "{type: string, enum: [1.0, 2.0]}",
             r#"["1.0","2.0"]"#,
@@ -50,12 +50,20 @@ fn literals_are_coerced_to_their_type() {
         ("{enum: ['1', 2]}", r#"["1",2]"#, ""),
         ("{type: [string, integer], enum: [true]}", "-", "invalid-schema /enum"),
     ] {
-        let (found, problems) = graph(&[("a.yaml", schema)]);
+        let (found, problems) = resolve_graph(&[("a.yaml", schema)]);
         let found = &found.schemas.iter().next().unwrap();
         let list = found.enumeration.clone().map(contract_runtime::Json::Array);
-        let own = list.or_else(|| found.constant.clone()).map_or("-".to_owned(), |own| own.to_string());
-        assert_eq!((own.as_str(), shown(&problems).as_str()), (read, said), "{schema}");
-        assert_eq!(found.gap, if read == "-" { SchemaGap::Assertion } else { SchemaGap::None }, "{schema}");
+        let value = list.or_else(|| found.constant.clone()).map_or("-".to_owned(), |value| value.to_string());
+        assert_eq!(
+            (value.as_str(), format_problems(&problems).as_str()),
+            (expected_value, expected_problems),
+            "{schema}"
+        );
+        assert_eq!(
+            found.gap,
+            if expected_value == "-" { SchemaGap::Assertion } else { SchemaGap::None },
+            "{schema}"
+        );
         assert!(!problems.has_fatal(), "{schema}");
     }
 }
@@ -64,9 +72,10 @@ fn literals_are_coerced_to_their_type() {
 #[test]
 fn null_in_a_typed_enum_is_reported() {
     let check = |schema: &str, expect: usize| {
-        let (_, problems) = graph(&[("a.json", schema)]);
-        let told = problems.iter().filter(|each| each.message.contains("which its `type` does not allow"));
-        assert_eq!(told.count(), expect, "{schema}: {problems}");
+        let (_, problems) = resolve_graph(&[("a.json", schema)]);
+        let rejections =
+            problems.iter().filter(|each| each.message.contains("which its `type` does not allow"));
+        assert_eq!(rejections.count(), expect, "{schema}: {problems}");
     };
     check(r#"{"type": "string", "enum": ["a", null]}"#, 1);
     check(r#"{"type": "integer", "enum": [1, null]}"#, 1);
@@ -86,7 +95,7 @@ fn null_in_a_typed_enum_is_reported() {
 #[test]
 fn literals_of_another_type_stay_in_branches() {
     let warned = |pointer: &str| format!("?invalid-schema {pointer}/const");
-    for (schema, said) in [
+    for (schema, expected) in [
         ("oneOf: [{type: object, const: a}, {type: string}]", warned("/oneOf/0")),
         ("anyOf: [{allOf: [{type: object, const: a}]}, {type: string}]", warned("/anyOf/0/allOf/0")),
         ("not: {type: object, const: a}", warned("/not")),
@@ -111,18 +120,22 @@ fn literals_of_another_type_stay_in_branches() {
         ),
         ("$defs: {a: {type: object, const: a}}", "invalid-schema /$defs/a/const".to_owned()),
     ] {
-        let (found, problems) = graph(&[("a.yaml", schema)]);
-        assert_eq!(shown(&problems), said, "{schema}");
-        let kept = found.schemas.iter().any(|schema| schema.constant.is_some());
-        let lost = found.schemas.iter().any(|schema| schema.gap == SchemaGap::Assertion);
-        assert_eq!((kept, lost), (said.starts_with('?'), !said.starts_with('?')), "{schema}");
+        let (found, problems) = resolve_graph(&[("a.yaml", schema)]);
+        assert_eq!(format_problems(&problems), expected, "{schema}");
+        let has_constant = found.schemas.iter().any(|schema| schema.constant.is_some());
+        let has_gap = found.schemas.iter().any(|schema| schema.gap == SchemaGap::Assertion);
+        assert_eq!(
+            (has_constant, has_gap),
+            (expected.starts_with('?'), !expected.starts_with('?')),
+            "{schema}"
+        );
     }
 }
 
 /// Each invalid discriminator is a fault.
 #[test]
 fn invalid_discriminators_are_reported() {
-    for (discriminator, said, tag) in [
+    for (discriminator, expected, tag) in [
         ("{}", "invalid-schema /discriminator", None),
         ("{propertyName: 5}", "invalid-schema /discriminator", None),
         ("{mapping: {a: x}}", "invalid-schema /discriminator", None),
@@ -130,8 +143,8 @@ fn invalid_discriminators_are_reported() {
         ("5", "invalid-schema /discriminator", None),
         ("{propertyName: kind, mapping: {}}", "", Some("kind")),
     ] {
-        let (found, problems) = graph(&[("a.yaml", &format!("discriminator: {discriminator}"))]);
-        assert_eq!(shown(&problems), said, "{discriminator}");
+        let (found, problems) = resolve_graph(&[("a.yaml", &format!("discriminator: {discriminator}"))]);
+        assert_eq!(format_problems(&problems), expected, "{discriminator}");
         let found = found.schemas.iter().next().unwrap().discriminator.as_ref();
         assert_eq!(found.map(|found| found.tag.as_str()), tag, "{discriminator}");
     }
@@ -140,10 +153,10 @@ fn invalid_discriminators_are_reported() {
 /// An invalid identifier is reported as written.
 #[test]
 fn invalid_identifiers_are_reported() {
-    let (_, problems) = graph(&[("a.yaml", "$id: 'http://[a'\ntype: string\n")]);
-    assert_eq!(shown(&problems), "invalid-schema /$id");
+    let (_, problems) = resolve_graph(&[("a.yaml", "$id: 'http://[a'\ntype: string\n")]);
+    assert_eq!(format_problems(&problems), "invalid-schema /$id");
     let api =
         "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents: {schemas: {A: {$ref: ''}}}\n";
-    let (_, problems) = graph(&[("a.yaml", api)]);
-    assert_eq!(shown(&problems), "invalid-schema /components/schemas/A/$ref");
+    let (_, problems) = resolve_graph(&[("a.yaml", api)]);
+    assert_eq!(format_problems(&problems), "invalid-schema /components/schemas/A/$ref");
 }
