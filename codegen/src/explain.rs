@@ -29,7 +29,7 @@ use contract_codegen_core::{
     generate::Project,
     plan::{ContractPlan, OperationSide},
     schema::{Schema, SchemaId},
-    shape::{StructField, TypeBody, TypeId, TypeRef},
+    shape::{StructField, TypeBody, TypeId, TypeRef, VariantSelector},
     stack::run_on_deep_stack,
     tables::TableArenas,
     tree::DocumentLocation,
@@ -135,7 +135,7 @@ impl Explainer<'_> {
         let def = self.contract.shapes.get(id);
         let word = match &def.body {
             TypeBody::Struct(_) | TypeBody::Newtype(_) | TypeBody::Pending => "struct",
-            TypeBody::Tagged(_) | TypeBody::ByKind(_) | TypeBody::Enum(_) => "enum",
+            TypeBody::Objects(_) | TypeBody::ByKind(_) | TypeBody::Enum(_) => "enum",
         };
         let own = TypeRef::Named(id);
         let mut rules = self.rules_at(&def.conj, &own, &[]);
@@ -166,13 +166,23 @@ impl Explainer<'_> {
             TypeBody::Struct(body) => {
                 (0..body.fields.len()).filter_map(|index| self.field_part(id, index)).collect()
             }
-            TypeBody::Tagged(body) => {
-                let parts = body.variants.iter().map(|v| {
-                    let literals: Vec<String> = v.literals.iter().map(ToString::to_string).collect();
-                    variant(literals.join(" or "), &v.name, &v.ty, &format!("value of `{}`", body.tag))
-                });
-                parts.collect()
-            }
+            TypeBody::Objects(body) => match &body.selector {
+                VariantSelector::Tag(tag) => {
+                    let parts = body.variants.iter().zip(&tag.literals).map(|(v, literals)| {
+                        let literals: Vec<String> = literals.iter().map(ToString::to_string).collect();
+                        variant(literals.join(" or "), &v.name, &v.ty, &format!("value of `{}`", tag.name))
+                    });
+                    parts.collect()
+                }
+                VariantSelector::Members(forms) => {
+                    let parts = body
+                        .variants
+                        .iter()
+                        .zip(forms)
+                        .map(|(v, form)| variant(form.to_string(), &v.name, &v.ty, "properties"));
+                    parts.collect()
+                }
+            },
             TypeBody::ByKind(variants) => variants
                 .iter()
                 .map(|v| variant(join_type_names(v.types), &v.name, &v.ty, "JSON type"))

@@ -44,6 +44,8 @@ mod instances;
 mod judge;
 #[path = "harness/model.rs"]
 pub mod model;
+#[path = "harness/object_unions.rs"]
+mod object_unions;
 #[path = "harness/open.rs"]
 mod open;
 #[path = "harness/outside.rs"]

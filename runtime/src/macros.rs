@@ -583,10 +583,99 @@ macro_rules! open_union {
     };
 }
 
+/// Implements reading and writing of a union of objects without a tag: each variant with its type and its
+/// [`ObjectForm`](crate::read::ObjectForm). With `open`, objects of no form are kept in the variant that follows.
+#[macro_export]
+macro_rules! object_union {
+    (
+        $name:ident $(open $unknown:ident)? {
+            $(
+                $variant:ident($ty:ty) $($closed:ident)? {
+                    $(
+                        $member:literal $presence:ident [$($kind:ident),*]
+                        $(= $first:ident($value:literal) $(| $more:ident($other:literal))*)?
+                    ),* $(,)?
+                }
+            )*
+        }
+    ) => {
+        $(
+            impl $name {
+                /// Returns true if the object has one of the listed forms.
+                #[must_use]
+                pub const fn is_known(&self) -> bool {
+                    !matches!(self, Self::$unknown(_))
+                }
+            }
+        )?
+        impl<'de> $crate::read::FromMap<'de> for $name {
+            const EXPECTING: &'static str = concat!("an object (", stringify!($name), ")");
+            fn from_map<A: ::serde::de::MapAccess<'de>>(map: A) -> ::std::result::Result<Self, A::Error> {
+                const FORMS: &[$crate::read::ObjectForm] = &[$(
+                    $crate::read::ObjectForm {
+                        members: &[$(
+                            $crate::read::MemberRule {
+                                name: $member,
+                                required: $crate::object_union!(@$presence),
+                                types: &[$($crate::JsonType::$kind),*],
+                                literals: &[$(
+                                    $crate::read::TagValue::$first($value)
+                                    $(, $crate::read::TagValue::$more($other))*
+                                )?],
+                            },
+                        )*],
+                        closed: $crate::object_union!(@is $($closed)?),
+                    },
+                )*];
+                const VALIDATORS: &[$crate::schema::Validator<'static>] =
+                    &[$(<$ty as $crate::Contract>::VALIDATOR),*];
+                type Members<'de, E> = $crate::read::TaggedMembers<'de, $crate::read::NoMembers<E>>;
+                let readers: &[fn(Members<'de, A::Error>) -> ::std::result::Result<Self, A::Error>] =
+                    &[$(|members| $crate::read::FromMap::from_map(members).map(Self::$variant)),*];
+                $crate::read::read_by_form(
+                    map,
+                    FORMS,
+                    |index, object| VALIDATORS[index].is_valid(object),
+                    |index, members| readers[index](members),
+                    $crate::object_union!(@unknown $($unknown)?),
+                )
+            }
+        }
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(value) => ::serde::Serialize::serialize(value, serializer),)*
+                    $(Self::$unknown(value) => ::serde::Serialize::serialize(value, serializer),)?
+                }
+            }
+        }
+        $crate::read_object!($name);
+    };
+    (@required) => { true };
+    (@optional) => { false };
+    (@is) => { false };
+    (@is closed) => { true };
+    (@unknown) => { ::std::option::Option::None };
+    (@unknown $unknown:ident) => { ::std::option::Option::Some(Self::$unknown) };
+}
+
 /// Implements `Debug` for an [`open_union!`](crate::open_union) whose variants hold secrets: `Unknown` prints
-/// its tag only.
+/// its tag only, if there is one.
 #[macro_export]
 macro_rules! secret_union {
+    ($name:ident { $($variant:ident),* $(,)? }) => {
+        impl ::std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match self {
+                    $(Self::$variant(value) => f.debug_tuple(stringify!($variant)).field(value).finish(),)*
+                    Self::Unknown(_) => f.debug_struct("Unknown").finish_non_exhaustive(),
+                }
+            }
+        }
+    };
     ($name:ident $tag:literal { $($variant:ident),* $(,)? }) => {
         impl ::std::fmt::Debug for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {

@@ -41,6 +41,7 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod object_form;
 #[cfg(test)]
 mod tests;
 mod union;
@@ -57,6 +58,7 @@ use crate::{Json, Map, depth, raw};
 
 pub use crate::member_key::MemberKey;
 pub use crate::raw::describe_error;
+pub use object_form::{MemberRule, ObjectForm, read_by_form};
 pub use union::{
     NoMembers, PeekedValue, TagValue, TaggedMembers, peek_value, read_discriminated, read_optionally_tagged,
     read_tagged,

@@ -78,22 +78,31 @@ impl AnalyzedContract {
     /// Returns the number of items of each kind, such as `structs`, `fields` and `operations`.
     #[must_use]
     pub fn count_items(&self, plans: &ContractPlan<'_>) -> Vec<(&'static str, usize)> {
-        let mut all = [0usize; 7];
+        let mut all = [0usize; 8];
         for def in &self.shapes.types {
             match &def.body {
                 TypeBody::Struct(body) => {
                     all[1] += 1;
-                    all[6] += body.fields.len();
+                    all[7] += body.fields.len();
                 }
-                TypeBody::Tagged(_) => all[2] += 1,
-                TypeBody::ByKind(_) => all[3] += 1,
-                TypeBody::Enum(_) => all[4] += 1,
-                TypeBody::Newtype(_) | TypeBody::Pending => all[5] += 1,
+                TypeBody::Objects(body) if body.tag().is_some() => all[2] += 1,
+                TypeBody::Objects(_) => all[3] += 1,
+                TypeBody::ByKind(_) => all[4] += 1,
+                TypeBody::Enum(_) => all[5] += 1,
+                TypeBody::Newtype(_) | TypeBody::Pending => all[6] += 1,
             }
         }
         all[0] = self.shapes.types.len();
-        let names =
-            ["types", "structs", "tagged enums", "enums by JSON type", "enumerations", "newtypes", "fields"];
+        let names = [
+            "types",
+            "structs",
+            "tagged enums",
+            "enums by properties",
+            "enums by JSON type",
+            "enumerations",
+            "newtypes",
+            "fields",
+        ];
         let mut out: Vec<(&'static str, usize)> = names.into_iter().zip(all).collect();
         out.push(("operations", plans.paths.calls.len()));
         out.push(("webhooks", plans.webhooks.calls.len()));

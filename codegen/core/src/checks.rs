@@ -26,8 +26,6 @@ use std::{
     rc::Rc,
 };
 
-use contract_runtime::schema::TagCertainty;
-
 pub use self::check::{
     Check, ComparisonOperator, CountOperand, NumberOperand, PlaceForm, StringOperand, ValuePlace, ValueTest,
 };
@@ -81,7 +79,7 @@ impl<'a> CheckScope<'a> {
         let named = shapes.types.map_ids(TypeRef::Named);
         let places = shapes.types.map_ids(|id| shapes.normalize(&shapes.get(id).conj));
         let doubtful = shapes.types.iter().chain(&shapes.parts).filter_map(|def| match &def.body {
-            TypeBody::Tagged(body) if body.certainty != TagCertainty::Required => Some(body.holder),
+            TypeBody::Objects(body) if !body.has_reliable_tag() => Some(body.holder),
             _ => None,
         });
         let doubtful = doubtful.collect();
@@ -217,7 +215,7 @@ impl<'a> CheckBuilder<'a> {
         }
         let check = match &def.body {
             TypeBody::Struct(body) => self.struct_definition(def, body, &own),
-            TypeBody::Tagged(body) => self.tagged_definition(id, def, body),
+            TypeBody::Objects(body) => self.objects_definition(id, def, body),
             TypeBody::ByKind(variants) => self.kinds_definition(id, def, variants),
             TypeBody::Newtype(inner) => self.conjunction_keywords(
                 &def.conj,
@@ -380,7 +378,7 @@ impl<'a> CheckBuilder<'a> {
                 self.struct_without_unions(id, body, at, depth)
             }
             TypeBody::Struct(body) => self.struct_check(id, body, at, depth),
-            TypeBody::Tagged(body) => self.tagged_check(id, of, body, at, depth),
+            TypeBody::Objects(body) => self.objects_check(id, of, body, at, depth),
             TypeBody::ByKind(variants) => self.kinds_check(id, of, variants, at, depth),
             // Generated modules can access each other's fields.
             TypeBody::Newtype(inner) => {

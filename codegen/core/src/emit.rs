@@ -225,7 +225,7 @@ impl<'a> ModelEmitter<'a> {
         let def = self.shapes.get(id);
         let body = match &def.body {
             TypeBody::Struct(body) => self.struct_item(id, def, body),
-            TypeBody::Tagged(body) => self.tagged_union_item(id, def, body),
+            TypeBody::Objects(body) => self.object_union_item(id, def, body),
             TypeBody::ByKind(variants) => self.kind_union_item(id, def, variants),
             TypeBody::Enum(list) => self.string_enum_item(def, list),
             TypeBody::Newtype(inner) => self.newtype_item(id, def, inner),

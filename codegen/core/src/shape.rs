@@ -12,6 +12,7 @@ mod defaults;
 mod display;
 mod enum_annotations;
 mod families;
+mod object_form;
 mod tags;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub(crate) use containment::ContainmentIndex;
 pub(crate) use defaults::{DefaultableTypes, is_default_path};
 pub use display::display_type;
 pub(crate) use enum_annotations::named_constants;
+pub use object_form::{MemberRule, ObjectForm};
 pub use unions::is_tagged_union;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,7 +122,7 @@ impl TypeDef {
         match &self.body {
             TypeBody::Enum(list) => !list.open,
             TypeBody::Newtype(inner) => matches!(inner, TypeRef::Bool | TypeRef::Int(_)),
-            TypeBody::Pending | TypeBody::Struct(_) | TypeBody::Tagged(_) | TypeBody::ByKind(_) => false,
+            TypeBody::Pending | TypeBody::Struct(_) | TypeBody::Objects(_) | TypeBody::ByKind(_) => false,
         }
     }
 }
@@ -132,8 +134,8 @@ pub enum TypeBody {
     Pending,
     /// An object with declared properties.
     Struct(StructBody),
-    /// An object whose tag selects a variant.
-    Tagged(TaggedUnion),
+    /// An object whose tag, or whose properties, select a variant.
+    Objects(ObjectUnion),
     /// A value whose JSON type selects a variant.
     ByKind(Vec<KindVariant>),
     /// A string from a list.
@@ -149,7 +151,7 @@ impl TypeBody {
             Self::Struct(body) => {
                 Box::new(body.fields.iter().filter(|f| !f.omitted).map(|f| &f.ty).chain(&body.additional))
             }
-            Self::Tagged(body) => Box::new(body.variants.iter().map(|v| &v.ty)),
+            Self::Objects(body) => Box::new(body.variants.iter().map(|v| &v.ty)),
             Self::ByKind(variants) => Box::new(variants.iter().map(|v| &v.ty)),
             Self::Newtype(inner) => Box::new(std::iter::once(inner)),
             Self::Enum(_) | Self::Pending => Box::new(std::iter::empty()),
@@ -187,31 +189,70 @@ pub struct StructField {
     pub omitted: bool,
 }
 
-/// A union of objects with a tag.
+/// A union of objects.
 #[derive(Clone, Debug)]
-pub struct TaggedUnion {
+pub struct ObjectUnion {
     /// The schema with the `oneOf` or `anyOf`.
     pub holder: SchemaId,
-    /// The property name of the tag.
-    pub tag: String,
-    /// The reliability of the tag in identifying the variant. If the tag is optional or comes from a
-    /// `discriminator` only, readers keep objects that match no variant.
-    pub certainty: TagCertainty,
+    /// How readers find the variant of an object.
+    pub selector: VariantSelector,
     /// The variants in document order.
-    pub variants: Vec<TaggedVariant>,
-    /// The index of the variant for unmapped or missing tags.
-    pub default_variant: Option<usize>,
-    /// True if readers keep objects with an unknown tag.
+    pub variants: Vec<ObjectVariant>,
+    /// True if readers keep objects that match no variant.
     pub open: bool,
 }
 
-/// A variant of a [`TaggedUnion`].
+impl ObjectUnion {
+    /// Returns the tag, if there is one.
+    #[must_use]
+    pub fn tag(&self) -> Option<&VariantTag> {
+        match &self.selector {
+            VariantSelector::Tag(tag) => Some(tag),
+            VariantSelector::Members(_) => None,
+        }
+    }
+
+    /// Returns true if every valid object has a tag, and the tag alone decides the variant.
+    #[must_use]
+    pub fn has_reliable_tag(&self) -> bool {
+        self.tag().is_some_and(|tag| tag.certainty == TagCertainty::Required)
+    }
+
+    /// Returns true if an object may be read as a variant whose schema rejects it.
+    #[must_use]
+    pub fn is_loose(&self) -> bool {
+        self.tag().is_none_or(|tag| tag.certainty == TagCertainty::Hint)
+    }
+}
+
+/// How readers find the variant of an object.
 #[derive(Clone, Debug)]
-pub struct TaggedVariant {
+pub enum VariantSelector {
+    /// By the value of a property.
+    Tag(VariantTag),
+    /// By the names, JSON types and constants of the properties: one form for each variant.
+    Members(Vec<ObjectForm>),
+}
+
+/// A property whose value selects a variant.
+#[derive(Clone, Debug)]
+pub struct VariantTag {
+    /// The property name.
+    pub name: String,
+    /// The reliability of the tag in identifying the variant. If the tag is optional or comes from a
+    /// `discriminator` only, readers keep objects that match no variant.
+    pub certainty: TagCertainty,
+    /// The tag values of each variant.
+    pub literals: Vec<Vec<Json>>,
+    /// The index of the variant for unmapped or missing tags.
+    pub default_variant: Option<usize>,
+}
+
+/// A variant of an [`ObjectUnion`].
+#[derive(Clone, Debug)]
+pub struct ObjectVariant {
     /// The Rust name of the variant.
     pub name: String,
-    /// The tag values that select the variant.
-    pub literals: Vec<Json>,
     /// The type of the variant's content.
     pub ty: TypeRef,
     /// The position among the holder's branches.

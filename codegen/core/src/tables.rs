@@ -29,7 +29,7 @@ use crate::{
     naming::{RowNames, rows::pattern_names},
     pattern::{CompiledPattern, compile},
     schema::{Schema, SchemaGraph, SchemaId, keywords::Keyword as Rule},
-    shape::{Shapes, TaggedUnion, TypeBody},
+    shape::{Shapes, TypeBody},
 };
 
 /// The layout of a contract's tables, and the data that they borrow.
@@ -241,7 +241,8 @@ impl TableSet<'_> {
 fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBranches> {
     let mut out = BTreeMap::new();
     for def in shapes.types.iter().chain(&shapes.parts) {
-        let TypeBody::Tagged(tagged) = &def.body else { continue };
+        let TypeBody::Objects(tagged) = &def.body else { continue };
+        let Some(tag) = tagged.tag() else { continue };
         // The children of a discriminator base do not affect its validity.
         if !graph.schema(tagged.holder).family_members().is_empty() {
             continue;
@@ -255,10 +256,10 @@ fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBr
         if !def.conj.ids.iter().all(|id| *id == tagged.holder || around(id)) {
             continue;
         }
-        let variants = tagged.variants.iter();
-        let branches = variants.flat_map(|v| v.literals.iter().map(|l| (l.clone(), v.branch))).collect();
-        let TaggedUnion { tag, certainty, .. } = tagged;
-        out.insert(tagged.holder, TagBranches { tag: tag.clone(), certainty: *certainty, branches });
+        let variants = tagged.variants.iter().zip(&tag.literals);
+        let branches = variants.flat_map(|(v, all)| all.iter().map(|l| (l.clone(), v.branch))).collect();
+        let branches = TagBranches { tag: tag.name.clone(), certainty: tag.certainty, branches };
+        out.insert(tagged.holder, branches);
     }
     // Duplicates share a type and have the same branches at the same positions.
     for (id, first) in &shapes.equals {

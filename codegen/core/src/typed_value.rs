@@ -3,14 +3,20 @@
 //!
 //! Reading and writing mirror the code that `emit` generates over the runtime's `read`: unknown properties
 //! are kept, optional properties may be absent, `null` requires a nullable type, and a tag that identifies a
-//! variant has no field. Data that a type would lose becomes visible here without compiling it.
+//! variant has no field. Only the choice among several variants of an object without a tag differs: generated code
+//! asks the validation tables, and here the first variant that can hold the object is used. Data that a type would lose becomes visible here without compiling it.
+
+use std::cmp::Reverse;
 
 use contract_runtime::{Json, Map, Number, schema::TagCertainty};
 
 use crate::{
     conjunction::type_of,
     schema::TypeSet,
-    shape::{IntKind, KindVariant, Shapes, StringEnum, StructBody, TaggedUnion, TypeBody, TypeId, TypeRef},
+    shape::{
+        IntKind, KindVariant, ObjectUnion, Shapes, StringEnum, StructBody, TypeBody, TypeId, TypeRef,
+        VariantSelector, VariantTag,
+    },
 };
 
 /// A value in the form that a generated type holds.
@@ -35,8 +41,8 @@ pub enum TypedValue {
     Struct(TypeId, Vec<Option<TypedValue>>, Box<TypedValue>),
     /// An enum variant, by index.
     Variant(TypeId, usize, Box<TypedValue>),
-    /// An object of an open union with an unknown tag.
-    UnknownTag(TypeId, Json),
+    /// An object of an open union that matches no variant.
+    UnknownObject(TypeId, Json),
     /// A listed value of a string enumeration, by index.
     Listed(TypeId, usize),
     /// A string that an open enumeration does not list.
@@ -58,7 +64,9 @@ pub fn read_value(shapes: &Shapes, ty: &TypeRef, json: &Json) -> Option<TypedVal
 #[must_use]
 pub fn write_value(shapes: &Shapes, typed: &TypedValue) -> Json {
     match typed {
-        TypedValue::Json(json) | TypedValue::Replaced(json) | TypedValue::UnknownTag(_, json) => json.clone(),
+        TypedValue::Json(json) | TypedValue::Replaced(json) | TypedValue::UnknownObject(_, json) => {
+            json.clone()
+        }
         TypedValue::Bool(value) => Json::Bool(*value),
         TypedValue::Int(value) => Json::Number(integer_number(*value)),
         TypedValue::Number(number) => Json::Number(number.clone()),
@@ -169,7 +177,7 @@ fn read_at(shapes: &Shapes, ty: &TypeRef, json: &Json, left: u8) -> Option<Typed
 fn read_named(shapes: &Shapes, id: TypeId, json: &Json, left: u8) -> Option<TypedValue> {
     match &shapes.get(id).body {
         TypeBody::Struct(body) => read_struct(shapes, id, body, json),
-        TypeBody::Tagged(body) => read_tagged(shapes, id, body, json, left),
+        TypeBody::Objects(body) => read_objects(shapes, id, body, json, left),
         TypeBody::ByKind(variants) => {
             let at = variants.iter().position(|variant| matches_kind(variant, json))?;
             let typed = read_at(shapes, &variants[at].ty, json, left)?;
@@ -205,18 +213,42 @@ fn read_struct(shapes: &Shapes, id: TypeId, body: &StructBody, json: &Json) -> O
     Some(TypedValue::Struct(id, fields, Box::new(TypedValue::Map(rest.collect::<Option<_>>()?))))
 }
 
-fn read_tagged(shapes: &Shapes, id: TypeId, body: &TaggedUnion, json: &Json, left: u8) -> Option<TypedValue> {
-    let tag = json.as_object()?.get(&body.tag);
-    if tag.is_none() && body.certainty == TagCertainty::Required {
-        return None;
-    }
-    let meant = tag.and_then(|tag| body.variants.iter().position(|variant| variant.literals.contains(tag)));
-    let unknown = || body.open.then(|| TypedValue::UnknownTag(id, json.clone()));
-    let Some(at) = meant.or(body.default_variant) else { return unknown() };
-    match read_at(shapes, &body.variants[at].ty, json, left) {
-        Some(typed) => Some(TypedValue::Variant(id, at, Box::new(typed))),
-        None if body.certainty == TagCertainty::Hint => unknown(),
-        None => None,
+fn read_objects(
+    shapes: &Shapes,
+    id: TypeId,
+    body: &ObjectUnion,
+    json: &Json,
+    left: u8,
+) -> Option<TypedValue> {
+    let object = json.as_object()?;
+    let unknown = || body.open.then(|| TypedValue::UnknownObject(id, json.clone()));
+    let read = |at: usize| {
+        let typed = read_at(shapes, &body.variants.get(at)?.ty, json, left)?;
+        Some(TypedValue::Variant(id, at, Box::new(typed)))
+    };
+    match &body.selector {
+        VariantSelector::Members(forms) => {
+            let fitting = (0..forms.len()).filter(|at| forms[*at].fits(object));
+            let mut fitting: Vec<usize> = fitting.collect();
+            // The first of the best, as the sort is stable.
+            fitting.sort_by_key(|at| {
+                let form = &forms[*at];
+                (!form.fits_lists(object), Reverse(form.count_declared(object)))
+            });
+            fitting.into_iter().find_map(read).or_else(unknown)
+        }
+        VariantSelector::Tag(VariantTag { name, certainty, literals, default_variant }) => {
+            let tag = object.get(name);
+            if tag.is_none() && *certainty == TagCertainty::Required {
+                return None;
+            }
+            let meant = tag.and_then(|tag| literals.iter().position(|values| values.contains(tag)));
+            let Some(at) = meant.or(*default_variant) else { return unknown() };
+            match read(at) {
+                None if *certainty == TagCertainty::Hint => unknown(),
+                found => found,
+            }
+        }
     }
 }
 

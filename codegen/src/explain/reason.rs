@@ -5,7 +5,7 @@ use contract_codegen_core::{
     conjunction::{SchemaConjunction, SchemaFacts},
     enforced_constraints::join_type_names,
     schema::TypeSet,
-    shape::{self, TypeBody, TypeDef, TypeRef},
+    shape::{self, TypeBody, TypeDef, TypeRef, VariantTag},
 };
 use contract_runtime::schema::TagCertainty;
 
@@ -30,9 +30,15 @@ pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
             }
             text
         }
-        TypeBody::Tagged(body) => {
-            let (tag, count) = (&body.tag, body.variants.len());
-            match body.certainty {
+        TypeBody::Objects(body) => {
+            let count = body.variants.len();
+            let kept = if body.open { "; objects that fit none are kept" } else { "" };
+            let Some(VariantTag { name: tag, certainty, .. }) = body.tag() else {
+                return format!(
+                    "enum by properties: the names, JSON types and constants of an object's properties select one of {count} branches{kept}"
+                );
+            };
+            match certainty {
                 TagCertainty::Required => format!(
                     "enum by tag `{tag}`: each of the {count} branches requires it with distinct values{}",
                     if body.open { "; objects with another tag are kept" } else { "" }

@@ -245,6 +245,8 @@ pub mod union_behind_all_of;
 pub mod union_bool_tag;
 #[path = "../cases/union_by_kind/expected/root.rs"]
 pub mod union_by_kind;
+#[path = "../cases/union_by_members/expected/root.rs"]
+pub mod union_by_members;
 #[path = "../cases/union_closed/expected/root.rs"]
 pub mod union_closed;
 #[path = "../cases/union_const_tag/expected/root.rs"]
@@ -415,6 +417,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_behind_all_of" => models!(union_behind_all_of: Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, KindValue),
         "union_bool_tag" => models!(union_bool_tag: Input, InputOkFalse, InputOkTrue),
         "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject),
+        "union_by_members" => models!(union_by_members: Area, AreaUnit, Cat, Dog, Fork, Input, InputNested, InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPetsObject, InputPlace, InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User),
         "union_closed" => models!(union_closed: Event, EventJoined, EventLeft, Input),
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
         "union_discriminated" => models!(union_discriminated: ByCode, ByLink, ByLinkWay, ByPassword, ByText, Cat, Dog, Login, Pet, PetValue, Recovery),
@@ -429,7 +432,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_required_keys" => models!(union_required_keys: Input),
         "union_several_literals" => models!(union_several_literals: Input, InputGone, Moved, MovedState, Stored, StoredState),
         "union_shared_base" => models!(union_shared_base: Input, InputBare, InputNamed),
-        "union_superset" => models!(union_superset: Input),
+        "union_superset" => models!(union_superset: Input, InputRadius, InputRadiusUnit, InputWidth),
         "union_tag_behind_ref" => models!(union_tag_behind_ref: Cat, CatTag, Dog, DogTag, Input),
         "union_tag_rules" => models!(union_tag_rules: In, Input, InputBeside, InputInside, InputInsideIn, InputInsideNever, InputInsideOut, Never, Out),
         "union_wider_branch" => models!(union_wider_branch: Input, List, Object, Tagged, TaggedX, TaggedY),

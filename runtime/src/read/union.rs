@@ -97,7 +97,10 @@ pub fn read_optionally_tagged<'de, A: MapAccess<'de>, T>(
 }
 
 /// Parses the JSON text of a tag and passes the value to `pick`.
-fn classify_tag<E: Error, T>(text: &str, pick: impl FnOnce(TagValue<'_>) -> Result<T, E>) -> Result<T, E> {
+pub(super) fn classify_tag<E: Error, T>(
+    text: &str,
+    pick: impl FnOnce(TagValue<'_>) -> Result<T, E>,
+) -> Result<T, E> {
     let string;
     pick(match text.as_bytes() {
         [b'"', .., b'"'] if !text.contains('\\') => TagValue::Text(&text[1..text.len() - 1]),
@@ -123,10 +126,10 @@ thread_local! {
 }
 
 /// Counts one more enclosing object while it is alive.
-struct RereadGuard;
+pub(super) struct RereadGuard;
 
 impl RereadGuard {
-    fn enter() -> Option<Self> {
+    pub(super) fn enter() -> Option<Self> {
         let tried = REREAD_DEPTH.get();
         (tried < MAX_REREADS).then(|| {
             REREAD_DEPTH.set(tried + 1);
@@ -178,7 +181,7 @@ pub fn read_discriminated<'de, A: MapAccess<'de>, T>(
 }
 
 /// A map access without any members.
-pub struct NoMembers<E>(PhantomData<fn() -> E>);
+pub struct NoMembers<E>(pub(super) PhantomData<fn() -> E>);
 
 impl<'de, E: Error> MapAccess<'de> for NoMembers<E> {
     type Error = E;
@@ -193,7 +196,7 @@ impl<'de, E: Error> MapAccess<'de> for NoMembers<E> {
 }
 
 /// The JSON text of a member's value.
-struct RawMemberValue<'de>(Cow<'de, str>);
+pub(super) struct RawMemberValue<'de>(pub(super) Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for RawMemberValue<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -202,7 +205,7 @@ impl<'de> Deserialize<'de> for RawMemberValue<'de> {
 }
 
 impl<'de, A> TaggedMembers<'de, A> {
-    fn new(
+    pub(super) fn new(
         tag: &'static str,
         tag_text: Cow<'de, str>,
         before: Vec<(MemberKey<'de>, Cow<'de, str>)>,

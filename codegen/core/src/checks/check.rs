@@ -246,6 +246,9 @@ impl Check {
         match (self, other) {
             (Always, _) | (_, Always) => Always,
             (Never, c) | (c, Never) => c,
+            // If one implies the other, the weaker one decides.
+            (a, b) if a.is_part_of(&b) => a,
+            (a, b) if b.is_part_of(&a) => b,
             (Any(mut any), Any(more)) => {
                 any.extend(more);
                 Any(any)
@@ -257,6 +260,11 @@ impl Check {
             (one, Any(more)) => Any([vec![one], more].concat()),
             (a, b) => Any(vec![a, b]),
         }
+    }
+
+    /// Returns true if `other` contains this check as one of several that must all hold.
+    fn is_part_of(&self, other: &Self) -> bool {
+        self == other || matches!(other, All(all) if all.contains(self))
     }
 
     /// Negates a check.

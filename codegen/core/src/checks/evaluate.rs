@@ -52,7 +52,7 @@ impl Evaluator<'_> {
     pub fn is_valid(&self, held: &TypedValue) -> EvaluationResult<bool> {
         let (TypedValue::Struct(id, ..)
         | TypedValue::Variant(id, ..)
-        | TypedValue::UnknownTag(id, _)
+        | TypedValue::UnknownObject(id, _)
         | TypedValue::Listed(id, _)
         | TypedValue::Unlisted(id, _)
         | TypedValue::Newtype(id, _)) = held
@@ -194,7 +194,7 @@ impl Evaluator<'_> {
                     Some(arm) => with(&arm.check, inner)?,
                     None => return ill_typed("no such variant", index),
                 },
-                (TypedValue::UnknownTag(id, json), Some(ids)) if id == of => {
+                (TypedValue::UnknownObject(id, json), Some(ids)) if id == of => {
                     self.is_valid_by_tables(ids, json)
                 }
                 (other, _) => return ill_typed("another type than the enum", other),

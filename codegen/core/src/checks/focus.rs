@@ -43,9 +43,10 @@ impl<'a> CheckBuilder<'a> {
         };
         // A tag selects the branch of its own union; the branches' constraints are attributed to them.
         if let TypeRef::Named(named) = unwrap_type(self.scope.shapes, ty)
-            && let TypeBody::Tagged(body) = &self.scope.shapes.get(*named).body
+            && let TypeBody::Objects(body) = &self.scope.shapes.get(*named).body
             && body.holder == id
             && !body.open
+            && body.has_reliable_tag()
             && matches!(keyword, "oneOf" | "anyOf")
         {
             return Always;

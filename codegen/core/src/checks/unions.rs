@@ -1,6 +1,6 @@
 //! Checks of enums with variants, and of nullable values.
 
-use contract_runtime::{Json, schema::TagCertainty};
+use contract_runtime::Json;
 
 use super::{
     CheckBuilder, MAX_DEPTH, TypedPlace,
@@ -12,22 +12,21 @@ use super::{
 };
 use crate::{
     schema::{SchemaId, TypeSet},
-    shape::{KindVariant, TaggedUnion, TypeDef, TypeId, TypeRef},
+    shape::{KindVariant, ObjectUnion, TypeDef, TypeId, TypeRef},
 };
 
 impl<'a> CheckBuilder<'a> {
-    pub(super) fn tagged_definition(&self, id: TypeId, def: &TypeDef, body: &'a TaggedUnion) -> Check {
+    pub(super) fn objects_definition(&self, id: TypeId, def: &TypeDef, body: &'a ObjectUnion) -> Check {
         let branches = self.branches_of(body.holder);
         let arms = body.variants.iter().map(|v| {
             let conj = match branches.get(v.branch) {
-                Some(&branch) if body.certainty == TagCertainty::Required => {
-                    def.conj.choose_branch(body.holder, branch)
-                }
+                Some(&branch) if body.has_reliable_tag() => def.conj.choose_branch(body.holder, branch),
                 // The base of a family, which is a branch itself.
                 None if self.is_family_base(body.holder, v.branch) => {
                     def.conj.choose_branch(body.holder, body.holder)
                 }
-                // A value built in code may lack the tag or contradict it.
+                // A value built in code may lack the tag or contradict it. Without a tag, another branch may accept
+                // the value as well.
                 _ => def.conj.clone(),
             };
             variant_arm(&v.name, self.conjunction_check(&conj, &TypedPlace::bound_value(&v.ty), MAX_DEPTH))
@@ -55,11 +54,11 @@ impl<'a> CheckBuilder<'a> {
         if s.one_of.is_empty() { &s.any_of } else { &s.one_of }
     }
 
-    pub(super) fn tagged_check(
+    pub(super) fn objects_check(
         &self,
         id: SchemaId,
         of: TypeId,
-        body: &'a TaggedUnion,
+        body: &'a ObjectUnion,
         at: &TypedPlace<'a>,
         depth: u8,
     ) -> Check {

@@ -48,7 +48,7 @@ impl UnwritableTypes {
             TypeBody::Struct(body) => {
                 !body.fields.is_empty() || body.additional.as_ref().is_some_and(|ty| self.contains(ty))
             }
-            TypeBody::Tagged(body) => body.variants.iter().any(|variant| self.contains(&variant.ty)),
+            TypeBody::Objects(body) => body.variants.iter().any(|variant| self.contains(&variant.ty)),
             TypeBody::ByKind(variants) => variants.iter().any(|variant| self.contains(&variant.ty)),
             TypeBody::Newtype(inner) => self.contains(inner),
             TypeBody::Enum(_) | TypeBody::Pending => false,
@@ -252,7 +252,7 @@ impl<'a> CheckBuilder<'a> {
             TypeBody::Newtype(inner) => {
                 self.missing_writable(given, &TypedPlace::new(inner, place.newtype_value()), depth)
             }
-            TypeBody::Tagged(_) | TypeBody::ByKind(_) => self.missing_variants(given, at, id, depth),
+            TypeBody::Objects(_) | TypeBody::ByKind(_) => self.missing_variants(given, at, id, depth),
             TypeBody::Enum(_) | TypeBody::Pending => Always,
         }
     }
@@ -301,7 +301,7 @@ impl<'a> CheckBuilder<'a> {
             return Always;
         }
         let (names, is_open): (Vec<&String>, bool) = match body {
-            TypeBody::Tagged(body) => {
+            TypeBody::Objects(body) => {
                 (body.variants.iter().map(|variant| &variant.name).collect(), body.open)
             }
             TypeBody::ByKind(variants) => (variants.iter().map(|variant| &variant.name).collect(), false),
@@ -316,7 +316,7 @@ impl<'a> CheckBuilder<'a> {
     /// Returns the content types of an enum's variants.
     fn variants_of(&self, id: TypeId) -> Vec<&'a TypeRef> {
         match &self.scope.shapes.get(id).body {
-            TypeBody::Tagged(body) => body.variants.iter().map(|variant| &variant.ty).collect(),
+            TypeBody::Objects(body) => body.variants.iter().map(|variant| &variant.ty).collect(),
             TypeBody::ByKind(variants) => variants.iter().map(|variant| &variant.ty).collect(),
             _ => Vec::new(),
         }

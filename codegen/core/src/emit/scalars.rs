@@ -67,7 +67,7 @@ impl ModelEmitter<'_> {
             TypeRef::Json | TypeRef::Map(_) => true,
             TypeRef::Boxed(inner) => self.reads_members(inner),
             TypeRef::Named(id) => match &self.shapes.get(*id).body {
-                TypeBody::Struct(_) | TypeBody::Tagged(_) => true,
+                TypeBody::Struct(_) | TypeBody::Objects(_) => true,
                 TypeBody::Newtype(inner) => self.reads_members(inner),
                 TypeBody::ByKind(_) | TypeBody::Enum(_) | TypeBody::Pending => false,
             },

@@ -41,7 +41,7 @@ fn collect_reachable(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>
                     s.fields.iter().for_each(|f| collect_reachable(shapes, &f.ty, found));
                     s.additional.iter().for_each(|t| collect_reachable(shapes, t, found));
                 }
-                TypeBody::Tagged(t) => {
+                TypeBody::Objects(t) => {
                     t.variants.iter().for_each(|v| collect_reachable(shapes, &v.ty, found))
                 }
                 TypeBody::ByKind(v) => v.iter().for_each(|v| collect_reachable(shapes, &v.ty, found)),

@@ -205,7 +205,7 @@ fn check_default_derives(
         }
         let found = select_schemas(graph, selector);
         let is_enum =
-            |body: &TypeBody| matches!(body, TypeBody::Enum(_) | TypeBody::Tagged(_) | TypeBody::ByKind(_));
+            |body: &TypeBody| matches!(body, TypeBody::Enum(_) | TypeBody::Objects(_) | TypeBody::ByKind(_));
         let names = |def: &&TypeDef| def.schema.iter().chain(&def.conj.ids).any(|id| found.contains(id));
         if let Some(def) = shapes.types.iter().filter(|def| is_enum(&def.body)).find(names) {
             let message = format!("`{OPTION}` cannot derive `{path}` for `{}`, which is an enum", def.name);

@@ -135,7 +135,7 @@ fn has_foreign_names(shapes: &Shapes) -> bool {
         is_foreign(&def.name)
             || match &def.body {
                 TypeBody::Struct(body) => body.fields.iter().any(|field| is_foreign(&field.name)),
-                TypeBody::Tagged(body) => body.variants.iter().any(|variant| is_foreign(&variant.name)),
+                TypeBody::Objects(body) => body.variants.iter().any(|variant| is_foreign(&variant.name)),
                 TypeBody::Enum(list) => list.values.iter().any(|(_, name, _)| is_foreign(name)),
                 TypeBody::ByKind(_) | TypeBody::Newtype(_) | TypeBody::Pending => false,
             }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::{Json, schema::TagCertainty};
+use contract_runtime::Json;
 
 use super::select_schemas;
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     options::SchemaOptions,
     prune::{direct_dependencies, dynamic_anchor, schemas_with_anchor},
     schema::{Schema, SchemaGraph, SchemaId},
-    shape::{self, Shapes, TaggedUnion, TaggedVariant, TypeBody, TypeDef, TypeId, TypeRef},
+    shape::{self, ObjectUnion, ObjectVariant, Shapes, TypeBody, TypeDef, TypeId, TypeRef},
 };
 
 /// Reports an error for every selector of `secrets` whose values a type prints, and a warning for each
@@ -168,7 +168,7 @@ impl SecretSearch<'_> {
                     None => self.visit_json(&others),
                 }
             }
-            TypeBody::Tagged(body) => {
+            TypeBody::Objects(body) => {
                 let holder = self.graph.schema(body.holder);
                 let branches = if holder.one_of.is_empty() { &holder.any_of } else { &holder.one_of };
                 for variant in &body.variants {
@@ -176,7 +176,7 @@ impl SecretSearch<'_> {
                         self.visit_place(&conj.choose_branch(body.holder, branch), &variant.ty);
                     }
                 }
-                if body.certainty == TagCertainty::Hint {
+                if body.is_loose() {
                     self.visit_branches(conj, body, branches);
                 }
             }
@@ -192,13 +192,14 @@ impl SecretSearch<'_> {
     /// Records properties that only other branches declare. A value that the `discriminator` assigns to one
     /// branch may be valid under another one, also in a `oneOf` if it violates a rule of its own branch;
     /// properties that only the other branches declare are untyped JSON there.
-    fn visit_branches(&mut self, conj: &SchemaConjunction, body: &TaggedUnion, branches: &[SchemaId]) {
-        let facts = |each: &TaggedVariant| {
+    fn visit_branches(&mut self, conj: &SchemaConjunction, body: &ObjectUnion, branches: &[SchemaId]) {
+        let facts = |each: &ObjectVariant| {
             let branch = *branches.get(each.branch)?;
             Some((branch, self.schema_facts(&conj.choose_branch(body.holder, branch))))
         };
         let all: Vec<_> = body.variants.iter().filter_map(|each| Some((each, facts(each)?))).collect();
-        for (variant, (branch, own)) in &all {
+        let tag = body.tag();
+        for (index, (_, (branch, own))) in all.iter().enumerate() {
             if own.unconditional_schemas(self.graph).any(|schema| self.is_closed(schema)) {
                 continue;
             }
@@ -206,9 +207,11 @@ impl SecretSearch<'_> {
                 own.declared_properties(self.graph).iter().map(|(wire, ..)| *wire).collect();
             for (_, (_, other)) in all.iter().filter(|(_, (other, _))| other != branch) {
                 let members = other.declared_properties(self.graph);
-                let tag = members.iter().find(|(wire, ..)| *wire == body.tag);
-                let tag = tag.map(|(_, always, _)| SchemaConjunction::from_schemas(always.iter().copied()));
-                if tag.is_some_and(|tag| self.excludes_values(&tag, &variant.literals)) {
+                let values = tag.and_then(|tag| {
+                    let (_, always, _) = members.iter().find(|(wire, ..)| *wire == tag.name)?;
+                    Some((SchemaConjunction::from_schemas(always.iter().copied()), tag.literals.get(index)?))
+                });
+                if values.is_some_and(|(place, literals)| self.excludes_values(&place, literals)) {
                     continue;
                 }
                 let members = members.into_iter().filter(|(wire, ..)| !declared.contains(wire));
@@ -327,7 +330,7 @@ impl SecretSearch<'_> {
             TypeRef::Named(id) => match &self.shapes.get(*id).body {
                 TypeBody::Newtype(inner) => self.holds_string(inner),
                 TypeBody::Enum(_) => true,
-                TypeBody::Struct(_) | TypeBody::Tagged(_) | TypeBody::ByKind(_) | TypeBody::Pending => false,
+                TypeBody::Struct(_) | TypeBody::Objects(_) | TypeBody::ByKind(_) | TypeBody::Pending => false,
             },
             _ => false,
         }

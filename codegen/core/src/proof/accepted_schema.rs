@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     schema::TypeSet,
-    shape::{IntKind, Shapes, StructBody, TaggedUnion, TypeBody, TypeDef, TypeId, TypeRef},
+    shape::{IntKind, ObjectUnion, Shapes, StructBody, TypeBody, TypeDef, TypeId, TypeRef, VariantTag},
 };
 
 /// 2^53: the proof engine compares numbers as `f64`. The types hold larger integers, so each proof remains
@@ -80,7 +80,7 @@ impl<'a> AcceptedSchemaWriter<'a> {
     fn write_body(&self, def: &TypeDef) -> Value {
         match &def.body {
             TypeBody::Struct(body) => self.write_struct(body),
-            TypeBody::Tagged(body) => self.write_tagged(body),
+            TypeBody::Objects(body) => self.write_objects(body),
             TypeBody::ByKind(variants) => {
                 let variants = variants
                     .iter()
@@ -119,29 +119,31 @@ impl<'a> AcceptedSchemaWriter<'a> {
         out
     }
 
-    fn write_tagged(&self, body: &TaggedUnion) -> Value {
-        let tag = &body.tag;
+    fn write_objects(&self, body: &ObjectUnion) -> Value {
+        let Some(tag) = body.tag() else {
+            let variants = body.variants.iter().map(|variant| self.write_variant(&variant.ty));
+            // Readers keep objects of every form.
+            let any = json!({ "type": "object" });
+            return if body.open { any } else { json!({ "anyOf": variants.collect::<Vec<_>>() }) };
+        };
+        let VariantTag { name: tag, certainty, literals, .. } = tag;
         let mut variants: Vec<Value> = body
             .variants
             .iter()
-            .map(|variant| {
-                let literals: Vec<Value> = variant.literals.iter().map(contract_runtime::Json::to_value).collect();
+            .zip(literals)
+            .map(|(variant, literals)| {
+                let literals: Vec<Value> = literals.iter().map(contract_runtime::Json::to_value).collect();
                 let meant = json!({ "type": "object", "required": [tag], "properties": { tag: { "enum": literals } } });
                 json!({ "allOf": [meant, self.write_variant(&variant.ty)] })
             })
             .collect();
-        if body.certainty == TagCertainty::Hint {
+        if *certainty == TagCertainty::Hint {
             return json!({ "type": "object" });
         }
         if body.open {
-            let known: Vec<Value> = body
-                .variants
-                .iter()
-                .flat_map(|v| &v.literals)
-                .map(contract_runtime::Json::to_value)
-                .collect();
+            let known: Vec<Value> = literals.iter().flatten().map(contract_runtime::Json::to_value).collect();
             let mut others = json!({ "type": "object", "properties": { tag: { "not": { "enum": known } } } });
-            if body.certainty == TagCertainty::Required {
+            if *certainty == TagCertainty::Required {
                 others["required"] = json!([tag]);
             }
             variants.push(others);
@@ -216,7 +218,7 @@ fn direct_named_type(ty: &TypeRef) -> Option<TypeId> {
 /// Returns the named types of the same value that a body consists of.
 fn types_at_same_value(body: &TypeBody) -> Vec<TypeId> {
     match body {
-        TypeBody::Tagged(t) => t.variants.iter().filter_map(|v| direct_named_type(&v.ty)).collect(),
+        TypeBody::Objects(t) => t.variants.iter().filter_map(|v| direct_named_type(&v.ty)).collect(),
         TypeBody::ByKind(v) => v.iter().filter_map(|v| direct_named_type(&v.ty)).collect(),
         TypeBody::Newtype(inner) => direct_named_type(inner).into_iter().collect(),
         TypeBody::Struct(_) | TypeBody::Enum(_) | TypeBody::Pending => Vec::new(),
@@ -238,7 +240,7 @@ fn mentioned_types(body: &TypeBody) -> Vec<TypeId> {
         TypeBody::Struct(s) => {
             s.fields.iter().map(|f| &f.ty).chain(&s.additional).for_each(|t| add(t, &mut out))
         }
-        TypeBody::Tagged(t) => t.variants.iter().for_each(|v| add(&v.ty, &mut out)),
+        TypeBody::Objects(t) => t.variants.iter().for_each(|v| add(&v.ty, &mut out)),
         TypeBody::ByKind(v) => v.iter().for_each(|v| add(&v.ty, &mut out)),
         TypeBody::Newtype(inner) => add(inner, &mut out),
         TypeBody::Enum(_) | TypeBody::Pending => {}

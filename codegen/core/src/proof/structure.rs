@@ -44,7 +44,7 @@ pub(crate) fn find_mismatches(
                 let always = body.fields.iter().filter(|field| !field.conj.ids.is_empty() && !field.omitted);
                 always.for_each(|field| report(&field.ty, &field.conj));
             }
-            TypeBody::Tagged(body) => {
+            TypeBody::Objects(body) => {
                 let holder = graph.schema(body.holder);
                 let branches = if holder.one_of.is_empty() { &holder.any_of } else { &holder.one_of };
                 for variant in &body.variants {
@@ -151,7 +151,7 @@ impl MismatchFinder<'_> {
             TypeRef::Nullable(inner) => TypeSet::NULL.union(self.accepted_types(inner, left)),
             TypeRef::Boxed(inner) => self.accepted_types(inner, left),
             TypeRef::Named(id) => match &self.shapes.get(*id).body {
-                TypeBody::Struct(_) | TypeBody::Tagged(_) => TypeSet::OBJECT,
+                TypeBody::Struct(_) | TypeBody::Objects(_) => TypeSet::OBJECT,
                 TypeBody::ByKind(variants) => variants.iter().fold(TypeSet::default(), |all, v| {
                     all.union(v.types.intersection(self.accepted_types(&v.ty, left)))
                 }),

@@ -42,7 +42,7 @@ impl DefaultableTypes {
                 body.fields.iter().filter(|f| f.required && !f.omitted).all(|f| self.type_has_default(&f.ty))
             }
             TypeBody::Newtype(inner) => self.type_has_default(inner),
-            TypeBody::Tagged(_) | TypeBody::ByKind(_) | TypeBody::Enum(_) | TypeBody::Pending => false,
+            TypeBody::Objects(_) | TypeBody::ByKind(_) | TypeBody::Enum(_) | TypeBody::Pending => false,
         }
     }
 

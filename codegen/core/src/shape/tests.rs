@@ -13,7 +13,7 @@ fn lines(shapes: &Shapes) -> Vec<String> {
             let fields = body.fields.iter().filter(|field| !field.omitted);
             fields.map(|field| format!(" {}: {}", field.wire, display(&field.ty))).collect::<String>()
         }
-        TypeBody::Tagged(body) => {
+        TypeBody::Objects(body) => {
             body.variants.iter().map(|variant| format!(" | {}", display(&variant.ty))).collect()
         }
         TypeBody::ByKind(variants) => {

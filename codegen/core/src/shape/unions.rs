@@ -1,13 +1,16 @@
 //! Decides which `oneOf` and `anyOf` become enums, and how readers distinguish the branches.
 //!
-//! A union becomes an enum only if the wire format identifies the variant: by a tag, by the JSON type or as a
-//! string from a list. Every other union becomes one struct with the properties of all branches, and checks
-//! validate it.
+//! A union becomes an enum if readers can find the variant: by a tag, by the JSON type, as a string from a list, or
+//! by the properties of an object. A union of objects that declare the same properties becomes one struct, and
+//! checks validate which of them are required.
+
+use std::collections::BTreeMap;
 
 use contract_runtime::{Json, schema::TagCertainty};
 
 use super::{
-    KindVariant, TaggedUnion, TaggedVariant, TypeBody, TypeId, TypeRef,
+    KindVariant, ObjectForm, ObjectUnion, ObjectVariant, TypeBody, TypeId, TypeRef, VariantSelector,
+    VariantTag,
     build::{ShapeBuilder, kind_name},
     tags::{self, UnionTag},
 };
@@ -17,6 +20,13 @@ use crate::{
     options::SchemaOptions,
     schema::{SchemaGraph, SchemaId, SchemaOrigin, TypeSet},
 };
+
+/// The maximum number of variants that are distinguished by their properties. Reading compares an object with
+/// each of them.
+const MAX_MEMBER_VARIANTS: usize = 100;
+
+/// The maximum number of names that are joined to name a variant that is a union itself.
+const MAX_JOINED_NAMES: usize = 3;
 
 #[derive(Clone)]
 pub(super) struct UnionBranch {
@@ -143,8 +153,10 @@ impl ShapeBuilder<'_> {
         }
         let all = |types: TypeSet| branches.iter().all(|b| types.contains(b.facts.types));
         if all(TypeSet::OBJECT) {
-            let tag = tags::strongest_tag(self.graph, self.options, holder, &branches)?;
-            Some(self.tagged_union(conj, holder, &branches, tag, hint, slot))
+            match tags::strongest_tag(self.graph, self.options, holder, &branches) {
+                Some(tag) => Some(self.tagged_union(conj, holder, &branches, tag, hint, slot)),
+                None => self.member_union(conj, holder, &branches, hint, slot),
+            }
         } else if all(TypeSet::STRING) {
             self.string_union(conj, &branches, any, hint, slot)
         } else {
@@ -168,6 +180,7 @@ impl ShapeBuilder<'_> {
         slot: Option<TypeId>,
     ) -> TypeRef {
         let UnionTag { name: tag, certainty, literals, otherwise } = tag;
+        let each_literals = literals.clone();
         let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let wires: Vec<String> = literals
@@ -194,19 +207,105 @@ impl ShapeBuilder<'_> {
                     *found,
                 );
             }
-            variants.push(TaggedVariant { name, literals: values, ty, branch: branch.position });
+            variants.push(ObjectVariant { name, ty, branch: branch.position });
         }
         // Objects without a tag, or with contents that contradict it, must be kept.
         let open = certainty != TagCertainty::Required || self.keeps_unknown(conj);
-        self.shapes.types[id].body = TypeBody::Tagged(TaggedUnion {
-            holder,
-            tag: tag.to_owned(),
+        let tag = VariantTag {
+            name: tag.to_owned(),
             certainty,
-            variants,
+            literals: each_literals,
             default_variant: otherwise,
-            open,
-        });
+        };
+        let selector = VariantSelector::Tag(tag);
+        self.shapes.types[id].body = TypeBody::Objects(ObjectUnion { holder, selector, variants, open });
         TypeRef::Named(id)
+    }
+
+    /// Builds a union of objects that are distinguished by their properties; `None` if they declare the same
+    /// ones.
+    fn member_union(
+        &mut self,
+        conj: &SchemaConjunction,
+        holder: SchemaId,
+        branches: &[UnionBranch],
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> Option<TypeRef> {
+        let properties = |facts: &SchemaFacts| -> BTreeMap<&str, SchemaConjunction> {
+            let place =
+                |always: Vec<SchemaId>| self.shapes.normalize(&SchemaConjunction::from_schemas(always));
+            let declared = facts.declared_properties(self.graph).into_iter();
+            declared.map(|(name, always, _)| (name, place(always))).collect()
+        };
+        let each: Vec<_> = branches.iter().map(|branch| properties(&branch.facts)).collect();
+        let mut shared = properties(&self.facts_of(conj));
+        shared.retain(|_, place| !place.ids.is_empty());
+        // A branch that declares nothing of its own only restricts the others.
+        let own = |all: &BTreeMap<&str, SchemaConjunction>| {
+            all.iter().any(|(name, place)| shared.get(name) != Some(place))
+        };
+        if branches.len() > MAX_MEMBER_VARIANTS
+            || !each.iter().all(own)
+            || each.windows(2).all(|two| two[0] == two[1])
+        {
+            return None;
+        }
+        let forms = branches.iter().map(|branch| ObjectForm::of_branch(self.graph, self.options, branch));
+        let forms: Vec<ObjectForm> = forms.collect();
+        let wires = self.member_variant_names(branches, &forms);
+        let id = self.type_slot(conj, hint, slot);
+        let hint = self.shapes.get(id).name.clone();
+        let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
+        let mut rust: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
+        names::reserve_unknown(&mut rust);
+        names::make_distinct(&wires, &mut rust);
+        let variants = branches.iter().zip(rust).map(|(branch, name)| {
+            let ty = self.type_of(&branch.conj, &format!("{hint}{name}"));
+            ObjectVariant { name, ty, branch: branch.position }
+        });
+        let variants = variants.collect();
+        let open = self.keeps_unknown(conj);
+        let selector = VariantSelector::Members(forms);
+        self.shapes.types[id].body = TypeBody::Objects(ObjectUnion { holder, selector, variants, open });
+        Some(TypeRef::Named(id))
+    }
+
+    /// Returns the name of a schema, or of the schema that it refers to.
+    fn schema_name(&self, id: SchemaId) -> Option<&str> {
+        match &self.graph.schema(self.graph.schema(id).reference.unwrap_or(id)).origin {
+            SchemaOrigin::Root(name) | SchemaOrigin::Definition(name) | SchemaOrigin::Component(name) => {
+                Some(name)
+            }
+            SchemaOrigin::Inline => None,
+        }
+    }
+
+    /// Names the variants of a union without a tag: by the name or title of the schema, by the names of
+    /// the branches of an inner union, or else by the first required property, or any property, that no other branch declares.
+    fn member_variant_names(&self, branches: &[UnionBranch], forms: &[ObjectForm]) -> Vec<String> {
+        let named = branches.iter().zip(forms).enumerate().map(|(index, (branch, form))| {
+            let schema = self.graph.schema(self.graph.schema(branch.id).reference.unwrap_or(branch.id));
+            if let Some(name) = self.schema_name(branch.id) {
+                return name.to_owned();
+            }
+            if let Some(title) = &schema.title {
+                return title.clone();
+            }
+            let inner = if schema.one_of.is_empty() { &schema.any_of } else { &schema.one_of };
+            let inner: Option<Vec<&str>> = inner.iter().map(|id| self.schema_name(*id)).collect();
+            if let Some(inner) = inner.filter(|inner| (1..=MAX_JOINED_NAMES).contains(&inner.len())) {
+                return inner.join("-or-");
+            }
+            let is_own = |name: &str| {
+                let mut others = forms.iter().enumerate().filter(|(other, _)| *other != index);
+                others.all(|(_, other)| other.members.iter().all(|rule| rule.name != name))
+            };
+            let mut own = form.members.iter().filter(|rule| is_own(&rule.name));
+            let first = own.clone().find(|rule| rule.required).or_else(|| own.next());
+            first.map_or_else(|| format!("variant-{}", branch.position + 1), |rule| rule.name.clone())
+        });
+        named.collect()
     }
 
     /// Returns the wire name of a variant: its tag string, or else the name of its schema.
@@ -214,14 +313,10 @@ impl ShapeBuilder<'_> {
         if let [Json::String(text)] = values {
             return text.clone();
         }
-        match &self.graph.schema(self.graph.schema(branch.id).reference.unwrap_or(branch.id)).origin {
-            SchemaOrigin::Root(name) | SchemaOrigin::Definition(name) | SchemaOrigin::Component(name) => {
-                name.clone()
-            }
-            SchemaOrigin::Inline => match values {
-                [only] => format!("{tag}-{only}"),
-                _ => format!("variant-{}", branch.position + 1),
-            },
+        match (self.schema_name(branch.id), values) {
+            (Some(name), _) => name.to_owned(),
+            (None, [only]) => format!("{tag}-{only}"),
+            (None, _) => format!("variant-{}", branch.position + 1),
         }
     }
 
@@ -246,7 +341,7 @@ impl ShapeBuilder<'_> {
             if let TypeRef::Named(own) = own {
                 self.tag_fields.push((own, tag));
             }
-            if let TypeBody::Tagged(body) = &mut self.shapes.types[union].body
+            if let TypeBody::Objects(body) = &mut self.shapes.types[union].body
                 && let Some(variant) = body.variants.get_mut(at)
             {
                 variant.ty = own;

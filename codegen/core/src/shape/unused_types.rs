@@ -37,7 +37,7 @@ pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, plac
         change_types(&mut def.body, &mut |ty| renumber_type(ty, &numbers));
         if numbers[id].is_some() {
             shapes.types.push(def);
-        } else if matches!(def.body, TypeBody::Tagged(_)) {
+        } else if matches!(def.body, TypeBody::Objects(_)) {
             shapes.parts.push(def);
         }
     }
@@ -78,7 +78,7 @@ fn change_types(body: &mut TypeBody, change: &mut dyn FnMut(&mut TypeRef)) {
             body.fields.iter_mut().for_each(|f| change(&mut f.ty));
             body.additional.iter_mut().for_each(change);
         }
-        TypeBody::Tagged(body) => body.variants.iter_mut().for_each(|v| change(&mut v.ty)),
+        TypeBody::Objects(body) => body.variants.iter_mut().for_each(|v| change(&mut v.ty)),
         TypeBody::ByKind(variants) => variants.iter_mut().for_each(|v| change(&mut v.ty)),
         TypeBody::Newtype(inner) => change(inner),
         TypeBody::Enum(_) | TypeBody::Pending => {}

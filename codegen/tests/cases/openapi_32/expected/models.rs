@@ -117,19 +117,7 @@ impl Contract for Medium {
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Paper(value) => {
-                value.is_valid()
-                    || value.kind.is_some() && value.extra.contains_key("minutes")
-                        && value
-                            .extra
-                            .get("minutes")
-                            .is_none_or(|value| {
-                                schemas::validator(
-                                        schemas::SHELVES_SCHEMAS_DISC.offset_by(2),
-                                    )
-                                    .is_valid(value)
-                            }) && value.is_valid()
-            }
+            Self::Paper(value) => value.is_valid(),
             Self::Disc(value) => {
                 value.is_valid()
                     || value

@@ -3,30 +3,43 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Input {
-    /// `radius`
-    pub radius: Option<Json>,
-    /// `unit`
-    pub unit: Option<Json>,
-    /// `width`
-    pub width: Option<Json>,
-    /// `height`
-    pub height: Option<Json>,
-    /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Input {
+    /// An object with `radius`.
+    Radius(InputRadius),
+    /// An object with `width`, `height`.
+    Width(InputWidth),
+    /// Any other object, as received.
+    Unknown(::contract_runtime::Json),
 }
 
-::contract_runtime::object! {
+::contract_runtime::object_union! {
+    Input open Unknown {
+        Radius(InputRadius) {
+            "radius" required [Number], "unit" optional [String] = Text("m") | Text("km"),
+        }
+        Width(InputWidth) {
+            "width" required [Number], "height" required [Number], "unit" optional [Number],
+        }
+    }
+}
+
+::contract_runtime::union_variants! {
     Input {
-        optional { radius = "radius", unit = "unit", width = "width", height = "height" }
-        extra undeclared
+        from { Radius(InputRadius), Width(InputWidth) }
+        nested { Radius, Width }
     }
 }
 
@@ -34,37 +47,135 @@ impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        (self.radius.is_some()
-            && self
-                .radius
-                .as_ref()
-                .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.offset_by(2)).is_valid(value)
-                })
-            && self
-                .unit
-                .as_ref()
-                .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
-                })
-            || self.width.is_some() && self.height.is_some()
-                && self
-                    .width
-                    .as_ref()
-                    .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT.offset_by(5)).is_valid(value)
-                    })
-                && self
-                    .height
-                    .as_ref()
-                    .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT.offset_by(6)).is_valid(value)
-                    })
-                && self
-                    .unit
-                    .as_ref()
-                    .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT.offset_by(7)).is_valid(value)
-                    })) && is_disjoint(&self.extra, Self::DECLARED)
+        match self {
+            Self::Radius(value) => {
+                (value.radius > Number::from_i64(0)
+                    && value.unit.as_ref().is_none_or(|value| value.is_valid())
+                    || value.extra.contains_key("width")
+                        && value.extra.contains_key("height")
+                        && value
+                            .extra
+                            .get("width")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT.offset_by(5))
+                                    .is_valid(value)
+                            })
+                        && value
+                            .extra
+                            .get("height")
+                            .is_none_or(|value| {
+                                schemas::validator(schemas::INPUT.offset_by(6))
+                                    .is_valid(value)
+                            }) && value.unit.is_none())
+                    && is_disjoint(&value.extra, InputRadius::DECLARED)
+            }
+            Self::Width(value) => value.is_valid(),
+            Self::Unknown(value) => schemas::validator(schemas::INPUT).is_valid(value),
+        }
+    }
+}
+
+/// `InputRadius` of the contract.
+///
+/// Schema: `input.json`, `input.json#/anyOf/0`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InputRadius {
+    /// `radius`
+    ///
+    /// Limits: more than 0.
+    pub radius: Number,
+    /// `unit`
+    pub unit: Option<InputRadiusUnit>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    InputRadius {
+        required { radius = "radius" }
+        optional { unit = "unit" }
+        extra undeclared
+    }
+}
+
+impl Contract for InputRadius {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(8),
+    );
+
+    fn is_valid(&self) -> bool {
+        self.radius > Number::from_i64(0)
+            && self.unit.as_ref().is_none_or(|value| value.is_valid())
+            && (self.radius > Number::from_i64(0)
+                && self.unit.as_ref().is_none_or(|value| value.is_valid())
+                || self.extra.contains_key("width") && self.extra.contains_key("height")
+                    && self
+                        .extra
+                        .get("width")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT.offset_by(5))
+                                .is_valid(value)
+                        })
+                    && self
+                        .extra
+                        .get("height")
+                        .is_none_or(|value| {
+                            schemas::validator(schemas::INPUT.offset_by(6))
+                                .is_valid(value)
+                        }) && self.unit.is_none())
+            && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+::contract_runtime::open_enum! {
+    /// `InputRadiusUnit` of the contract.
+    ///
+    /// Schema: `input.json#/anyOf/0/properties/unit`.
+    pub enum InputRadiusUnit {
+        M = "m",
+        Km = "km",
+    }
+}
+
+impl Contract for InputRadiusUnit {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(3),
+    );
+
+    fn is_valid(&self) -> bool {
+        self.is_known()
+    }
+}
+
+/// `InputWidth` of the contract.
+///
+/// Schema: `input.json`, `input.json#/anyOf/1`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InputWidth {
+    /// `width`
+    pub width: Number,
+    /// `height`
+    pub height: Number,
+    /// `unit`
+    pub unit: Option<i64>,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    InputWidth {
+        required { width = "width", height = "height" }
+        optional { unit = "unit" }
+        extra undeclared
+    }
+}
+
+impl Contract for InputWidth {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(9),
+    );
+
+    fn is_valid(&self) -> bool {
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

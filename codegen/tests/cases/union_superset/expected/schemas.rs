@@ -19,7 +19,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 ::contract_runtime::schema_ids! {
     IN_INPUT {
         /// `input.json`
-        INPUT = 8,
+        INPUT = 10,
     }
 }
 
@@ -36,6 +36,8 @@ pub static TABLES: SchemaTables<'static> = SchemaTables {
         Schema { resource: IN_INPUT, location: "/anyOf/1/properties/width", keywords: &[Keyword::Type(TypeSet::NUMBER)] },
         Schema { resource: IN_INPUT, location: "/anyOf/1/properties/height", keywords: &[Keyword::Type(TypeSet::NUMBER)] },
         Schema { resource: IN_INPUT, location: "/anyOf/1/properties/unit", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.offset_by(1)])] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::AllOf(&[INPUT, INPUT.offset_by(4)])] },
     ],
     resources: &[
         // IN_INPUT

@@ -2,4 +2,4 @@
 
 //! All types of the contract.
 
-pub use super::models::Input;
+pub use super::models::{Input, InputRadius, InputRadiusUnit, InputWidth};

@@ -1,0 +1,148 @@
+//! The form of a branch of an object union without a tag: what an object must look like to be read as it.
+//!
+//! The form is a necessary condition, decided while generating: every object that the branch accepts has its form.
+//! Readers compare forms first, and ask the validation tables only if several fit.
+
+use std::fmt;
+
+use contract_runtime::{Json, Map};
+
+use super::unions::UnionBranch;
+use crate::{
+    conjunction::{SchemaConjunction, SchemaFacts, type_of},
+    options::SchemaOptions,
+    schema::{SchemaGraph, TypeSet},
+};
+
+/// The maximum number of properties that the description of a form lists.
+const MAX_SHOWN_MEMBERS: usize = 5;
+
+/// The form of the objects that a branch accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectForm {
+    /// The declared properties, in document order; required ones may be undeclared.
+    pub members: Vec<MemberRule>,
+    /// True if other properties are not allowed.
+    pub closed: bool,
+}
+
+/// The rule for one property of an [`ObjectForm`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberRule {
+    /// The property name.
+    pub name: String,
+    /// True if the property must be present.
+    pub required: bool,
+    /// The JSON types that its value may have.
+    pub types: TypeSet,
+    /// The only values that it may have, if these are strings, booleans or integers.
+    pub literals: Vec<Json>,
+}
+
+impl ObjectForm {
+    /// Derives the form of a branch.
+    pub(super) fn of_branch(graph: &SchemaGraph, options: &SchemaOptions, branch: &UnionBranch) -> Self {
+        let facts = &branch.facts;
+        let required = facts.required_names(graph);
+        let declared = facts.declared_properties(graph);
+        let mut members: Vec<MemberRule> = Vec::new();
+        for (name, always, _) in &declared {
+            let place = SchemaConjunction::from_schemas(always.iter().copied());
+            let value = SchemaFacts::from_conjunction(graph, &place, options.implied_objects);
+            let (types, literals) = if always.is_empty() {
+                (TypeSet::ALL, Vec::new())
+            } else {
+                (value.types, value.allowed_literals(graph).unwrap_or_default())
+            };
+            let is_simple = |literal: &&Json| match literal {
+                Json::String(_) | Json::Bool(_) => true,
+                Json::Number(number) => number.as_i64().is_some(),
+                _ => false,
+            };
+            // A value of another type is not listed, so that all or none of the literals are compared.
+            let literals: Vec<Json> = if literals.iter().all(is_simple) {
+                literals.into_iter().filter(|literal| types.contains(type_of(literal))).cloned().collect()
+            } else {
+                Vec::new()
+            };
+            members.push(MemberRule {
+                name: (*name).to_owned(),
+                required: required.contains(name),
+                types,
+                literals,
+            });
+        }
+        for name in required.iter().filter(|name| !declared.iter().any(|(declared, ..)| declared == *name)) {
+            members.push(MemberRule {
+                name: (*name).to_owned(),
+                required: true,
+                types: TypeSet::ALL,
+                literals: Vec::new(),
+            });
+        }
+        // Closed, if one schema forbids everything that it does not declare, and declares all.
+        let closed = facts.unconditional.iter().any(|&id| {
+            let schema = graph.schema(id);
+            schema.pattern_properties.is_empty()
+                && schema.additional_properties.is_some_and(|rest| graph.schema(rest).boolean == Some(false))
+                && members.iter().all(|rule| schema.properties.iter().any(|(name, _)| *name == rule.name))
+        });
+        Self { members, closed }
+    }
+
+    /// Returns true if an object may have this form. Compares constants, but not lists of several values: a list may
+    /// grow, and readers keep unlisted values.
+    #[must_use]
+    pub fn fits(&self, object: &Map<Json>) -> bool {
+        let fits = |rule: &MemberRule| match object.get(&rule.name) {
+            None => !rule.required,
+            Some(value) => rule.allows_type(value) && (rule.literals.len() != 1 || rule.lists(value)),
+        };
+        self.members.iter().all(fits)
+            && (!self.closed || object.keys().all(|name| self.members.iter().any(|rule| rule.name == *name)))
+    }
+
+    /// Returns true if every listed property has one of its values.
+    #[must_use]
+    pub fn fits_lists(&self, object: &Map<Json>) -> bool {
+        self.members.iter().all(|rule| object.get(&rule.name).is_none_or(|value| rule.lists(value)))
+    }
+
+    /// Returns how many properties of an object the form declares.
+    #[must_use]
+    pub fn count_declared(&self, object: &Map<Json>) -> usize {
+        object.keys().filter(|name| self.members.iter().any(|rule| rule.name == **name)).count()
+    }
+}
+
+impl fmt::Display for ObjectForm {
+    /// Writes what distinguishes the form: ``with `id`, `login` ``, or ``that may have `meow`, … ``.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |rules: Vec<&MemberRule>| {
+            let mut names: Vec<String> =
+                rules.iter().take(MAX_SHOWN_MEMBERS).map(|rule| format!("`{}`", rule.name)).collect();
+            if rules.len() > MAX_SHOWN_MEMBERS {
+                names.push("…".to_owned());
+            }
+            names.join(", ")
+        };
+        let required: Vec<&MemberRule> = self.members.iter().filter(|rule| rule.required).collect();
+        if required.is_empty() {
+            write!(f, "that may have {}", quoted(self.members.iter().collect()))
+        } else {
+            write!(f, "with {}", quoted(required))
+        }
+    }
+}
+
+impl MemberRule {
+    fn allows_type(&self, value: &Json) -> bool {
+        let kind = type_of(value);
+        let kind = if TypeSet::NUMBER.contains(kind) { TypeSet::INTEGER } else { kind };
+        !self.types.intersection(kind).is_empty()
+    }
+
+    fn lists(&self, value: &Json) -> bool {
+        self.literals.is_empty() || self.literals.contains(value)
+    }
+}

@@ -1,0 +1,139 @@
+//! Deserialization of object unions without a tag: the names, JSON types and constants of an object's members
+//! select the form, see [`read_by_form`].
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::marker::PhantomData;
+
+use serde::de::{Error, MapAccess};
+
+use super::union::{RawMemberValue, RereadGuard, classify_tag};
+use super::{FromMap, MemberKey, NoMembers, TagValue, TaggedMembers};
+use crate::{Json, JsonType, raw};
+
+/// The members of an object in input order, with the JSON texts of their values.
+type RawMembers<'de> = Vec<(MemberKey<'de>, Cow<'de, str>)>;
+
+/// What an object must look like to be read as one form of a union. Every object that the schema of the form
+/// accepts fulfils it.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectForm {
+    /// The declared members; required ones may be undeclared.
+    pub members: &'static [MemberRule],
+    /// True if other members are not allowed.
+    pub closed: bool,
+}
+
+/// The rule for one member of an [`ObjectForm`].
+#[derive(Clone, Copy, Debug)]
+pub struct MemberRule {
+    /// The name of the member.
+    pub name: &'static str,
+    /// True if the member must be present.
+    pub required: bool,
+    /// The JSON types that its value may have; empty if it may have any.
+    pub types: &'static [JsonType],
+    /// The values that it may have; empty if it may have any.
+    pub literals: &'static [TagValue<'static>],
+}
+
+/// How well an object fits a form; the smallest is the best.
+type FormRank = (bool, Reverse<usize>);
+
+impl ObjectForm {
+    /// Returns how well an object fits, or `None` if it does not. One constant must match; a list of values may
+    /// have grown, so that an unlisted value only lowers the rank. A form that declares more of the members is
+    /// better.
+    fn rank(&self, members: &RawMembers<'_>) -> Option<FormRank> {
+        let mut declared = 0;
+        let mut unlisted = false;
+        // Members usually come in the order of the schema.
+        let mut next = 0;
+        for rule in self.members {
+            let (before, after) = members.split_at(next);
+            let is_meant = |(key, _): &(MemberKey<'_>, _)| key.as_str() == rule.name;
+            let found = match after.iter().position(is_meant) {
+                Some(distance) => Some(next + distance),
+                None => before.iter().position(is_meant),
+            };
+            let Some(index) = found else {
+                if rule.required {
+                    return None;
+                }
+                continue;
+            };
+            next = index + 1;
+            declared += 1;
+            let text = &*members[index].1;
+            if !rule.types.is_empty() && !rule.types.contains(&JsonType::from_json_text(text)) {
+                return None;
+            }
+            if !rule.literals.is_empty() && !rule.literals.iter().any(|literal| is_literal(text, literal)) {
+                if rule.literals.len() == 1 {
+                    return None;
+                }
+                unlisted = true;
+            }
+        }
+        if self.closed && declared < members.len() {
+            return None;
+        }
+        Some((unlisted, Reverse(declared)))
+    }
+}
+
+fn is_literal(text: &str, literal: &TagValue<'_>) -> bool {
+    classify_tag::<serde::de::value::Error, _>(text, |value| Ok(value == *literal)).unwrap_or(false)
+}
+
+/// Reads an object as one of several forms.
+///
+/// Compares the members with each form. If several fit, `is_valid` decides: it returns true if the schema of a
+/// form accepts the object. Of several accepted forms, or if none is accepted, the one that declares most of the
+/// members is read, and of equal ones the first. `read` reads the members as the form with the given index.
+///
+/// An object that fits no form, or that its form cannot represent, is passed to `unknown`. Without `unknown`,
+/// that is an error.
+pub fn read_by_form<'de, A: MapAccess<'de>, T>(
+    mut map: A,
+    forms: &'static [ObjectForm],
+    is_valid: impl Fn(usize, &Json) -> bool,
+    read: impl FnOnce(usize, TaggedMembers<'de, NoMembers<A::Error>>) -> Result<T, A::Error>,
+    unknown: Option<fn(Json) -> T>,
+) -> Result<T, A::Error> {
+    let mut members: RawMembers<'de> = Vec::new();
+    while let Some(key) = map.next_key::<MemberKey<'de>>()? {
+        let RawMemberValue(text) = map.next_value()?;
+        members.push((key, text));
+    }
+    let rest =
+        |members| TaggedMembers::new("", Cow::Borrowed(""), members, NoMembers::<A::Error>(PhantomData));
+    let whole = |members: RawMembers<'de>| {
+        members.iter().for_each(|(_, text)| raw::json_index::read_effort::count_bytes(text.len()));
+        Json::from_map(rest(members))
+    };
+    let mut fitting: Vec<(FormRank, usize)> =
+        forms.iter().enumerate().filter_map(|(index, form)| Some((form.rank(&members)?, index))).collect();
+    fitting.sort();
+    let chosen = match fitting.as_slice() {
+        [] => None,
+        [(_, only)] => Some(*only),
+        [(_, best), ..] => {
+            let object = whole(members.clone())?;
+            let accepted = fitting.iter().find(|(_, index)| is_valid(*index, &object));
+            Some(accepted.map_or(*best, |(_, index)| *index))
+        }
+    };
+    let Some(unknown) = unknown else {
+        return match chosen {
+            Some(index) => read(index, rest(members)),
+            None => Err(A::Error::custom("the object has none of the expected forms")),
+        };
+    };
+    let again = RereadGuard::enter();
+    match chosen.map(|index| read(index, rest(members.clone()))) {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) if again.is_none() => Err(error),
+        _ => whole(members).map(unknown),
+    }
+}
