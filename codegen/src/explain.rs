@@ -133,7 +133,7 @@ impl Explainer<'_> {
 
     fn explain_type(&self, id: TypeId) -> Explanation {
         let def = self.contract.shapes.get(id);
-        let word = match &def.body {
+        let kind = match &def.body {
             TypeBody::Struct(_) | TypeBody::Newtype(_) | TypeBody::Pending => "struct",
             TypeBody::Objects(_) | TypeBody::ByKind(_) | TypeBody::Enum(_) => "enum",
         };
@@ -143,7 +143,7 @@ impl Explainer<'_> {
             rules.extend(self.inner_rules(&def.conj, inner));
         }
         Explanation {
-            title: format!("{word} {}, in module `{}`", def.name, def.area),
+            title: format!("{kind} {}, in module `{}`", def.name, def.area),
             origins: self.format_origins(&def.conj),
             description: self.find_description(&def.conj, def.schema),
             form: reason::type_form(self.contract, def),

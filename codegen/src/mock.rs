@@ -301,8 +301,8 @@ impl MockServer {
             return RouteResult::Done(Box::new(Ok((preflight_response(&parts, &methods), origin))));
         }
         let detail = format!("`{path}` supports {methods}, not {}", parts.method);
-        let refusal = ProblemResponse::new(StatusCode::METHOD_NOT_ALLOWED, detail);
-        RouteResult::Done(Box::new(Err(refusal.with_header(header::ALLOW, &methods))))
+        let problem_response = ProblemResponse::new(StatusCode::METHOD_NOT_ALLOWED, detail);
+        RouteResult::Done(Box::new(Err(problem_response.with_header(header::ALLOW, &methods))))
     }
 
     /// Validates a request and answers it.

@@ -291,13 +291,13 @@ fn list_assumptions(
 
 fn list_overlay_changes(contract: &AnalyzedContract) -> Vec<OverlayChange> {
     let whereabouts = LocationFormatter::new(contract);
-    let mended = contract.sources.overlay_edits.iter().map(|mend| OverlayChange {
-        file: mend.file.clone(),
-        description: mend.what.clone(),
-        effect: mend.how,
-        places: mend.places.iter().map(|place| whereabouts.format_location(place)).collect(),
+    let overlay_changes = contract.sources.overlay_edits.iter().map(|edit| OverlayChange {
+        file: edit.file.clone(),
+        description: edit.what.clone(),
+        effect: edit.how,
+        places: edit.places.iter().map(|place| whereabouts.format_location(place)).collect(),
     });
-    mended.collect()
+    overlay_changes.collect()
 }
 
 fn list_families(contract: &AnalyzedContract) -> Vec<DiscriminatorFamily> {
@@ -357,13 +357,13 @@ impl Report {
         let counts: serde_json::Map<String, Value> =
             self.counts.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
         let looser = |l: &LooserType| json!({ "name": l.name, "place": l.place, "what": l.reason, "enforced": l.enforced });
-        let mend = |m: &OverlayChange| json!({ "file": m.file, "what": m.description, "how": m.effect, "places": m.places });
+        let change_to_json = |m: &OverlayChange| json!({ "file": m.file, "what": m.description, "how": m.effect, "places": m.places });
         let family = |f: &DiscriminatorFamily| json!({ "selector": f.selector, "place": f.place, "children": f.children });
         let unsent = |u: &UnsendableOperation| json!({ "id": u.id, "place": u.place, "reason": u.reason });
         json!({
             "title": self.title,
             "counts": counts,
-            "mends": self.overlay_changes.iter().map(mend).collect::<Vec<_>>(),
+            "mends": self.overlay_changes.iter().map(change_to_json).collect::<Vec<_>>(),
             "constraints": constraints,
             "looser": self.looser_types.iter().map(looser).collect::<Vec<_>>(),
             "assumptions": self.assumptions,

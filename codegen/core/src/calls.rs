@@ -171,9 +171,9 @@ impl CallWriter<'_> {
             ParameterIn::Cookie => "Cookie",
             ParameterIn::QueryString => "The whole query",
         };
-        let words =
+        let limits =
             parameter.row.schema.map(|schema| describe_schema_limits(self.graph, schema)).unwrap_or_default();
-        let words = if words.is_empty() { words } else { format!(": {words}") };
+        let limits = if limits.is_empty() { limits } else { format!(": {limits}") };
         let deprecated = if parameter.deprecated { ", deprecated" } else { "" };
         let mut paragraphs: Vec<String> = Vec::new();
         let schemas = self.parameter_schemas(parameter);
@@ -182,7 +182,7 @@ impl CallWriter<'_> {
         let titled = || schemas.iter().rev().find_map(|schema| schema.title.as_deref().map(end_sentence));
         let described = parameter.parameter.description.clone().or(described).or_else(titled);
         paragraphs.extend(described.as_deref().map(rustdoc_markdown));
-        paragraphs.push(format!("{place} `{}`{deprecated}{words}.", parameter.row.name));
+        paragraphs.push(format!("{place} `{}`{deprecated}{limits}.", parameter.row.name));
         paragraphs.extend(describe_default(&schemas));
         if parameter.row.allow_empty {
             let text = "It may be sent without a value, which is the same as omitting it if its type has no empty value.";

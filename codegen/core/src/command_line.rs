@@ -41,15 +41,15 @@ pub(crate) fn check_config(config: &Config, plan: &SidePlan<'_>, diagnostics: &m
         let message = format!("`{OPTION}` does nothing: the contract has no operations");
         refuse(message, whole(), "remove it, or add the document with `paths`");
     }
-    let word = |text: &str, more: &str| {
+    let is_valid_name = |text: &str, more: &str| {
         let letter = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
         text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(letter)
     };
-    if let Some(name) = settings.name.as_ref().filter(|name| !word(name, "-_")) {
+    if let Some(name) = settings.name.as_ref().filter(|name| !is_valid_name(name, "-_")) {
         let help = "use letters, digits, `-` and `_`, such as `tickets`";
         refuse(format!("`{name}` is not a valid command name"), config.option_place(OPTION, name), help);
     }
-    if let Some(variables) = settings.variables.as_ref().filter(|variables| !word(variables, "_")) {
+    if let Some(variables) = settings.variables.as_ref().filter(|variables| !is_valid_name(variables, "_")) {
         let help = "use letters, digits and `_`, such as `TICKETS`";
         refuse(
             format!("`{variables}` is not a valid prefix of environment variables"),
@@ -214,14 +214,14 @@ fn argument_names(parameters: &[PlannedParameter<'_>], taken: &BTreeSet<&str>) -
 /// option.
 fn credential_names(schemes: &[CredentialScheme<'_>]) -> (Vec<String>, Vec<String>) {
     let wires: Vec<&str> = schemes.iter().map(|scheme| scheme.name).collect();
-    let words = vec!["credential".to_owned(); wires.len()];
-    let mut taken: BTreeSet<&str> = GLOBAL_OPTIONS.iter().copied().collect();
-    let mut names = make_unique(&wires, &words, &taken);
+    let prefixes = vec!["credential".to_owned(); wires.len()];
+    let mut reserved: BTreeSet<&str> = GLOBAL_OPTIONS.iter().copied().collect();
+    let mut names = make_unique(&wires, &prefixes, &reserved);
     let fetched = |scheme: &CredentialScheme<'_>| matches!(&scheme.kind, SecuritySchemeKind::BearerToken { token_url } if !token_url.is_empty());
     let clients: Vec<String> = names.iter().map(|name| format!("{name} client")).collect();
     let clients: Vec<&str> = clients.iter().map(String::as_str).collect();
-    taken.extend(names.iter().map(String::as_str));
-    let mut clients = make_unique(&clients, &words, &taken);
+    reserved.extend(names.iter().map(String::as_str));
+    let mut clients = make_unique(&clients, &prefixes, &reserved);
     for ((scheme, name), client) in schemes.iter().zip(&mut names).zip(&mut clients) {
         if scheme.kind == SecuritySchemeKind::MutualTls {
             name.clear();
@@ -233,19 +233,23 @@ fn credential_names(schemes: &[CredentialScheme<'_>]) -> (Vec<String>, Vec<Strin
     (names, clients)
 }
 
-/// Returns unique names in kebab case. A conflicting or reserved name is prefixed by its word; if it still
+/// Returns unique names in kebab case. A conflicting or reserved name is given its prefix; if it still
 /// conflicts, a number is appended.
-fn make_unique(wires: &[&str], words: &[String], taken: &BTreeSet<&str>) -> Vec<String> {
+fn make_unique(wires: &[&str], prefixes: &[String], reserved: &BTreeSet<&str>) -> Vec<String> {
     let plain: Vec<String> = wires.iter().map(|wire| kebab_case(wire)).collect();
     let clashes = |name: &String| plain.iter().filter(|other| *other == name).count() > 1;
-    let named = plain.iter().zip(words).map(|(name, word)| {
-        if clashes(name) || taken.contains(name.as_str()) { format!("{word}-{name}") } else { name.clone() }
+    let named = plain.iter().zip(prefixes).map(|(name, prefix)| {
+        if clashes(name) || reserved.contains(name.as_str()) {
+            format!("{prefix}-{name}")
+        } else {
+            name.clone()
+        }
     });
     let mut all: Vec<String> = named.collect();
     // Number by name, so that the order in the contract does not affect the result.
     let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by_key(|&at| (wires[at], &words[at]));
-    let mut seen: BTreeSet<String> = taken.iter().map(|name| (*name).to_owned()).collect();
+    order.sort_by_key(|&at| (wires[at], &prefixes[at]));
+    let mut seen: BTreeSet<String> = reserved.iter().map(|name| (*name).to_owned()).collect();
     for at in order {
         let (base, mut number) = (all[at].clone(), 1u32);
         while !seen.insert(all[at].clone()) {

@@ -10,12 +10,12 @@ use crate::schema::{Schema, SchemaGraph, SchemaId};
 /// Describes the conjunction of the schemas' constraints: `1 to 128 characters; matches …`.
 #[must_use]
 pub fn describe_limits(schemas: &[&Schema]) -> String {
-    let mut words = Vec::new();
+    let mut phrases = Vec::new();
     let least = |of: fn(&Schema) -> Option<u64>| schemas.iter().filter_map(|s| of(s)).max();
-    let most = |of: fn(&Schema) -> Option<u64>| schemas.iter().filter_map(|s| of(s)).min();
+    let smallest = |of: fn(&Schema) -> Option<u64>| schemas.iter().filter_map(|s| of(s)).min();
     let mut range = |min: Option<u64>, max: Option<u64>, one: &str, many: &str| {
         let noun = |n: u64| if n == 1 { one.to_owned() } else { many.to_owned() };
-        words.extend(match (min, max) {
+        phrases.extend(match (min, max) {
             (Some(a), Some(b)) if a == b => Some(format!("exactly {a} {}", noun(a))),
             (Some(a), Some(b)) => Some(format!("{a} to {b} {}", noun(b))),
             (Some(a), None) => Some(format!("at least {a} {}", noun(a))),
@@ -23,33 +23,33 @@ pub fn describe_limits(schemas: &[&Schema]) -> String {
             (None, None) => None,
         });
     };
-    range(least(|s| s.min_length), most(|s| s.max_length), "character", "characters");
-    range(least(|s| s.min_items), most(|s| s.max_items), "entry", "entries");
-    range(least(|s| s.min_properties), most(|s| s.max_properties), "member", "members");
+    range(least(|s| s.min_length), smallest(|s| s.max_length), "character", "characters");
+    range(least(|s| s.min_items), smallest(|s| s.max_items), "entry", "entries");
+    range(least(|s| s.min_properties), smallest(|s| s.max_properties), "member", "members");
     let lower = schemas.iter().filter_map(|s| s.minimum.as_ref()).max();
     let upper = schemas.iter().filter_map(|s| s.maximum.as_ref()).min();
     let above = schemas.iter().filter_map(|s| s.exclusive_minimum.as_ref()).max();
     let below = schemas.iter().filter_map(|s| s.exclusive_maximum.as_ref()).min();
-    words.extend(match (lower, upper) {
+    phrases.extend(match (lower, upper) {
         (Some(a), Some(b)) => Some(format!("{a} to {b}")),
         (Some(a), None) => Some(format!("at least {a}")),
         (None, Some(b)) => Some(format!("at most {b}")),
         (None, None) => None,
     });
-    words.extend(above.map(|n| format!("more than {n}")));
-    words.extend(below.map(|n| format!("less than {n}")));
-    words.extend(schemas.iter().find_map(|s| s.multiple_of.as_ref()).map(|n| format!("a multiple of {n}")));
+    phrases.extend(above.map(|n| format!("more than {n}")));
+    phrases.extend(below.map(|n| format!("less than {n}")));
+    phrases.extend(schemas.iter().find_map(|s| s.multiple_of.as_ref()).map(|n| format!("a multiple of {n}")));
     if schemas.iter().any(|s| s.unique_items) {
-        words.push("no two equal".to_owned());
+        phrases.push("no two equal".to_owned());
     }
     let formats: BTreeSet<&str> = schemas.iter().filter_map(|s| s.format.as_deref()).collect();
-    words.extend(formats.into_iter().filter(|f| !f.contains('`')).map(|f| format!("format `{f}`")));
+    phrases.extend(formats.into_iter().filter(|f| !f.contains('`')).map(|f| format!("format `{f}`")));
     for pattern in schemas.iter().filter_map(|s| s.pattern.as_deref()) {
         if !pattern.contains('`') {
-            words.push(format!("matches `{pattern}`"));
+            phrases.push(format!("matches `{pattern}`"));
         }
     }
-    words.join("; ")
+    phrases.join("; ")
 }
 
 /// Describes the constraints of a schema and of the schemas that it references.

@@ -237,9 +237,9 @@ impl Diagnostics {
             return;
         }
         for each in self.list.iter_mut().filter(|each| each.severity == Severity::Error) {
-            if let Some(mend) = &each.fallback {
+            if let Some(fallback_text) = &each.fallback {
                 each.severity = Severity::Warning;
-                each.message = format!("{}; {mend}", each.message);
+                each.message = format!("{}; {fallback_text}", each.message);
             }
         }
     }

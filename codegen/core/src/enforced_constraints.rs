@@ -151,7 +151,7 @@ fn for_each_keyword(s: &Schema, visit: &mut dyn FnMut(&'static str, String)) {
     }
     let count = |n: usize| format!("{n} branch{}", if n == 1 { "" } else { "es" });
     for (keyword, value) in s.keywords().filter(|(keyword, _)| keyword.role().can_reject()) {
-        let words = match value {
+        let value_text = match value {
             KeywordValue::Types(types) => join_type_names(types),
             KeywordValue::Values(list) => list.iter().map(Json::to_string).collect::<Vec<_>>().join(", "),
             KeywordValue::Json(value) => value.to_string(),
@@ -209,7 +209,7 @@ fn for_each_keyword(s: &Schema, visit: &mut dyn FnMut(&'static str, String)) {
                 _ => "values that no other keyword evaluated".to_owned(),
             },
         };
-        visit(keyword.name(), words);
+        visit(keyword.name(), value_text);
     }
 }
 

@@ -283,9 +283,9 @@ impl Sources {
         let named = named.or_else(|| overlay::extends_target(&tree).map(OverlayTarget::FromExtends));
         match self.find_overlay_target(named) {
             Ok(id) => {
-                if let Some(held) = self.sources.get_mut(id.0 as usize) {
+                if let Some(source_entry) = self.sources.get_mut(id.0 as usize) {
                     let origins = self.origins.entry(id).or_default();
-                    self.overlay_edits.extend(overlay.apply(id, &mut held.tree, origins, problems));
+                    self.overlay_edits.extend(overlay.apply(id, &mut source_entry.tree, origins, problems));
                     self.update_uri(id);
                 }
             }

@@ -116,7 +116,7 @@ impl TypeNames {
 
     /// Assigns names to all schemas with a declared name; clashing names are qualified with that of the file.
     fn assign_declared_names(&mut self, graph: &SchemaGraph, options: &SchemaOptions) {
-        let mut wanted: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
+        let mut ids_by_name: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
         for id in graph.ids() {
             let schema = graph.schema(id);
             if !aliases::has_name(graph, options, id) || aliases::alias_of(graph, options, id).is_some() {
@@ -129,10 +129,10 @@ impl TypeNames {
                 }
                 (SchemaOrigin::Inline, None) => continue,
             };
-            wanted.entry(name).or_default().push(id);
+            ids_by_name.entry(name).or_default().push(id);
         }
         let mut clashing = Vec::new();
-        for (name, ids) in wanted {
+        for (name, ids) in ids_by_name {
             match ids.as_slice() {
                 [id] => {
                     self.taken.insert(name.clone());

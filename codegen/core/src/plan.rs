@@ -502,8 +502,8 @@ fn find_unsendable_reason(
     }
     // A webhook has a name instead of a path, so path parameters have no place.
     let mut in_path = operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
-    let lost = in_path.next().filter(|_| side == OperationSide::Webhooks)?;
-    Some(format!("path parameter `{}` is not in the path", lost.name))
+    let misplaced = in_path.next().filter(|_| side == OperationSide::Webhooks)?;
+    Some(format!("path parameter `{}` is not in the path", misplaced.name))
 }
 
 fn scope_alternatives(operation: &Operation) -> Vec<Vec<&str>> {

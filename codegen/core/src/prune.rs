@@ -174,9 +174,9 @@ fn select_operations(
     if !problems.is_empty() {
         return Err(problems);
     }
-    let mut wanted = operation_schemas(graph, part.operations.iter().chain(&part.webhooks));
-    wanted.extend(independent_schemas(graph, sources, &whole));
-    let schemas = reachable_schemas(graph, wanted);
+    let mut roots = operation_schemas(graph, part.operations.iter().chain(&part.webhooks));
+    roots.extend(independent_schemas(graph, sources, &whole));
+    let schemas = reachable_schemas(graph, roots);
     Ok(Some(SelectedPart { api: part, schemas }))
 }
 
@@ -193,9 +193,9 @@ impl OmittedPlaces {
         };
         out.kept_operations = all(&chosen.api);
         let items: HashSet<PlaceKey> = out.kept_operations.iter().map(item).collect();
-        let gone: Vec<PlaceKey> = all(whole).difference(&out.kept_operations).cloned().collect();
-        out.omitted_operations.extend(gone.iter().map(item).filter(|item| !items.contains(item)));
-        out.omitted_operations.extend(gone);
+        let omitted: Vec<PlaceKey> = all(whole).difference(&out.kept_operations).cloned().collect();
+        out.omitted_operations.extend(omitted.iter().map(item).filter(|item| !items.contains(item)));
+        out.omitted_operations.extend(omitted);
         let left = |id| (spot(&graph.schema(id).place), chosen.schemas.contains(&id));
         out.schemas = graph.ids().map(left).collect();
         out

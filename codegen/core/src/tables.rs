@@ -82,7 +82,7 @@ pub enum PatternRole {
 #[must_use]
 pub fn compile_patterns(graph: &SchemaGraph) -> (BTreeMap<String, CompiledPattern>, Vec<RejectedPattern>) {
     let mut all = BTreeMap::new();
-    let mut refused = Vec::new();
+    let mut rejected = Vec::new();
     for id in graph.ids() {
         let schema = graph.schema(id);
         let values = schema.pattern.iter().map(|source| (PatternRole::Value, source));
@@ -96,12 +96,12 @@ pub fn compile_patterns(graph: &SchemaGraph) -> (BTreeMap<String, CompiledPatter
                     all.insert(source.clone(), compiled);
                 }
                 Err(error) => {
-                    refused.push(RejectedPattern { schema: id, role, source: source.clone(), error })
+                    rejected.push(RejectedPattern { schema: id, role, source: source.clone(), error })
                 }
             }
         }
     }
-    (all, refused)
+    (all, rejected)
 }
 
 impl TablePlan {

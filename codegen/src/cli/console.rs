@@ -73,12 +73,12 @@ impl Console {
     }
 
     /// Prints a line with a right-aligned status word, such as `  created api/lib.rs`.
-    pub(crate) fn print_status(&self, word: &str, rest: &str) {
-        let word = format!("{word:>9}");
+    pub(crate) fn print_status(&self, label: &str, rest: &str) {
+        let label = format!("{label:>9}");
         self.print_line(&if self.color {
-            format!("\u{1b}[1;32m{word}\u{1b}[0m {rest}")
+            format!("\u{1b}[1;32m{label}\u{1b}[0m {rest}")
         } else {
-            format!("{word} {rest}")
+            format!("{label} {rest}")
         });
     }
 

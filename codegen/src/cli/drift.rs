@@ -128,7 +128,7 @@ fn open_version(path: &Path) -> Result<ContractVersion, CommandError> {
 /// Returns the prefix that turns file names of this version into paths, such as `schemas/`.
 fn folder_prefix(path: &Path) -> String {
     let folder = if path.is_dir() { Some(path) } else { path.parent() };
-    let words = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
-    let words = words.trim_start_matches("./").trim_end_matches('/');
-    if words.is_empty() || words == "." { String::new() } else { format!("{words}/") }
+    let path_text = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
+    let path_text = path_text.trim_start_matches("./").trim_end_matches('/');
+    if path_text.is_empty() || path_text == "." { String::new() } else { format!("{path_text}/") }
 }

@@ -51,16 +51,17 @@ impl CommandError {
 
     /// Prints the error and returns the exit code.
     pub(crate) fn report_to(self, console: &Console) -> u8 {
-        let refused = |diagnostics: &Diagnostics| {
+        let report_diagnostics = |diagnostics: &Diagnostics| {
             console.print_diagnostics(diagnostics);
             // An unreadable file is an I/O error, not an invalid contract.
             if diagnostics.iter().any(|each| each.code == "io") { EXIT_IO } else { EXIT_INVALID_CONTRACT }
         };
         let (code, text) = match self {
-            Self::Contract(diagnostics) => (refused(&diagnostics), None),
-            Self::Revision { revision, problems } => {
-                (refused(&problems), Some(format!("the contract at revision {revision} is invalid")))
-            }
+            Self::Contract(diagnostics) => (report_diagnostics(&diagnostics), None),
+            Self::Revision { revision, problems } => (
+                report_diagnostics(&problems),
+                Some(format!("the contract at revision {revision} is invalid")),
+            ),
             Self::Usage(text) => (EXIT_USAGE, Some(text)),
             Self::Io(text) => (EXIT_IO, Some(text)),
         };

@@ -210,19 +210,21 @@ fn summary_json(generated: &GeneratedCode, changes: &FileChanges) -> Value {
 }
 
 /// Returns the `generate` command with the arguments of this `check`, quoted for a shell.
-fn repair_command(mut given: Vec<String>) -> String {
-    if let Some(command) = given.iter_mut().skip(1).find(|word| *word == "check") {
+fn repair_command(mut arguments: Vec<String>) -> String {
+    if let Some(command) = arguments.iter_mut().skip(1).find(|argument| *argument == "check") {
         *command = "generate".to_owned();
     }
-    if let Some(program) = given.first_mut() {
+    if let Some(program) = arguments.first_mut() {
         *program = "contract-codegen".to_owned();
     }
-    let plain = |word: &String| {
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c))
+    let is_plain = |argument: &String| {
+        !argument.is_empty()
+            && argument.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c))
     };
-    let quoted =
-        |word: &String| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) };
-    given.iter().filter(|word| *word != "--json").map(quoted).collect::<Vec<_>>().join(" ")
+    let quote = |argument: &String| {
+        if is_plain(argument) { argument.clone() } else { format!("'{}'", argument.replace('\'', "'\\''")) }
+    };
+    arguments.iter().filter(|argument| *argument != "--json").map(quote).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
         .map_err(|error| CommandError::Io(format!("cannot write {}: {error}", output.display())))?;
     console.print_status("created", &output.display().to_string());
     let summary = describe_findings(&found);
-    summary.iter().for_each(|(word, what)| console.print_status(word, what));
+    summary.iter().for_each(|(label, what)| console.print_status(label, what));
     if count_warnings(&found.diagnostics) > 0 {
         console.print_status(
             "warnings",
@@ -56,7 +56,7 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
         );
     }
     console.print_line(&format!("Next: contract-codegen generate {}", output.display()));
-    let found: Vec<_> = summary.iter().map(|(word, what)| json!({ "about": word, "what": what })).collect();
+    let found: Vec<_> = summary.iter().map(|(label, what)| json!({ "about": label, "what": what })).collect();
     console.print_summary(json!({ "command": "init", "exit": 0, "file": output, "found": found }));
     Ok(0)
 }
@@ -108,8 +108,8 @@ fn describe_findings(found: &InitFindings) -> Vec<(&'static str, String)> {
         ),
         ("servers", all(&found.servers), "base URLs for `Client::new`"),
     ];
-    for (word, what, about) in suggested {
-        out.extend(what.map(|what| (word, format!("{what} ({about})"))));
+    for (label, what, about) in suggested {
+        out.extend(what.map(|what| (label, format!("{what} ({about})"))));
     }
     if found.tags.len() > 1 {
         let areas = found.tags.iter().filter(|(_, types)| *types > 0).count();

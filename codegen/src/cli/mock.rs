@@ -48,9 +48,9 @@ pub(crate) fn run_mock(args: &MockArgs, console: &Console) -> Result<u8, Command
     let review = mock.review();
     let listening = || {
         let (count, title) = (mock.operations().all().len(), mock.contract().title());
-        let word = if count == 1 { "operation" } else { "operations" };
+        let noun = if count == 1 { "operation" } else { "operations" };
         console.print_event(
-            &format!("listening on {address}: {count} {word} of {title}; press Ctrl-C to stop"),
+            &format!("listening on {address}: {count} {noun} of {title}; press Ctrl-C to stop"),
             json!({ "listening": { "address": address, "operations": count } }),
         )
     };
@@ -162,8 +162,8 @@ fn format_request_line(method: &str, path: &str, status: u16, verdict: &MockVerd
     let operation = verdict.operation.as_ref().map(|id| format!(" {id}")).unwrap_or_default();
     let broken: Vec<String> =
         verdict.violations.iter().take(MAX_LISTED_ITEMS).map(format_violation).collect();
-    let words = if broken.is_empty() { verdict.description.clone() } else { broken.join("; ") };
-    format!("{status} {method} {path}{operation}: {words}")
+    let detail = if broken.is_empty() { verdict.description.clone() } else { broken.join("; ") };
+    format!("{status} {method} {path}{operation}: {detail}")
 }
 
 /// Formats `body /seat must be at most 99`.

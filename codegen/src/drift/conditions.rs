@@ -163,10 +163,10 @@ impl<'c, 'g> ConditionComparer<'c, 'g> {
             let (before, tested) = (old.property_schemas(name), test.property_schemas(name));
             let tested = FlattenedSchema::from_schemas(test.graph, &tested);
             let values = tested.listed_values().unwrap_or_default();
-            let refused = |value: &&Json| {
+            let is_rejected = |value: &&Json| {
                 !self.comparison.prover(value_use).accepts_value(VersionSide::Old, &before, value)
             };
-            !values.is_empty() && values.iter().all(refused) || {
+            !values.is_empty() && values.iter().all(is_rejected) || {
                 let before = FlattenedSchema::from_schemas(old.graph, &before);
                 let after = FlattenedSchema::from_schemas(new.graph, &new.property_schemas(name));
                 // Tests of properties accept every value that is not an object.

@@ -190,10 +190,10 @@ fn find_waived_requirements(
     usage: ValueUse,
 ) -> BTreeMap<SchemaId, RequiredNames> {
     let mut all: BTreeMap<SchemaId, RequiredNames> = BTreeMap::new();
-    for (whole, asked) in schemas.one_way.requirements_by_schema() {
-        for asked in asked.iter().filter(|asked| asked.direction != message_direction(usage)) {
-            let names = all.entry(whole).or_default().entry(asked.required_by).or_default();
-            names.insert(asked.name.clone());
+    for (whole, required) in schemas.one_way.requirements_by_schema() {
+        for required in required.iter().filter(|required| required.direction != message_direction(usage)) {
+            let names = all.entry(whole).or_default().entry(required.required_by).or_default();
+            names.insert(required.name.clone());
         }
     }
     all
@@ -228,21 +228,21 @@ impl<'a, 'g> RequirementRelaxer<'a, 'g> {
         (Cow::Owned(self.graph), self.originals)
     }
 
-    fn relax_schema(&mut self, id: SchemaId, asked: &RequiredNames) -> Schema {
+    fn relax_schema(&mut self, id: SchemaId, required_names: &RequiredNames) -> Schema {
         let mut schema = self.schemas.schema(id).clone();
-        if let Some(names) = asked.get(&id) {
+        if let Some(names) = required_names.get(&id) {
             schema.required.retain(|name| !names.contains(name));
         }
-        schema.reference = schema.reference.map(|part| self.relax_part(part, asked));
-        schema.all_of = schema.all_of.iter().map(|part| self.relax_part(*part, asked)).collect();
+        schema.reference = schema.reference.map(|part| self.relax_part(part, required_names));
+        schema.all_of = schema.all_of.iter().map(|part| self.relax_part(*part, required_names)).collect();
         schema
     }
 
     /// Returns a part of a schema with waived requirements, as a copy if the part alone would waive others.
-    fn relax_part(&mut self, id: SchemaId, asked: &RequiredNames) -> SchemaId {
+    fn relax_part(&mut self, id: SchemaId, required_names: &RequiredNames) -> SchemaId {
         let parts = FlattenedSchema::from_schemas(self.schemas, &[id]).schema_ids;
         let own: RequiredNames =
-            parts.iter().filter_map(|part| Some((*part, asked.get(part)?.clone()))).collect();
+            parts.iter().filter_map(|part| Some((*part, required_names.get(part)?.clone()))).collect();
         if self.waived.get(&id).map_or(own.is_empty(), |alone| *alone == own) {
             return id;
         }

@@ -267,11 +267,11 @@ pub(super) fn escape_invisible(text: &str) -> String {
 }
 
 fn format_values(values: &[&Json]) -> String {
-    let mut words: Vec<String> = values.iter().take(4).map(|value| format_value(value)).collect();
+    let mut texts: Vec<String> = values.iter().take(4).map(|value| format_value(value)).collect();
     if values.len() > 4 {
-        words.push(format!("{} more", values.len() - 4));
+        texts.push(format!("{} more", values.len() - 4));
     }
-    words.join(", ")
+    texts.join(", ")
 }
 
 #[cfg(test)]

@@ -25,11 +25,11 @@ type FaultKey<'a> = (&'static str, String, Option<&'a str>);
 fn fault_key<'a>(version: &ContractVersion, fault: &'a Diagnostic) -> FaultKey<'a> {
     let place = fault.place.as_ref();
     let source = place.and_then(|place| version.sources.get(place.source));
-    let words = match source {
+    let message_key = match source {
         Some(source) if !source.uri.is_empty() => fault.message.replace(&source.uri, ""),
         _ => fault.message.clone(),
     };
-    (fault.code, words, place.map(|place| place.pointer.as_str()))
+    (fault.code, message_key, place.map(|place| place.pointer.as_str()))
 }
 
 /// Returns the faults that only the new version has.
@@ -53,8 +53,8 @@ pub(super) fn find_new_faults(old: &ContractVersion, new: &ContractVersion) -> V
     }
     let mut places = SourceLocator::new(old, new);
     let mut faults = Vec::new();
-    for (fault, (code, words, _)) in rest {
-        match moved.get_mut(&(code, words)) {
+    for (fault, (code, message_key, _)) in rest {
+        match moved.get_mut(&(code, message_key)) {
             Some(count) if *count > 0 => *count -= 1,
             _ => {
                 let spot = fault.place.as_ref().map(|place| places.locate(VersionSide::New, place, None));

@@ -58,7 +58,7 @@ impl<'c, 'g> FormatComparer<'c, 'g> {
         };
         let (rule, message) = match (old.is_empty(), new.is_empty()) {
             _ if accepts_only_numbers(pair) && (both() || given()) => {
-                let named = |words: String| if words.is_empty() { "none".to_owned() } else { words };
+                let named = |names: String| if names.is_empty() { "none".to_owned() } else { names };
                 let message = format!("the number format is {}, was {}", named(is), named(was));
                 (rules::NUMBER_FORMAT_REWRITTEN, format!("{message}, and every valid number fits"))
             }

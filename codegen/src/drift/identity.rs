@@ -226,7 +226,7 @@ fn refine_classes(
     let mut next = classes.iter().max().map_or(0, |last| last + 1);
     // Per class: its size, and the classes of its members' children at the last examination.
     let mut sizes: HashMap<u32, usize> = HashMap::new();
-    let mut held: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut child_classes: HashMap<u32, Vec<u32>> = HashMap::new();
     for class in dirty.iter().filter_map(|at| classes.get(*at)) {
         *sizes.entry(*class).or_default() += 1;
     }
@@ -243,18 +243,18 @@ fn refine_classes(
             let size = sizes.get(&class).copied().unwrap_or(seen);
             // Members that were not examined are unchanged and keep the number.
             let stays = if seen < size {
-                held.get(&class).cloned()
+                child_classes.get(&class).cloned()
             } else {
                 parts.iter().max_by_key(|(_, part)| part.len()).map(|(below, _)| below.clone())
             };
             if let Some(stays) = stays {
                 parts.remove(&stays);
-                held.insert(class, stays);
+                child_classes.insert(class, stays);
             }
             for (below, part) in parts {
                 sizes.insert(next, part.len());
                 *sizes.entry(class).or_insert(size) -= part.len();
-                held.insert(next, below);
+                child_classes.insert(next, below);
                 moved.extend(part.into_iter().map(|at| (at, next)));
                 next += 1;
             }

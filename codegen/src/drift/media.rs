@@ -11,8 +11,8 @@ pub(super) type MediaTypeKey = (String, BTreeMap<String, String>);
 pub(super) fn find_equivalent<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType> {
     let literal = all.iter().find(|media| media.name.eq_ignore_ascii_case(name));
     literal.or_else(|| {
-        let wanted = media_type_key(name);
-        all.iter().find(|media| media_type_key(&media.name) == wanted)
+        let key = media_type_key(name);
+        all.iter().find(|media| media_type_key(&media.name) == key)
     })
 }
 

@@ -27,7 +27,7 @@ use super::{
     proof::{TableStores, VersionSide},
     site::ValueUse,
 };
-use crate::tests::random_contracts as contracts;
+use crate::tests::random_contracts::{self as contracts, split_mix::SplitMix64};
 
 /// The number of pairs that are checked by default.
 const DEFAULT_PAIRS: u64 = 200;
@@ -36,18 +36,9 @@ const MAX_VALUES: usize = 400;
 /// The location of the schema that the operation reads and writes.
 const ROOT_POINTER: &str = "/components/schemas/Root";
 
-/// A pseudorandom number generator.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    /// Returns a number below a limit, by SplitMix64.
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        usize::try_from((z ^ (z >> 31)) % limit as u64).unwrap()
-    }
+/// Returns a number below a limit.
+fn number_below(random: &mut SplitMix64, limit: usize) -> usize {
+    usize::try_from(random.next_number() % limit as u64).unwrap()
 }
 
 /// Builds a contract of some definitions, the last of which an operation reads and writes.
@@ -127,8 +118,8 @@ fn mark_one_way(definitions: &mut Value, random: &mut SplitMix64) {
     if places.is_empty() {
         return;
     }
-    let place = &places[random.below(places.len())];
-    let keyword = ["readOnly", "writeOnly"][random.below(2)];
+    let place = &places[number_below(random, places.len())];
+    let keyword = ["readOnly", "writeOnly"][number_below(random, 2)];
     if let Some(Value::Object(member)) = definitions.pointer_mut(place).filter(|it| it.get("$ref").is_none())
     {
         member.insert(keyword.to_owned(), json!(true));
@@ -160,8 +151,8 @@ fn generate_pair(number: u64) -> Option<[Value; 2]> {
     for name in reachable_definitions(&old) {
         collect_pointers(&old[name], &format!("/{name}"), &mut places);
     }
-    let place = &places[random.below(places.len())];
-    let other = new.pointer(&places[random.below(places.len())]).unwrap().clone();
+    let place = &places[number_below(&mut random, places.len())];
+    let other = new.pointer(&places[number_below(&mut random, places.len())]).unwrap().clone();
     edit_schema(new.pointer_mut(place).unwrap(), other, &mut random);
     adapt_to_version(&mut new);
     let Value::Object(new) = new else { return None };
@@ -246,34 +237,34 @@ fn edit_schema(schema: &mut Value, other: Value, random: &mut SplitMix64) {
         *schema = other;
         return;
     };
-    match random.below(6) {
+    match number_below(random, 6) {
         0 => *schema = other,
         1 | 2 if !members.is_empty() => {
-            let name = members.keys().nth(random.below(members.len())).unwrap().clone();
+            let name = members.keys().nth(number_below(random, members.len())).unwrap().clone();
             let value = &mut members[&name];
             match value {
                 Value::Array(list) if list.len() > 1 && name != "type" => {
-                    drop(list.remove(random.below(list.len())))
+                    drop(list.remove(number_below(random, list.len())))
                 }
                 Value::Object(inner) if name == "properties" && inner.len() > 1 => {
-                    let removed = inner.keys().nth(random.below(inner.len())).unwrap().clone();
+                    let removed = inner.keys().nth(number_below(random, inner.len())).unwrap().clone();
                     inner.remove(&removed);
                 }
                 _ => drop(members.remove(&name)),
             }
         }
         3 => {
-            let name = ["properties", "anyOf", "oneOf", "allOf"][random.below(4)];
+            let name = ["properties", "anyOf", "oneOf", "allOf"][number_below(random, 4)];
             match members.get_mut(name) {
                 Some(Value::Array(list)) => list.push(other),
                 Some(Value::Object(inner)) => {
-                    drop(inner.insert(["a", "b", "new"][random.below(3)].to_owned(), other))
+                    drop(inner.insert(["a", "b", "new"][number_below(random, 3)].to_owned(), other))
                 }
                 _ => drop(members.insert("properties".to_owned(), json!({ "b": other }))),
             }
         }
         _ => {
-            let Value::Object(edit) = edits[random.below(edits.len())].clone() else { return };
+            let Value::Object(edit) = edits[number_below(random, edits.len())].clone() else { return };
             members.extend(edit);
         }
     }
@@ -289,20 +280,20 @@ fn mutate_value(value: &Value, others: &[Value], random: &mut SplitMix64) -> Vec
                 removed.remove(name);
                 variants.push(Value::Object(removed));
                 let mut replaced = members.clone();
-                replaced.insert(name.clone(), others[random.below(others.len())].clone());
+                replaced.insert(name.clone(), others[number_below(random, others.len())].clone());
                 variants.push(Value::Object(replaced));
             }
-            if let Value::Object(added) = &others[random.below(others.len())] {
+            if let Value::Object(added) = &others[number_below(random, others.len())] {
                 let merged = members.clone().into_iter().chain(added.clone());
                 variants.push(Value::Object(merged.collect()));
             }
         }
         Value::Array(items) => {
             variants.push(Value::Array(items.iter().skip(1).cloned().collect()));
-            let added = items.iter().chain([&others[random.below(others.len())]]);
+            let added = items.iter().chain([&others[number_below(random, others.len())]]);
             variants.push(Value::Array(added.cloned().collect()));
         }
-        _ => variants.push(others[random.below(others.len())].clone()),
+        _ => variants.push(others[number_below(random, others.len())].clone()),
     }
     variants
 }

@@ -166,19 +166,19 @@ pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
         let _ = writeln!(out, "{}", paint("1", group));
         for change in shown.iter().filter(|change| split_subject(&change.subject).0 == group) {
             let level = view.level_of(change);
-            let word = format!("{:<8}", level.as_str());
-            let word = match level {
-                ChangeLevel::Breaking => paint("31", &word),
-                ChangeLevel::Renamed => paint("35", &word),
-                ChangeLevel::Additive => paint("33", &word),
-                ChangeLevel::Same => paint("2", &word),
+            let label = format!("{:<8}", level.as_str());
+            let label = match level {
+                ChangeLevel::Breaking => paint("31", &label),
+                ChangeLevel::Renamed => paint("35", &label),
+                ChangeLevel::Additive => paint("33", &label),
+                ChangeLevel::Same => paint("2", &label),
             };
             let (_, rest) = split_subject(&change.subject);
             let subject = if rest.is_empty() { String::new() } else { format!("{rest}: ") };
             let place = view.display_place(change).map(|place| format!(" ({place})"));
             let _ = writeln!(
                 out,
-                "  {word} {}  {subject}{}{}",
+                "  {label} {}  {subject}{}{}",
                 paint("36", change.rule),
                 change.message,
                 paint("2", &place.unwrap_or_default())

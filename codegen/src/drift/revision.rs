@@ -86,8 +86,8 @@ pub fn open_revision(revision: &str, path: &Path) -> Result<ContractRevision, Re
     let copy = tempfile::tempdir().map_err(|error| {
         RevisionError::Git(format!("cannot create a temporary copy of the contract: {error}"))
     })?;
-    let wanted = RevisionExtractor { root: &top, revision, contract_path: &inside, current: &path };
-    let old = wanted.extract_contract(copy.path())?;
+    let extractor = RevisionExtractor { root: &top, revision, contract_path: &inside, current: &path };
+    let old = extractor.extract_contract(copy.path())?;
     let folder =
         if old.is_dir() { inside.as_str() } else { inside.rsplit_once('/').map_or("", |(folder, _)| folder) };
     let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
@@ -219,8 +219,8 @@ impl RevisionExtractor<'_> {
             fs::create_dir_all(copy.join(mount)).map_err(failed)?;
         }
         let is_read = |name: &String| read.iter().any(|each| contains_path(each, name));
-        let (wanted, others) = names.into_iter().partition(is_read);
-        self.write_files(wanted, others, copy)?;
+        let (matching, others) = names.into_iter().partition(is_read);
+        self.write_files(matching, others, copy)?;
         if let Some((file, text)) = &configuration {
             write_file(&copy.join(file), self.anchor_configuration(text, home).as_bytes())?;
         }
@@ -311,7 +311,7 @@ impl RevisionExtractor<'_> {
     /// file name only, which may copy more files than necessary.
     fn write_files(
         &self,
-        mut wanted: Vec<String>,
+        mut paths: Vec<String>,
         others: Vec<String>,
         copy: &Path,
     ) -> Result<(), RevisionError> {
@@ -321,11 +321,11 @@ impl RevisionExtractor<'_> {
             by_name.entry(name).or_default().push(other);
         }
         let mut blobs = BlobReader::start(self)?;
-        while let Some(name) = wanted.pop() {
+        while let Some(name) = paths.pop() {
             let bytes = blobs.read_file(&name)?;
             if !by_name.is_empty() {
                 let references = load::referenced_file_names(&name, &bytes);
-                wanted.extend(references.iter().filter_map(|name| by_name.remove(name)).flatten());
+                paths.extend(references.iter().filter_map(|name| by_name.remove(name)).flatten());
             }
             write_file(&copy.join(&name), &bytes)?;
         }
@@ -347,14 +347,14 @@ struct BlobReader<'a> {
 }
 
 impl<'a> BlobReader<'a> {
-    fn start(wanted: &RevisionExtractor<'a>) -> Result<Self, RevisionError> {
-        let mut command = git_command(wanted.root);
+    fn start(extractor: &RevisionExtractor<'a>) -> Result<Self, RevisionError> {
+        let mut command = git_command(extractor.root);
         command.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| git_unavailable(&error))?;
         let (Some(ask), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(RevisionError::Git("cannot open pipes to git".to_owned()));
         };
-        Ok(Self { revision: wanted.revision, child, requests: ask, responses: BufReader::new(answers) })
+        Ok(Self { revision: extractor.revision, child, requests: ask, responses: BufReader::new(answers) })
     }
 
     fn read_file(&mut self, name: &str) -> Result<Vec<u8>, RevisionError> {
@@ -365,8 +365,8 @@ impl<'a> BlobReader<'a> {
         let mut head = String::new();
         self.responses.read_line(&mut head).map_err(failed)?;
         // `<id> blob <bytes>`
-        let mut words = head.split_whitespace().skip(1);
-        let (kind, size) = (words.next(), words.next().and_then(|size| size.parse::<usize>().ok()));
+        let mut fields = head.split_whitespace().skip(1);
+        let (kind, size) = (fields.next(), fields.next().and_then(|size| size.parse::<usize>().ok()));
         let (Some("blob"), Some(size)) = (kind, size) else {
             return Err(RevisionError::Git(format!("git has no file {name} at {}", self.revision)));
         };

@@ -125,7 +125,8 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
         witness_size: u64,
     ) {
         let pair = self.pair;
-        let words = |limit: Option<u64>| limit.map_or_else(|| "gone".to_owned(), |limit| limit.to_string());
+        let describe_limit =
+            |limit: Option<u64>| limit.map_or_else(|| "gone".to_owned(), |limit| limit.to_string());
         let was = old.map_or_else(|| "there was none".to_owned(), |limit| format!("was {limit}"));
         let rule = match moved {
             LimitChange::Narrowed => narrowed,
@@ -146,7 +147,7 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
         self.comparison.report_restriction(
             rule,
             pair,
-            format!("`{}` is {}, {was}", keyword.name(), words(new)),
+            format!("`{}` is {}, {was}", keyword.name(), describe_limit(new)),
             facet,
         );
     }
@@ -164,7 +165,7 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
                 ]);
                 facet.with_changed_keyword(if exclusive { open } else { closed })
             };
-        let words = |bound: Option<NumericBound<'g>>, inclusive: &str, exclusive: &str| match bound {
+        let describe_limit = |bound: Option<NumericBound<'g>>, inclusive: &str, exclusive: &str| match bound {
             None => "unbounded".to_owned(),
             Some(bound) if bound.exclusive => format!("{exclusive} {}", bound.value),
             Some(bound) => format!("{inclusive} {}", bound.value),
@@ -178,7 +179,8 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
             let key =
                 |bound: Option<NumericBound<'g>>| bound.map(|bound| (bound.value.clone(), bound.exclusive));
             let rule = if key(new) > key(old) { rules::RANGE_NARROWED } else { rules::RANGE_WIDENED };
-            let (is, was) = (words(new, "at least", "above"), words(old, "at least", "above"));
+            let (is, was) =
+                (describe_limit(new, "at least", "above"), describe_limit(old, "at least", "above"));
             let facet = ends(new, old, Keyword::Minimum, Keyword::ExclusiveMinimum);
             self.comparison.report_restriction(
                 rule,
@@ -195,7 +197,8 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
                 (Some(old), Some(new)) => (new.value, !new.exclusive) < (old.value, !old.exclusive),
             };
             let rule = if narrowed { rules::RANGE_NARROWED } else { rules::RANGE_WIDENED };
-            let (is, was) = (words(new, "at most", "below"), words(old, "at most", "below"));
+            let (is, was) =
+                (describe_limit(new, "at most", "below"), describe_limit(old, "at most", "below"));
             let facet = ends(new, old, Keyword::Maximum, Keyword::ExclusiveMaximum);
             self.comparison.report_restriction(
                 rule,
@@ -229,12 +232,12 @@ impl<'c, 'g> ScalarComparer<'c, 'g> {
             (false, true) => rules::MULTIPLE_OF_WIDENED,
             (false, false) => rules::MULTIPLE_OF_CHANGED,
         };
-        let words = |all: &[&Number]| match all {
+        let describe_numbers = |all: &[&Number]| match all {
             [] => "unrestricted".to_owned(),
             _ => all.iter().map(|each| format!("a multiple of {each}")).collect::<Vec<_>>().join(" and "),
         };
         let tries: Vec<Json> = old.iter().chain(&new).map(|each| Json::Number((*each).clone())).collect();
-        let message = format!("numbers are {}, were {}", words(&new), words(&old));
+        let message = format!("numbers are {}, were {}", describe_numbers(&new), describe_numbers(&old));
         self.comparison.report_restriction(
             rule,
             pair,

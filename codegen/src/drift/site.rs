@@ -141,8 +141,8 @@ impl ComparisonSite {
     }
 
     /// Sets the schemas that contribute the annotations.
-    pub(super) fn with_annotations(self, words: AnnotationSource) -> Self {
-        Self { annotations: words, ..self }
+    pub(super) fn with_annotations(self, source: AnnotationSource) -> Self {
+        Self { annotations: source, ..self }
     }
 
     /// Marks differences at the site as harmless.

@@ -187,12 +187,12 @@ impl<'c, 'g> PatternComparer<'c, 'g> {
             (_, true) => format!("strings need not match {}", all(&removed)),
             _ => format!("the pattern is {}, was {}", all(&added), all(&removed)),
         };
-        let lost = self.comparison.prover(pair.site.value_use).decide_strings(
+        let narrowed = self.comparison.prover(pair.site.value_use).decide_strings(
             &pair.old,
             &pair.new,
             &[Keyword::Pattern],
         );
-        let gained = self.comparison.prover(pair.site.value_use).decide_strings(
+        let widened = self.comparison.prover(pair.site.value_use).decide_strings(
             &pair.new,
             &pair.old,
             &[Keyword::Pattern],
@@ -200,7 +200,7 @@ impl<'c, 'g> PatternComparer<'c, 'g> {
         let mut tries = Vec::new();
         let (before, after) = ((VersionSide::Old, &pair.old_ids), (VersionSide::New, &pair.new_ids));
         for (decided, words, giving, refusing) in
-            [(&gained, "is valid now", after, before), (&lost, "is no longer valid", before, after)]
+            [(&widened, "is valid now", after, before), (&narrowed, "is no longer valid", before, after)]
         {
             match decided {
                 InclusionVerdict::Fails(text) => {
@@ -223,7 +223,7 @@ impl<'c, 'g> PatternComparer<'c, 'g> {
                 InclusionVerdict::Holds => {}
             }
         }
-        let rule = match (&lost, &gained) {
+        let rule = match (&narrowed, &widened) {
             (InclusionVerdict::Holds, InclusionVerdict::Holds) => {
                 let bounded = |flat: &FlattenedSchema<'g>| {
                     flat.any_schema(|s| s.min_length.is_some() || s.max_length.is_some())

@@ -103,10 +103,10 @@ impl<'c, 'g> UnionComparer<'c, 'g> {
         let conditions = ConditionComparer::new(self.comparison, pair);
         let accepts_known_objects = |id: &SchemaId| {
             let branch = FlattenedSchema::from_schemas(pair.new.graph, &[*id]);
-            let refused: Vec<SchemaId> = branch.schemas().filter_map(|schema| schema.not).collect();
-            !refused.is_empty()
+            let negated: Vec<SchemaId> = branch.schemas().filter_map(|schema| schema.not).collect();
+            !negated.is_empty()
                 && branch.schemas().all(|schema| schema.is_constrained_only_by(&KEYWORDS))
-                && refused.iter().all(|id| conditions.matches_no_known_object(*id))
+                && negated.iter().all(|id| conditions.matches_no_known_object(*id))
         };
         if union.one
             || !union.branches.iter().any(accepts_known_objects)

@@ -49,7 +49,7 @@ impl Explainer<'_> {
         parts.extend(self.response_parts(call));
         let text = [operation.summary.clone(), operation.description.clone()].into_iter().flatten();
         let text: Vec<String> = text.collect();
-        let (word, sides) = match side {
+        let (label, sides) = match side {
             OperationSide::Paths => ("operation", "the client and of the server trait"),
             OperationSide::Webhooks => ("webhook", "the sender and of the receiver trait"),
         };
@@ -59,7 +59,7 @@ impl Explainer<'_> {
             format!("; paginated by `{}` and `{}`", pages.pages_method, pages.items_method)
         });
         Explanation {
-            title: format!("{word} {}: {}", operation.id, call.describe_place()),
+            title: format!("{label} {}: {}", operation.id, call.describe_place()),
             origins: vec![self.format_location(&operation.place)],
             description: (!text.is_empty()).then(|| text.join("\n")),
             form: format!(

@@ -81,9 +81,10 @@ fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option
     });
     let linked = call.operation.responses.iter().flat_map(|response| &response.headers);
     let linked = linked.into_iter().any(|header| header.name.eq_ignore_ascii_case("link"));
-    let member = |words: &[&str], fits: fn(&TypeRef, &Shapes) -> bool| {
+    let member = |keywords: &[&str], fits: fn(&TypeRef, &Shapes) -> bool| {
         let mut all = fields?.iter().filter(|field| fits(&field.ty, shapes));
-        let named = all.find(|field| words.iter().any(|word| field.wire.to_ascii_lowercase().contains(word)));
+        let named = all
+            .find(|field| keywords.iter().any(|keyword| field.wire.to_ascii_lowercase().contains(keyword)));
         named.map(field_pointer)
     };
     let with = |key: &str, pointer: Option<String>| {
@@ -94,8 +95,8 @@ fn paging_options(call: &PlannedCall<'_>, contract: &AnalyzedContract) -> Option
         all.find(|field| field.wire.to_ascii_lowercase().contains("next")).map(field_pointer)
     };
     let more = || with("more", member(&["more"], |ty, _| *peel_type(ty) == TypeRef::Bool));
-    let total = |key: &str, words: &[&str]| {
-        with(key, member(words, |ty, _| matches!(peel_type(ty), TypeRef::Int(_))))
+    let total = |key: &str, keywords: &[&str]| {
+        with(key, member(keywords, |ty, _| matches!(peel_type(ty), TypeRef::Int(_))))
     };
     let way = match (known?, url()) {
         (_, Some(from)) => format!("next-url = {}", TomlString(&from)),

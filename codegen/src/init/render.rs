@@ -260,7 +260,7 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
         page.add_comment("skip-unsupported = true");
     } else {
         page.add_comment("Skipped, because the client cannot call them:");
-        page.add_comment_list(&found.unsupported_operations, |refused| format!("  {}", one_line(refused)));
+        page.add_comment_list(&found.unsupported_operations, |message| format!("  {}", one_line(message)));
         page.add_line("skip-unsupported = true");
     }
     if !found.servers.is_empty() {

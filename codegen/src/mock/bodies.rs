@@ -215,10 +215,10 @@ impl MockServer {
             let schema = graph.schema(id);
             let discriminator = schema.discriminator.as_ref()?;
             let shown = schema.one_of.iter().find_map(|branch| {
-                let word = discriminator_values(graph, discriminator, *branch).into_iter().next()?;
+                let tag_value = discriminator_values(graph, discriminator, *branch).into_iter().next()?;
                 let mut members =
                     self.draw_value(&SchemaConjunction::from_schema(*branch), sample)?.as_object()?.clone();
-                members.insert(discriminator.tag.clone(), Json::from(word));
+                members.insert(discriminator.tag.clone(), Json::from(tag_value));
                 let value = Json::Object(members);
                 let accepts = |id: &&SchemaId| self.tables.is_valid(**id, &value);
                 let accepting = schema.one_of.iter().filter(accepts).count();

@@ -81,7 +81,7 @@ impl MockServer {
             all.iter().map(|(scheme, _)| format!("`{scheme}`")).collect::<Vec<_>>().join(" with ")
         };
         let required: Vec<String> = security.iter().map(names).collect();
-        let refusal = ProblemResponse::new(
+        let problem_response = ProblemResponse::new(
             StatusCode::UNAUTHORIZED,
             format!("the request must have credentials: {}; any value is accepted", required.join(", or ")),
         );
@@ -95,8 +95,8 @@ impl MockServer {
             }
         });
         Err(match challenges.next() {
-            Some(challenge) => refusal.with_header(header::WWW_AUTHENTICATE, &challenge),
-            None => refusal,
+            Some(challenge) => problem_response.with_header(header::WWW_AUTHENTICATE, &challenge),
+            None => problem_response,
         })
     }
 
@@ -281,9 +281,9 @@ impl MockServer {
 
 fn has_credentials(kind: &SecuritySchemeKind, parts: &Parts) -> bool {
     let authorization = || parts.headers.get(header::AUTHORIZATION).and_then(|line| line.to_str().ok());
-    let is = |words: &[&str]| {
+    let is = |names: &[&str]| {
         authorization().and_then(|line| line.split_once(' ')).is_some_and(|(word, secret)| {
-            !secret.trim().is_empty() && words.iter().any(|known| known.eq_ignore_ascii_case(word))
+            !secret.trim().is_empty() && names.iter().any(|known| known.eq_ignore_ascii_case(word))
         })
     };
     match kind {

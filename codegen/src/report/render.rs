@@ -87,7 +87,7 @@ fn write_proofs(report: &Report, page: &mut ReportPage) {
     for (name, proof) in &report.proofs {
         by.entry(proof.as_str()).or_default().push(name);
     }
-    let counts: Vec<String> = by.iter().map(|(word, names)| format!("{} {word}", names.len())).collect();
+    let counts: Vec<String> = by.iter().map(|(label, names)| format!("{} {label}", names.len())).collect();
     page.add_counts(&counts, "None.");
     for (name, proof) in &report.proofs {
         let name = page.format_code(name);

@@ -1,6 +1,10 @@
 //! Changes documents at random locations; the same seed produces the same documents.
 
+#[path = "split_mix.rs"]
+mod split_mix;
+
 use contract_runtime::{Json, Map};
+use split_mix::SplitMix64;
 
 /// Valid and invalid values for any location in a schema.
 const VALUES: &[&str] = &[
@@ -173,11 +177,8 @@ pub(crate) struct Mutator {
 
 impl Mutator {
     pub(crate) fn new(seed: u64) -> Self {
-        // SplitMix64: consecutive seeds produce unrelated states, and the state is never 0.
-        let mut state = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        Self { state: (state ^ (state >> 31)) | 1 }
+        // Consecutive seeds produce unrelated states, and the state is never 0.
+        Self { state: SplitMix64(seed).next_number() | 1 }
     }
 
     /// Returns one of the seeds with one to four changes. Half of the documents have arbitrary changes. In the

@@ -3,7 +3,11 @@
 //! A seed number determines a document. Documents are generated as strings, so that they contain all
 //! spellings of JSON numbers. Some are also converted to OpenAPI 3.0.
 
+#[path = "split_mix.rs"]
+pub(crate) mod split_mix;
+
 use serde_json::{Value, json};
+use split_mix::SplitMix64;
 
 /// Names of members and definitions; there are few, so that conflicts are frequent.
 const NAMES: [&str; 5] = ["kind", "a", "b", "c", "type"];
@@ -23,7 +27,7 @@ pub(crate) const META_URI: &str = "https://meta.example/with-formats";
 
 /// A generator of documents.
 pub(crate) struct Random {
-    state: u64,
+    generator: SplitMix64,
     /// True if formats are asserted; this dialect has no OpenAPI keywords.
     asserts: bool,
     /// The pointer prefix of definitions: `#/$defs/`.
@@ -54,7 +58,7 @@ pub(crate) fn document(number: u64) -> Document {
         true => format!("\"{keyword}\":\"{META_URI}\","),
         false => String::new(),
     };
-    let mut random = Random { state: number, asserts, prefix, definitions: 0 };
+    let mut random = Random { generator: SplitMix64(number), asserts, prefix, definitions: 0 };
     random.definitions = 2 + random.below(4);
     let definitions: Vec<String> =
         (0..random.definitions).map(|index| format!("\"D{index}\":{}", random.definition(index))).collect();
@@ -199,13 +203,9 @@ fn convert_schema_to_30(schema: &Value) -> Value {
 }
 
 impl Random {
-    /// Returns the next number (SplitMix64).
+    /// Returns the next number.
     pub(crate) fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.generator.next_number()
     }
 
     pub(crate) fn below(&mut self, limit: usize) -> usize {

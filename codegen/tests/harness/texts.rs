@@ -1,6 +1,10 @@
 //! Random strings and JSON values with characters that are special in some part of a request.
 
+#[path = "split_mix.rs"]
+mod split_mix;
+
 use contract_runtime::{Json, Map};
+use split_mix::SplitMix64;
 
 /// String parts that are special in URIs, headers, forms or JSON.
 const PIECES: [&str; 30] = [
@@ -36,16 +40,15 @@ const PIECES: [&str; 30] = [
     "@",
 ];
 
-/// The pseudorandom generator SplitMix64 of Steele, Lea and Flood.
+/// A generator of strings and JSON values; the seed is its state.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % limit
+        let mut generator = SplitMix64(self.0);
+        let number = generator.next_number();
+        self.0 = generator.0;
+        number % limit
     }
 
     pub(crate) fn text(&mut self) -> String {

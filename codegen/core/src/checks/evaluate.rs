@@ -49,19 +49,19 @@ impl Evaluator<'_> {
     ///
     /// # Errors
     /// Returns an error if a check does not fit its type, or if the type is not generated.
-    pub fn is_valid(&self, held: &TypedValue) -> EvaluationResult<bool> {
+    pub fn is_valid(&self, value: &TypedValue) -> EvaluationResult<bool> {
         let (TypedValue::Struct(id, ..)
         | TypedValue::Variant(id, ..)
         | TypedValue::UnknownObject(id, _)
         | TypedValue::Listed(id, _)
         | TypedValue::Unlisted(id, _)
-        | TypedValue::Newtype(id, _)) = held
+        | TypedValue::Newtype(id, _)) = value
         else {
-            return ill_typed("a type without `is_valid`", held);
+            return ill_typed("a type without `is_valid`", value);
         };
         self.evaluate_check(
             self.checks.for_type(*id),
-            BoundValues { own: held, bound: None, name: None, text: None },
+            BoundValues { own: value, bound: None, name: None, text: None },
         )
     }
 

@@ -55,10 +55,10 @@ fn tables_in<'v, 'i>(value: &'v Spanned<DeValue<'i>>) -> Box<dyn Iterator<Item =
 
 /// Returns the span of a string in an option's value: the value itself, an element of a list, or a key or
 /// value of a table.
-fn find_string(held: &Spanned<DeValue<'_>>, value: &str) -> Option<Span> {
-    match held.get_ref() {
-        DeValue::String(text) => (text == value).then(|| to_span(held.span())),
-        DeValue::Boolean(said) => (said.to_string() == value).then(|| to_span(held.span())),
+fn find_string(spanned: &Spanned<DeValue<'_>>, value: &str) -> Option<Span> {
+    match spanned.get_ref() {
+        DeValue::String(text) => (text == value).then(|| to_span(spanned.span())),
+        DeValue::Boolean(flag) => (flag.to_string() == value).then(|| to_span(spanned.span())),
         DeValue::Array(list) => list.iter().find_map(|each| find_string(each, value)),
         DeValue::Table(table) => {
             let key = table.keys().find(|key| key.get_ref() == value);

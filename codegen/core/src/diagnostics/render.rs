@@ -27,8 +27,8 @@ pub(super) fn render_human(diagnostics: &Diagnostics, color: bool, most: Option<
                 others.iter().take(named).filter_map(|each| each.place.as_ref()).collect();
             render_diagnostic(&mut out, &mut lines, first, &also, Some(most), color);
             if let Some(more) = others.len().checked_sub(named).filter(|more| *more > 0) {
-                let (word, code) = (first.severity.as_str(), first.code);
-                let _ = writeln!(out, "{word}[{code}]: {more} more of this kind; --verbose shows all\n");
+                let (label, code) = (first.severity.as_str(), first.code);
+                let _ = writeln!(out, "{label}[{code}]: {more} more of this kind; --verbose shows all\n");
             }
             continue;
         }
@@ -39,8 +39,8 @@ pub(super) fn render_human(diagnostics: &Diagnostics, color: bool, most: Option<
             .iter()
             .for_each(|diagnostic| render_diagnostic(&mut out, &mut lines, diagnostic, &[], None, color));
         if let Some(first) = rest.first() {
-            let (word, code) = (first.severity.as_str(), first.code);
-            let _ = writeln!(out, "{word}[{code}]: {} more of this kind; --verbose shows all\n", rest.len());
+            let (label, code) = (first.severity.as_str(), first.code);
+            let _ = writeln!(out, "{label}[{code}]: {} more of this kind; --verbose shows all\n", rest.len());
         }
     }
     out.push_str(&summary_line(diagnostics));

@@ -37,26 +37,26 @@ pub(super) fn relax_one_way_members(
         own.contains(&id) || !other.contains(&id)
     };
     let is_reached = |id: &SchemaId| requests.contains(id) || answers.contains(id);
-    let (mut taken, mut lost) = (BTreeSet::<RequiredMember>::new(), BTreeSet::<RequiredMember>::new());
+    let (mut enforced, mut waived) = (BTreeSet::<RequiredMember>::new(), BTreeSet::<RequiredMember>::new());
     for (whole, requirements) in one_way.requirements_by_schema() {
         // Requirements by unreached schemas count only for unreached schemas.
         let counts = |by: &SchemaId| is_reached(&whole) || !is_reached(by);
         for requirement in requirements.iter().filter(|requirement| counts(&requirement.required_by)) {
             let member = || (requirement.required_by, requirement.name.clone());
             if goes(whole, requirement.direction.opposite()) {
-                taken.insert(member());
+                enforced.insert(member());
             }
             if goes(whole, requirement.direction) {
-                lost.insert(member());
+                waived.insert(member());
             }
         }
     }
-    for (id, name) in &taken {
+    for (id, name) in &enforced {
         let schema = &mut graph.schemas[*id];
         schema.required.retain(|other| other != name);
         schema.one_way.push(name.clone());
     }
-    report_relaxed(graph, taken.intersection(&lost), diagnostics);
+    report_relaxed(graph, enforced.intersection(&waived), diagnostics);
 }
 
 fn report_relaxed<'a>(

@@ -31,12 +31,12 @@ pub(super) fn report_patterns(
     config: &TypeOptions,
     graph: &SchemaGraph,
     options: &SchemaOptions,
-    refused: Vec<RejectedPattern>,
+    rejected: Vec<RejectedPattern>,
     problems: &mut Diagnostics,
 ) -> UncheckedPatterns {
-    let ids: BTreeSet<SchemaId> = refused.iter().map(|each| each.schema).collect();
+    let ids: BTreeSet<SchemaId> = rejected.iter().map(|each| each.schema).collect();
     let mut unchecked = UncheckedPatterns::default();
-    for RejectedPattern { schema: id, role, source, error } in refused {
+    for RejectedPattern { schema: id, role, source, error } in rejected {
         let (what, left) = match role {
             PatternRole::Value => ("pattern", "it is not checked"),
             PatternRole::Key => (
@@ -85,9 +85,9 @@ pub(super) fn loosen_schemas(
     unchecked: &UncheckedPatterns,
     problems: &mut Diagnostics,
 ) {
-    let lost = schemas_with_gap(graph, SchemaGap::Assertion);
+    let unasserted = schemas_with_gap(graph, SchemaGap::Assertion);
     let keyed: BTreeSet<SchemaId> = unchecked.keys.iter().map(|(id, _)| *id).collect();
-    if unchecked.schemas.is_empty() && keyed.is_empty() && lost.is_empty() {
+    if unchecked.schemas.is_empty() && keyed.is_empty() && unasserted.is_empty() {
         return;
     }
     let mut unknown = schemas_with_gap(graph, SchemaGap::Applicator);
@@ -98,7 +98,7 @@ pub(super) fn loosen_schemas(
         // Without this pattern, `additionalProperties` no longer applies to a known set of properties.
         schema.additional_properties = None;
     }
-    let beyond = schemas_applying(graph, &lost, KeywordRole::applies_schemas);
+    let beyond = schemas_applying(graph, &unasserted, KeywordRole::applies_schemas);
     let patterns: BTreeSet<SchemaId> = unchecked.schemas.union(&keyed).copied().collect();
     let touched: BTreeSet<SchemaId> =
         schemas_applying(graph, &patterns, KeywordRole::applies_schemas).union(&beyond).copied().collect();

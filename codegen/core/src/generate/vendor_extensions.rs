@@ -82,11 +82,11 @@ pub(super) fn check_enum_extensions(
             .extensions
             .get(EXTENSIBLE_ENUM)
             .and_then(|list| known_values_problem(schema, list, is_named));
-        let words = VALUE_LABEL_EXTENSIONS.into_iter().filter_map(|name| {
-            let words = schema.extensions.get(name)?;
-            enum_extension_problem(schema, name, words, is_named)
+        let labels = VALUE_LABEL_EXTENSIONS.into_iter().filter_map(|name| {
+            let labels = schema.extensions.get(name)?;
+            enum_extension_problem(schema, name, labels, is_named)
         });
-        for (message, help) in list.into_iter().chain(words) {
+        for (message, help) in list.into_iter().chain(labels) {
             let problem = Diagnostic::warning("ignored", message).with_place(schema.place.clone());
             diagnostics.push(problem.help(help));
         }
@@ -122,13 +122,13 @@ fn known_values_problem(schema: &Schema, list: &Json, is_named: bool) -> Option<
 fn enum_extension_problem(
     schema: &Schema,
     name: &str,
-    words: &Json,
+    labels: &Json,
     is_named: bool,
 ) -> Option<(String, &'static str)> {
     const EACH: &str = "add one entry for each value, in the same order";
     let values = schema.listed_values()?;
-    let list = match words {
-        Json::Array(words) => Some(words.as_slice()),
+    let list = match labels {
+        Json::Array(labels) => Some(labels.as_slice()),
         Json::Object(_) => None,
         _ => return Some((format!("`{name}` must be a list of strings and is ignored"), EACH)),
     };

@@ -468,10 +468,10 @@ fn check_mergeable(
 /// Checks that an array does not contain the new elements already.
 fn check_new_elements(elements: &[DocumentNode], more: &[DocumentNode], pointer: &str) -> Result<(), String> {
     let known: Vec<_> = elements.iter().map(DocumentNode::to_json).collect();
-    let Some(held) = more.iter().map(DocumentNode::to_json).find(|each| known.contains(each)) else {
+    let Some(duplicate) = more.iter().map(DocumentNode::to_json).find(|each| known.contains(each)) else {
         return Ok(());
     };
-    let text: String = held.to_string().chars().take(80).collect();
+    let text: String = duplicate.to_string().chars().take(80).collect();
     Err(format!("`{pointer}` already contains `{text}`: remove it from the update"))
 }
 
@@ -576,13 +576,13 @@ fn merge_patch(
     }
     let at: HashMap<String, usize> =
         members.iter().enumerate().map(|(at, known)| (known.key.clone(), at)).collect();
-    let mut gone = HashSet::new();
+    let mut removed_keys = HashSet::new();
     for part in parts {
         let here = join_token(&pointer, &part.key);
         match (at.get(&part.key).copied(), &part.value.value) {
             (Some(at), NodeValue::Null) => {
                 on_change(here, members.get(at).map_or(span, |member| member.value.span), true);
-                gone.insert(part.key.as_str());
+                removed_keys.insert(part.key.as_str());
             }
             (None, NodeValue::Null) => on_change(here, part.value.span, false),
             (Some(at), _) => {
@@ -597,7 +597,7 @@ fn merge_patch(
             }
         }
     }
-    members.retain(|member| !gone.contains(member.key.as_str()));
+    members.retain(|member| !removed_keys.contains(member.key.as_str()));
 }
 
 /// Returns the value that a patch creates where it cannot be merged; `null` members, which only remove, are

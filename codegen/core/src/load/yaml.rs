@@ -374,11 +374,11 @@ impl YamlTreeBuilder<'_> {
         let Some(tag) = tag else { return };
         let problem =
             self.diagnostic("unsupported", span, &format!("the YAML tag `{}{}`", tag.handle, tag.suffix));
-        let mend = if is_text { "the value is read as a string" } else { "it is left out" };
+        let fallback = if is_text { "the value is read as a string" } else { "it is left out" };
         self.problems.push(
             problem
                 .help("a contract is JSON data, which has no tags; quote strings instead")
-                .with_fallback(mend),
+                .with_fallback(fallback),
         );
     }
 

@@ -122,13 +122,13 @@ impl EqualityClasses<'_> {
     fn described_representative(&mut self, id: SchemaId) -> SchemaId {
         let first = self.representative(id);
         let schema = self.graph.schema(id);
-        let words = SchemaMetadata {
+        let metadata = SchemaMetadata {
             title: schema.title.clone(),
             description: schema.description.clone(),
             default: schema.default.clone(),
             deprecated: schema.deprecated,
         };
-        *self.described.entry((first, words)).or_insert(id)
+        *self.described.entry((first, metadata)).or_insert(id)
     }
 
     /// Returns the content of a schema without its location and annotations, with subschemas replaced by

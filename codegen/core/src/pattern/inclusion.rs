@@ -102,10 +102,10 @@ fn search_counterexample(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_
         rebased.push((*start, moved.collect::<Vec<_>>()));
         classes.extend(own.iter().cloned());
     }
-    let words = |one: &NfaInstruction| {
+    let tests_word_boundary = |one: &NfaInstruction| {
         matches!(one, NfaInstruction::Assert(LookAround::WordBoundary | LookAround::NotWordBoundary))
     };
-    let looks_at_words = rebased.iter().any(|(_, instructions)| instructions.iter().any(words));
+    let looks_at_words = rebased.iter().any(|(_, instructions)| instructions.iter().any(tests_word_boundary));
     let Some(alphabet) = CharacterAlphabet::new(&classes, looks_at_words) else { return Inclusion::TooLarge };
     let automata = rebased.iter().map(|(start, instructions)| {
         let program = NfaProgram { start: *start, instructions, alphabet: &alphabet, looks_at_words };

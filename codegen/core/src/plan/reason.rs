@@ -2,7 +2,7 @@
 
 /// Returns the reason phrase of a status in camel case (RFC 9110, 15).
 pub(crate) fn reason_phrase(status: u16) -> String {
-    let word = match status {
+    let phrase = match status {
         200 => "Ok",
         201 => "Created",
         202 => "Accepted",
@@ -36,5 +36,5 @@ pub(crate) fn reason_phrase(status: u16) -> String {
         503 => "ServiceUnavailable",
         other => return format!("Status{other}"),
     };
-    word.to_owned()
+    phrase.to_owned()
 }

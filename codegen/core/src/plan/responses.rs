@@ -197,7 +197,7 @@ impl PlanInput<'_> {
                 own = vec![(None, ResponsePayload::Nothing, Vec::new())];
             }
             let several = own.len() > 1;
-            let word = match response.status {
+            let label = match response.status {
                 StatusPattern::Code(code) => reason_phrase(code),
                 StatusPattern::Range(class) => format!("Status{class}xx"),
                 StatusPattern::Default => "Default".to_owned(),
@@ -209,10 +209,11 @@ impl PlanInput<'_> {
                 by_media_type: several,
                 payload,
                 variant: match media.filter(|_| several) {
-                    Some(media) => {
-                        names::variant_name(&format!("{word} {}", media_name(&MediaType::parse(&media.name))))
-                    }
-                    None => word.clone(),
+                    Some(media) => names::variant_name(&format!(
+                        "{label} {}",
+                        media_name(&MediaType::parse(&media.name))
+                    )),
+                    None => label.clone(),
                 },
                 doc: response.description.clone(),
             }));
@@ -252,15 +253,15 @@ fn response_set(cases: Vec<ResponseCase>) -> ResponseSet {
 
 /// Builds the enums and assigns their names to the operations.
 pub(super) fn build_response_enums(shapes: &Shapes, calls: &mut [PlannedCall<'_>]) -> Vec<ResponseEnum> {
-    let mut refusals: BTreeMap<Vec<ResponsePayload>, Vec<usize>> = BTreeMap::new();
+    let mut error_sets: BTreeMap<Vec<ResponsePayload>, Vec<usize>> = BTreeMap::new();
     for (index, call) in calls.iter().enumerate().filter(|(_, call)| call.errors.single.is_none()) {
         let types: BTreeSet<&ResponsePayload> = call.errors.cases.iter().map(|case| &case.payload).collect();
         let mut types: Vec<ResponsePayload> = types.into_iter().cloned().collect();
         types.sort_by_cached_key(|payload| payload.variant_name(shapes));
-        refusals.entry(types).or_default().push(index);
+        error_sets.entry(types).or_default().push(index);
     }
     let mut choices: Vec<ResponseEnum> = Vec::new();
-    for (types, users) in refusals {
+    for (types, users) in error_sets {
         let mut variants: Vec<String> = types.iter().map(|payload| payload.variant_name(shapes)).collect();
         let name = variants.join("Or");
         let wires: Vec<String> = types.iter().map(|payload| format!("{payload:?}")).collect();
@@ -306,15 +307,15 @@ pub(super) fn build_response_enums(shapes: &Shapes, calls: &mut [PlannedCall<'_>
 pub(super) fn common_error(calls: &[PlannedCall<'_>]) -> Option<ErrorType> {
     let mut counts: BTreeMap<ErrorType, usize> = BTreeMap::new();
     for call in calls {
-        if let Some(refused) = call.errors.error_type() {
-            *counts.entry(refused).or_default() += 1;
+        if let Some(error) = call.errors.error_type() {
+            *counts.entry(error).or_default() += 1;
         }
     }
     let nothing = ErrorType::One(ResponsePayload::Nothing);
     // On a tie, a single type precedes an enum.
-    let weight = |(refused, count): &(ErrorType, usize)| (*count, matches!(refused, ErrorType::One(_)));
-    let some = counts.into_iter().filter(|(refused, _)| *refused != nothing);
-    some.max_by_key(weight).map(|(refused, _)| refused)
+    let weight = |(error, count): &(ErrorType, usize)| (*count, matches!(error, ErrorType::One(_)));
+    let some = counts.into_iter().filter(|(error, _)| *error != nothing);
+    some.max_by_key(weight).map(|(error, _)| error)
 }
 
 impl ResponseSet {

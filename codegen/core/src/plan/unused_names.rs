@@ -49,9 +49,10 @@ pub fn check_names(
     }
     let responses = || operations().flat_map(|operation| &operation.responses);
     for name in &config.hidden_headers {
-        let mut answered = responses().flat_map(|response| &response.headers).map(|header| &header.name);
+        let mut response_headers =
+            responses().flat_map(|response| &response.headers).map(|header| &header.name);
         if parameters(ParameterIn::Header, name).next().is_none()
-            && !answered.any(|each| each.eq_ignore_ascii_case(name))
+            && !response_headers.any(|each| each.eq_ignore_ascii_case(name))
             && !IGNORED_HEADERS.iter().any(|ignored| ignored.eq_ignore_ascii_case(name))
         {
             idle("operations.hidden-headers", name, "no request or response has this header", CORRECT);

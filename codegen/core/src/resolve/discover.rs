@@ -231,7 +231,7 @@ impl<'t> Discovery<'t> {
             return;
         }
         let message = format!("the URI `{address}` already names another schema");
-        let named = |index: usize| self.resources.get(index).map(|held| held.named.clone());
+        let named = |index: usize| self.resources.get(index).map(|entry| entry.named.clone());
         let problem = Diagnostic::error("duplicate-id", message).with_optional_place(named(resource));
         let first = named(first).into_iter();
         let problem = first.fold(problem, |problem, first| problem.with_label(first, "first here"));
@@ -313,10 +313,10 @@ impl<'t> Discovery<'t> {
             return;
         }
         known.insert(pointer.clone(), index);
-        let lonely = dialect.ref_overrides_siblings() && tree.get("$ref").is_some();
-        let mut root = self.resources.get(resource).is_some_and(|held| held.pointer == pointer);
+        let ignores_siblings = dialect.ref_overrides_siblings() && tree.get("$ref").is_some();
+        let mut root = self.resources.get(resource).is_some_and(|entry| entry.pointer == pointer);
         if let Some(member) = tree.member(dialect.id_keyword())
-            && !lonely
+            && !ignores_siblings
             && !root
             && let Some(text) = member.value.as_str()
         {
@@ -336,9 +336,9 @@ impl<'t> Discovery<'t> {
         }
         if root {
             dialect = self.resource_dialect(tree, resource, &pointer, dialect);
-            if let Some(held) = self.resources.get_mut(resource) {
-                held.root = Some(index);
-                held.dialect = Some(dialect);
+            if let Some(entry) = self.resources.get_mut(resource) {
+                entry.root = Some(index);
+                entry.dialect = Some(dialect);
             }
         } else if let Some(member) = tree.member("$schema")
             && dialect.supports_keyword(Keyword::Schema)
@@ -362,8 +362,8 @@ impl<'t> Discovery<'t> {
             reference: None,
             dynamic: None,
         });
-        let lonely = dialect.ref_overrides_siblings() && tree.get("$ref").is_some();
-        if !lonely {
+        let ignores_siblings = dialect.ref_overrides_siblings() && tree.get("$ref").is_some();
+        if !ignores_siblings {
             self.collect_anchors(index);
         }
         self.collect_references(index);
@@ -388,7 +388,7 @@ impl<'t> Discovery<'t> {
         pointer: &str,
         tree: &'t DocumentNode,
     ) -> Option<usize> {
-        let base = self.resources.get(resource).map(|held| held.uri.clone()).unwrap_or_default();
+        let base = self.resources.get(resource).map(|entry| entry.uri.clone()).unwrap_or_default();
         match uri::resolve_reference(&base, text) {
             Ok(absolute) => {
                 if text.starts_with('#') {
@@ -403,7 +403,7 @@ impl<'t> Discovery<'t> {
                     tree,
                     root: None,
                     dialect: None,
-                    dialect_at: self.resources.get(resource).and_then(|held| held.dialect_at.clone()),
+                    dialect_at: self.resources.get(resource).and_then(|entry| entry.dialect_at.clone()),
                     dynamic: Vec::new(),
                 });
                 self.register_uri(&absolute.uri, index);
@@ -440,9 +440,9 @@ impl<'t> Discovery<'t> {
         pointer: String,
         span: Span,
     ) -> Option<SchemaDialect> {
-        let held = self.resources.get_mut(resource)?;
-        held.dialect_at = Some(pointer.clone());
-        let place = &DocumentLocation { source: held.source, pointer, span };
+        let entry = self.resources.get_mut(resource)?;
+        entry.dialect_at = Some(pointer.clone());
+        let place = &DocumentLocation { source: entry.source, pointer, span };
         match find_dialect(self.sources, name) {
             DialectLookup::Known(dialect) => return Some(dialect),
             DialectLookup::Missing(uri) => {
@@ -505,8 +505,8 @@ impl<'t> Discovery<'t> {
             }
         }
         for (member, name, dynamic) in found {
-            if dynamic && let Some(held) = self.resources.get_mut(resource) {
-                held.dynamic.push((name.clone(), index));
+            if dynamic && let Some(entry) = self.resources.get_mut(resource) {
+                entry.dynamic.push((name.clone(), index));
             }
             let first = *self.anchors.entry((resource, name.clone())).or_insert((index, dynamic));
             if first.0 == index {
@@ -557,7 +557,7 @@ fn child_positions<'t>(
     pointer: &str,
     dialect: SchemaDialect,
 ) -> Vec<(String, &'t DocumentNode, SchemaOrigin)> {
-    let lonely = dialect.ref_overrides_siblings() && tree.get("$ref").is_some();
+    let ignores_siblings = dialect.ref_overrides_siblings() && tree.get("$ref").is_some();
     let mut children = Vec::new();
     for member in tree.members() {
         let Some(keyword) = Keyword::find(&member.key).filter(|keyword| dialect.supports_keyword(*keyword))
@@ -565,7 +565,7 @@ fn child_positions<'t>(
             continue;
         };
         let definitions = matches!(keyword, Keyword::Defs | Keyword::Definitions);
-        if lonely && !definitions {
+        if ignores_siblings && !definitions {
             continue;
         }
         let here = join_token(pointer, &member.key);

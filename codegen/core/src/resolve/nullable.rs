@@ -38,17 +38,17 @@ pub(super) struct NullableKeyword {
 /// Makes every schema with the keyword accept `null`, and reports where that exceeds the specification.
 pub(super) fn apply_nullable(
     graph: &mut SchemaGraph,
-    words: Vec<NullableKeyword>,
+    keywords: Vec<NullableKeyword>,
     problems: &mut Diagnostics,
 ) {
-    let lone: BTreeSet<SchemaId> = words
+    let lone: BTreeSet<SchemaId> = keywords
         .iter()
-        .map(|word| word.schema)
+        .map(|keyword| keyword.schema)
         .filter(|id| graph.schema(*id).is_constrained_only_by(&[]))
         .collect();
     let (alternatives, parts) = find_composed_uses(graph, &lone);
     let mut beyond: Vec<DocumentLocation> = Vec::new();
-    for NullableKeyword { schema, place } in words {
+    for NullableKeyword { schema, place } in keywords {
         let more = if alternatives.contains(&schema) {
             // In `anyOf: [X, {nullable: true}]`, the alternative becomes `null`.
             schema_mut(graph, schema).types = Some(TypeSet::NULL);

@@ -89,14 +89,14 @@ impl<'t> SchemaParser<'_, 't> {
         if let Some(reference) = self.discovery.dangling.get(&at) {
             self.record_gap(SchemaGap::Applicator);
             // The documentation of the generated type mentions the missing reference.
-            let lost = if schema.is_unconstrained() {
+            let note = if schema.is_unconstrained() {
                 format!("Any JSON: the contract does not contain `{reference}`.")
             } else {
                 format!("The schema should also satisfy `{reference}`, which the contract does not contain.")
             };
             schema.description = Some(match schema.description.take() {
-                Some(text) => format!("{text}\n\n{lost}"),
-                None => lost,
+                Some(text) => format!("{text}\n\n{note}"),
+                None => note,
             });
         }
         schema.gap = self.gap;
@@ -109,7 +109,7 @@ impl<'t> SchemaParser<'_, 't> {
     }
 
     fn parse_members(&mut self, node: &SchemaNode<'t>, members: &[ObjectMember], schema: &mut Schema) {
-        let lonely = node.dialect.ref_overrides_siblings() && node.tree.get("$ref").is_some();
+        let ignores_siblings = node.dialect.ref_overrides_siblings() && node.tree.get("$ref").is_some();
         let mut void = Vec::new();
         for member in members {
             if member.key.starts_with("x-") {
@@ -134,14 +134,14 @@ impl<'t> SchemaParser<'_, 't> {
                         | Keyword::Comment
                         | Keyword::Schema
                 );
-                if lonely
+                if ignores_siblings
                     && keyword == Keyword::Nullable
                     && self.options.nullable == NullableSemantics::OrNull
                 {
                     if self.parse_bool(node, member) {
                         self.defer_nullable(node, member);
                     }
-                } else if lonely && !kept {
+                } else if ignores_siblings && !kept {
                     void.push(format!("`{}`", member.key));
                 } else {
                     self.parse_keyword(node, keyword, member, schema);
@@ -160,7 +160,7 @@ impl<'t> SchemaParser<'_, 't> {
             self.problems
                 .push(Diagnostic::warning("ignored", message).with_place(node.place(member)).help(help));
         }
-        if !lonely {
+        if !ignores_siblings {
             self.resolve_combinations(node, schema);
         }
     }

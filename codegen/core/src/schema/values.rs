@@ -23,13 +23,13 @@ impl Schema {
     /// list by position. A blank label counts as absent.
     pub(crate) fn value_label(&self, name: &str, value: &Json) -> Option<&str> {
         let text = match self.extensions.get(name)? {
-            Json::Object(words) => match value {
-                Json::String(key) => words.get(key)?.as_str()?,
-                other => words.get(&other.to_string())?.as_str()?,
+            Json::Object(labels) => match value {
+                Json::String(key) => labels.get(key)?.as_str()?,
+                other => labels.get(&other.to_string())?.as_str()?,
             },
-            Json::Array(words) => {
-                let at = self.labeled_values(words)?.into_iter().position(|listed| listed == value)?;
-                words.get(at)?.as_str()?
+            Json::Array(labels) => {
+                let at = self.labeled_values(labels)?.into_iter().position(|listed| listed == value)?;
+                labels.get(at)?.as_str()?
             }
             _ => return None,
         };
@@ -38,12 +38,12 @@ impl Schema {
 
     /// Returns the values that a list of labels refers to; `None` when the lengths differ. A `null`, which is
     /// listed because the schema is nullable, may lack a label.
-    pub(crate) fn labeled_values(&self, words: &[Json]) -> Option<Vec<&Json>> {
+    pub(crate) fn labeled_values(&self, labels: &[Json]) -> Option<Vec<&Json>> {
         let mut values: Vec<&Json> = self.listed_values()?.iter().collect();
-        if values.len() != words.len() {
+        if values.len() != labels.len() {
             values.retain(|value| **value != Json::Null);
         }
-        (values.len() == words.len()).then_some(values)
+        (values.len() == labels.len()).then_some(values)
     }
 
     /// Returns the known values of an open string enumeration.

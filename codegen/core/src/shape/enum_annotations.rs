@@ -60,8 +60,8 @@ fn annotate_value(graph: &SchemaGraph, members: &[SchemaId], value: &Json) -> Va
     let mut annotation = ValueAnnotation::default();
     for id in members {
         let schema = graph.schema(*id);
-        let word = |name: &str| schema.value_label(name, value).map(str::to_owned);
-        let [names, other_names, words, other_words] = VALUE_LABEL_EXTENSIONS.map(word);
+        let label = |name: &str| schema.value_label(name, value).map(str::to_owned);
+        let [names, other_names, words, other_words] = VALUE_LABEL_EXTENSIONS.map(label);
         annotation.name = annotation.name.or(names).or(other_names);
         annotation.description = annotation.description.or(words).or(other_words);
     }

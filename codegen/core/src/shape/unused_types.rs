@@ -95,9 +95,9 @@ fn collect_named(ty: &TypeRef, out: &mut Vec<TypeId>) {
 }
 
 fn is_kept(ty: &TypeRef, numbers: &NewIds) -> bool {
-    let mut held = Vec::new();
-    collect_named(ty, &mut held);
-    held.iter().all(|id| numbers[*id].is_some())
+    let mut named_ids = Vec::new();
+    collect_named(ty, &mut named_ids);
+    named_ids.iter().all(|id| numbers[*id].is_some())
 }
 
 /// Replaces ids by the new ones. A removed type becomes `String`: it occurs only in omitted fields or in

@@ -21,7 +21,7 @@ pub struct CallView<'a> {
     /// The parameters that all calls have.
     pub parameters: Vec<SharedParameter<'a>>,
     /// The type of error responses, if it is the same for all calls.
-    pub refused: Option<ErrorType>,
+    pub error_type: Option<ErrorType>,
     /// The calls that implement the trait.
     pub calls: Vec<ViewedCall<'a>>,
 }
@@ -70,9 +70,10 @@ pub(super) fn call_view<'a>(
             return None;
         }
         // If the view over types is missing here, its problem has already been reported.
-        let answered = types.iter().find(|other| other.view.name == *answer)?;
-        let wrong = calls.iter().filter(|call| !answers_with_view(call, answered, shapes, problems)).count();
-        if wrong > 0 {
+        let response_view = types.iter().find(|other| other.view.name == *answer)?;
+        let mismatches =
+            calls.iter().filter(|call| !answers_with_view(call, response_view, shapes, problems)).count();
+        if mismatches > 0 {
             return None;
         }
     }
@@ -88,8 +89,8 @@ pub(super) fn call_view<'a>(
     let refuses = |call: &PlannedCall<'_>, what: &ErrorType| {
         call.errors.error_type().is_some_and(|own| own.is_same_rust_type(what))
     };
-    let refused = first.errors.error_type().filter(|what| calls.iter().all(|call| refuses(call, what)));
-    Some(CallView { view, parameters, refused, calls: viewed })
+    let error_type = first.errors.error_type().filter(|what| calls.iter().all(|call| refuses(call, what)));
+    Some(CallView { view, parameters, error_type, calls: viewed })
 }
 
 /// Returns a parameter that all calls have with the same type; reports differences.

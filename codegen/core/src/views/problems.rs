@@ -78,8 +78,8 @@ impl ViewProblems<'_, '_> {
                 let others =
                     [("members", view.members.first()), ("associated", view.associated.keys().next())];
                 // A view over calls may have only the response in common.
-                let answered = view.answer.iter().cloned().collect::<Vec<_>>();
-                let given = if view.parameters.is_empty() { &answered } else { &view.parameters };
+                let answer_options = view.answer.iter().cloned().collect::<Vec<_>>();
+                let given = if view.parameters.is_empty() { &answer_options } else { &view.parameters };
                 over(given, "parameters", others, "calls");
             }
             (types, _) => {

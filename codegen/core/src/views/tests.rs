@@ -187,7 +187,7 @@ fn calls_share_parameters_responses_and_errors() {
         let describe = |view: &CallView<'_>| {
             let calls: Vec<&str> = view.calls.iter().map(|call| call.name).collect();
             let optional = view.parameters.iter().all(|parameter| parameter.optional);
-            (calls.join(" "), optional, view.refused.is_some())
+            (calls.join(" "), optional, view.error_type.is_some())
         };
         views.calls.iter().map(describe).collect::<Vec<_>>()
     });
@@ -207,7 +207,7 @@ fn schemas_replaced_by_one_path_share_a_type() {
          [[view]]\nname = 'Reading'\noperations = ['ship', 'dock']\nparameters = ['id']\nanswer = 'Page'"
     );
     assert_eq!(list_properties(&options), [("id".to_owned(), "crate::Id?".to_owned())]);
-    assert_eq!(with_views(&options, |views, _| views.calls[0].refused.is_some()), Ok(true));
+    assert_eq!(with_views(&options, |views, _| views.calls[0].error_type.is_some()), Ok(true));
 }
 
 /// A selection of operations keeps only the views with remaining types.

@@ -267,11 +267,11 @@ fn write_call_view(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
         let answer = ident(answer);
         quote!(Success: super::views::#answer)
     });
-    let refused = view.refused.as_ref().map(|refused| {
-        let ty = refused_type(OperationSide::Paths, refused, types);
+    let error_bound = view.error_type.as_ref().map(|error_type| {
+        let ty = refused_type(OperationSide::Paths, error_type, types);
         quote!(ErrorBody = #ty)
     });
-    let bounds: Vec<TokenStream> = answer.into_iter().chain(refused).collect();
+    let bounds: Vec<TokenStream> = answer.into_iter().chain(error_bound).collect();
     let bounds = (!bounds.is_empty()).then(|| quote!(<#(#bounds),*>));
     let declared = view.parameters.iter().map(|parameter| {
         let description =

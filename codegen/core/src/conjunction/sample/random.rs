@@ -294,9 +294,10 @@ impl<'g> ValueGenerator<'g> {
                 kept.insert((*name).to_owned(), value);
             }
         }
-        let wanted = if full.is_empty() && self.adds_optional(level) { missing.max(1) } else { missing };
-        for (members, wanted) in [(&mut full, wanted), (&mut least, missing)] {
-            self.add_undeclared(all, wanted, level, members);
+        let property_count =
+            if full.is_empty() && self.adds_optional(level) { missing.max(1) } else { missing };
+        for (members, property_count) in [(&mut full, property_count), (&mut least, missing)] {
+            self.add_undeclared(all, property_count, level, members);
             self.add_counted_members(all, missing, level, members);
             self.add_shortest_names(all, missing, level, members);
         }
@@ -356,8 +357,8 @@ impl<'g> ValueGenerator<'g> {
         };
         let length = usual.max(prefix as u64).max(least).min(most).min(MAX_GENERATED_PLACES.into());
         let mut items: Vec<Json> = Vec::new();
-        let wanted = all.iter().filter_map(|s| s.contains.as_ref());
-        for contains in wanted {
+        let contained_schemas = all.iter().filter_map(|s| s.contains.as_ref());
+        for contains in contained_schemas {
             for _ in 0..contains.min.unwrap_or(1).min(MAX_GENERATED_PLACES.into()) {
                 items.extend(self.generate_at(&SchemaConjunction::from_schema(contains.schema), level));
             }

@@ -38,9 +38,9 @@ impl Discovery<'_> {
         };
         let mut problems = Diagnostics::new();
         problems.extend(self.problems.iter().filter(|problem| stays(problem)).cloned());
-        let lost = self.lost.iter().filter(|problem| stays(problem)).cloned().collect();
+        let kept_unresolved = self.lost.iter().filter(|problem| stays(problem)).cloned().collect();
         let missing = self.missing.iter().filter(|(_, place)| self.is_in_contract(place)).cloned().collect();
-        (self.problems, self.lost, self.missing) = (problems, lost, missing);
+        (self.problems, self.lost, self.missing) = (problems, kept_unresolved, missing);
     }
 
     /// Returns the pointers of referenced OpenAPI objects in documents other than inputs.

@@ -189,11 +189,11 @@ impl<'t> Discovery<'t> {
         (index, document.unwrap_or(fallback))
     }
 
-    fn report_unresolved(&mut self, pending: &PendingReference<'t>, lost: &ReferenceError) {
-        if let ReferenceError::Unknown(uri) | ReferenceError::Unescaped { uri, .. } = lost {
+    fn report_unresolved(&mut self, pending: &PendingReference<'t>, error: &ReferenceError) {
+        if let ReferenceError::Unknown(uri) | ReferenceError::Unescaped { uri, .. } = error {
             self.missing.push((uri.clone(), pending.place.clone()));
         }
-        let mend = match pending.expect {
+        let fallback = match pending.expect {
             ExpectedTarget::Schema { node, .. } => {
                 self.dangling.insert(node, pending.reference);
                 let is_alone = self.nodes.get(node).is_none_or(SchemaNode::is_only_a_reference);
@@ -201,7 +201,7 @@ impl<'t> Discovery<'t> {
             }
             ExpectedTarget::Object(kind) => kind.fallback_if_unresolved(),
         };
-        let nearer = match lost {
+        let nearer = match error {
             ReferenceError::Unknown(uri) => match self.sources.find_unanswered_mount(uri) {
                 Some((file, folder, prefix)) => Some(ReferenceError::Unmounted { file, folder, prefix }),
                 None => self
@@ -211,6 +211,6 @@ impl<'t> Discovery<'t> {
             },
             _ => None,
         };
-        self.lost.push(nearer.as_ref().unwrap_or(lost).diagnostic(pending).with_fallback(mend));
+        self.lost.push(nearer.as_ref().unwrap_or(error).diagnostic(pending).with_fallback(fallback));
     }
 }

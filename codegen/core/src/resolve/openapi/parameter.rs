@@ -175,9 +175,9 @@ impl<'t> OpenApiReader<'_, 't> {
     ) -> (Option<SchemaId>, Option<String>) {
         let schema = spot.get("schema");
         let content = spot.get("content").and_then(|content| self.follow_references(&content));
-        let mut fault = |at: &OpenApiNode<'t>, message: String, mend: &str| {
+        let mut fault = |at: &OpenApiNode<'t>, message: String, fallback: &str| {
             self.problems.push(
-                Diagnostic::error("invalid-openapi", message).with_place(at.place()).with_fallback(mend),
+                Diagnostic::error("invalid-openapi", message).with_place(at.place()).with_fallback(fallback),
             );
         };
         let named =
@@ -196,8 +196,9 @@ impl<'t> OpenApiReader<'_, 't> {
             }
             (None, Some(content)) if content.media_entries().count() != 1 || first.is_none() => {
                 let message = format!("the `content` of {what} must have exactly one entry");
-                let mend = if first.is_some() { "the first one is used" } else { "it is read as a string" };
-                fault(content, message, mend);
+                let fallback =
+                    if first.is_some() { "the first one is used" } else { "it is read as a string" };
+                fault(content, message, fallback);
             }
             _ => {}
         }

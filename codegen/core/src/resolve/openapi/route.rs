@@ -140,9 +140,9 @@ impl OpenApiReader<'_, '_> {
         };
         let mut route = written.path.to_owned();
         let mut names: Vec<String> = Vec::new();
-        let mut fault = |message: String, mend: String| {
+        let mut fault = |message: String, fallback: String| {
             self.problems.push(
-                Diagnostic::error("path-parameter", message).with_place(here.clone()).with_fallback(mend),
+                Diagnostic::error("path-parameter", message).with_place(here.clone()).with_fallback(fallback),
             );
         };
         for name in &placeholders {

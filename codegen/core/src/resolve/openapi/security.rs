@@ -58,11 +58,11 @@ impl<'t> Discovery<'t> {
                 self.problems.push(problem(message, at(pointer, value)).with_fallback("it is left out"))
             }
             _ if is_requirement(value) => {
-                let mend = match value.as_str() {
+                let fallback = match value.as_str() {
                     Some(name) => format!("it is read as `[{{\"{name}\": []}}]`"),
                     None => "it is read as a list of one".to_owned(),
                 };
-                self.problems.push(problem(message, at(pointer.clone(), value)).with_fallback(mend));
+                self.problems.push(problem(message, at(pointer.clone(), value)).with_fallback(fallback));
                 if value.is_object() {
                     self.check_requirement(job, pointer, value);
                 }

@@ -29,11 +29,11 @@ impl<'t> Discovery<'t> {
         if !job.tree.is_object() {
             let message =
                 format!("{} must be an object, not {}", kind.display_name(), job.tree.kind_with_article());
-            let mend = match kind {
+            let fallback = match kind {
                 ObjectKind::Response | ObjectKind::MediaType => kind.fallback_if_unresolved(),
                 _ => "it is left out",
             };
-            self.report_invalid(job_place(&job), message, mend);
+            self.report_invalid(job_place(&job), message, fallback);
             return;
         }
         if kind.allows_extensions()
@@ -64,8 +64,8 @@ impl<'t> Discovery<'t> {
             {
                 let is_there = job.tree.get(field).is_some();
                 let at = DocumentLocation { span: member.key_span, ..member_place(&job, member) };
-                let mend = if is_there { "the field is used" } else { "it is read as such" };
-                self.report_invalid(at, format!("the method `{name}` must be written `{field}`"), mend);
+                let fallback = if is_there { "the field is used" } else { "it is read as such" };
+                self.report_invalid(at, format!("the method `{name}` must be written `{field}`"), fallback);
                 if is_there {
                     continue;
                 }
@@ -337,7 +337,7 @@ impl<'t> Discovery<'t> {
             None => value.kind_with_article().to_owned(),
         };
         let message = format!("`{}` must be {expected}, not {found}", member.key);
-        let mend = match form {
+        let fallback = match form {
             FieldForm::Text if lenient::coerce_string(value).is_some() => "it is read as one",
             FieldForm::Flag if lenient::coerce_bool(value).is_some() => "it is read as one",
             FieldForm::Texts
@@ -353,7 +353,7 @@ impl<'t> Discovery<'t> {
         };
         let mut problem = Diagnostic::error("invalid-openapi", message)
             .with_place(member_place(job, member))
-            .with_fallback(mend);
+            .with_fallback(fallback);
         if form == FieldForm::Text && matches!(value.value, NodeValue::Number(_)) {
             problem = problem.help("put it in quotes");
         }
@@ -397,12 +397,12 @@ impl<'t> Discovery<'t> {
     ) {
         let message = format!("{} has no field `{}`", kind.display_name(), member.key);
         let at = DocumentLocation { span: member.key_span, ..member_place(job, member) };
-        let lost = match later {
+        let repair = match later {
             Some(field) if kind.is_read_early(*field) => Some(("it is read anyway", None)),
             _ => kind.fallback_for_unknown_field(&member.key, &member.value),
         };
-        let mut problem = match lost {
-            Some((mend, _)) => Diagnostic::error("unknown-field", message).with_fallback(mend),
+        let mut problem = match repair {
+            Some((fallback, _)) => Diagnostic::error("unknown-field", message).with_fallback(fallback),
             None => Diagnostic::warning("unknown-field", message),
         };
         problem = problem.with_place(at);
@@ -412,7 +412,7 @@ impl<'t> Discovery<'t> {
                 OpenApiVersion::V30 | OpenApiVersion::V31 => "the field exists since OpenAPI 3.1",
                 OpenApiVersion::V32 => "the field exists since OpenAPI 3.2",
             });
-        } else if let Some(help) = lost.and_then(|(_, help)| help) {
+        } else if let Some(help) = repair.and_then(|(_, help)| help) {
             problem = problem.help(help);
         } else if let Some(near) = near {
             problem = problem.help(format!("did you mean `{near}`?"));

@@ -186,8 +186,8 @@ impl<'t> SchemaParser<'_, 't> {
         let old = matches!(node.dialect.draft, Draft::Draft2019 | Draft::Draft7);
         if tuple && (old || !member.value.elements().is_empty()) {
             if !old {
-                let mend = "it is read as `prefixItems`";
-                self.report_coerced(node, member, "a schema (an object or a boolean)", mend);
+                let fallback = "it is read as `prefixItems`";
+                self.report_coerced(node, member, "a schema (an object or a boolean)", fallback);
             }
             let here = join_token(&node.pointer, &member.key);
             let count = member.value.elements().len();
@@ -416,13 +416,13 @@ impl<'t> SchemaParser<'_, 't> {
                         let names = TypeSet::NAMED.iter().map(|(_, name)| *name);
                         let near = nearest_match(text, names).map(|near| format!("did you mean `{near}`?"));
                         let message = format!("`{text}` is not a type of {}", node.dialect.display_name());
-                        let mend =
+                        let fallback =
                             if foreign { "it is read as in later versions" } else { "any type is accepted" };
                         self.report_invalid(
                             place.clone(),
                             message,
                             near.as_deref().filter(|_| !foreign),
-                            mend,
+                            fallback,
                         );
                     }
                     known

@@ -39,11 +39,14 @@ impl ValueGenerator<'_> {
     pub(super) fn add_counted_members(
         &self,
         all: &[&Schema],
-        wanted: u64,
+        property_count: u64,
         level: u8,
         members: &mut Map<Json>,
     ) {
-        if wanted <= WORDS.len() as u64 || wanted > MAX_MEMBERS || members.len() as u64 >= wanted {
+        if property_count <= WORDS.len() as u64
+            || property_count > MAX_MEMBERS
+            || members.len() as u64 >= property_count
+        {
             return;
         }
         let rules = PropertyRules::from_schemas(all);
@@ -74,16 +77,16 @@ impl ValueGenerator<'_> {
         for (name, value) in members.iter() {
             values.entry(rules.schemas_for_name(name)).or_default().push(value.clone());
         }
-        let most = MAX_WEIGHT / wanted;
+        let weight_limit = MAX_WEIGHT / property_count;
         for value in values.values_mut() {
-            value.retain(|value| value_count(value) <= most);
+            value.retain(|value| value_count(value) <= weight_limit);
         }
         for schemes in [schemes, drawn] {
             let mut schemes: Vec<(NameScheme, u64)> = schemes.into_iter().map(|scheme| (scheme, 0)).collect();
             let mut number = 0;
             while !schemes.is_empty() {
                 for (scheme, misses) in &mut schemes {
-                    if members.len() as u64 >= wanted {
+                    if members.len() as u64 >= property_count {
                         return;
                     }
                     let name = self.make_name(scheme, number, least, level);
@@ -94,7 +97,8 @@ impl ValueGenerator<'_> {
                     };
                     let value = name.filter(is_name).and_then(|name| {
                         let known = values.entry(rules.schemas_for_name(&name));
-                        let known = known.or_insert_with_key(|ids| self.generate_few(ids, most, level));
+                        let known =
+                            known.or_insert_with_key(|ids| self.generate_few(ids, weight_limit, level));
                         Some((known.get(members.len() % known.len().max(1))?.clone(), name))
                     });
                     *misses = if value.is_some() { 0 } else { *misses + 1 };
