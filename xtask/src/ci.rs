@@ -187,19 +187,19 @@ mod tests {
     use super::*;
 
     fn check(
-        verdicts: [CommandOutcome; 3],
+        outcomes: [CommandOutcome; 3],
         keep_going: bool,
-        taken: usize,
+        executed: usize,
         failed: usize,
-        worst: CommandOutcome,
+        expected: CommandOutcome,
     ) {
-        let mut next = verdicts.into_iter();
-        let (list, verdict) = run_steps(&STEPS[..3], keep_going, |_| next.next().unwrap());
-        assert_eq!((3 - next.len(), list.len(), verdict), (taken, failed, worst), "{verdicts:?}");
+        let mut next = outcomes.into_iter();
+        let (results, outcome) = run_steps(&STEPS[..3], keep_going, |_| next.next().unwrap());
+        assert_eq!((3 - next.len(), results.len(), outcome), (executed, failed, expected), "{outcomes:?}");
     }
 
     #[test]
-    fn the_first_failure_stops_unless_asked_otherwise() {
+    fn first_failure_stops_unless_keep_going_is_set() {
         use CommandOutcome::{Failed, NotRun, Passed};
         check([Passed; 3], false, 3, 0, Passed);
         check([Passed, Failed, Passed], false, 2, 1, Failed);
@@ -209,7 +209,7 @@ mod tests {
 
     /// The other two steps check code without some features, which builds with all features cannot do.
     #[test]
-    fn every_build_but_two_selects_the_same() {
+    fn all_builds_except_two_share_their_flags() {
         let others = STEPS.iter().filter(|step| match step.action {
             StepAction::Cargo(args) => {
                 args.first() != Some(&"fmt") && !test::WORKSPACE_FLAGS.iter().all(|flag| args.contains(flag))

@@ -397,7 +397,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commands_are_consistent_and_each_teaches() {
+    fn each_command_shows_exit_codes_and_examples() {
         let cli = Cli::command();
         cli.clone().debug_assert();
         for command in cli.get_subcommands() {
@@ -411,9 +411,8 @@ mod tests {
         }
     }
 
-    /// Every example in the help parses, and none is mistaken for a help option.
     #[test]
-    fn every_example_is_a_command_line() {
+    fn examples_in_the_help_parse() {
         let cli = Cli::command();
         let helps = cli.get_subcommands().chain([&cli]).map(|c| c.clone().render_long_help().to_string());
         let lines: Vec<String> =
@@ -423,8 +422,8 @@ mod tests {
         for example in examples {
             // A comment may follow the command.
             let command = example.split("   ").next().unwrap_or_default();
-            let words = command.split_whitespace();
-            let parsed = Cli::try_parse_from(["cargo xtask"].into_iter().chain(words));
+            let arguments = command.split_whitespace();
+            let parsed = Cli::try_parse_from(["cargo xtask"].into_iter().chain(arguments));
             assert!(parsed.is_ok(), "cargo xtask {command}: {}", parsed.unwrap_err());
             count += 1;
         }

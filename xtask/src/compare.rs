@@ -253,12 +253,12 @@ fn run_generator(
                 }
             },
         };
-        let given = schemas.as_deref().unwrap_or(document);
+        let input = schemas.as_deref().unwrap_or(document);
         let log = output.with_extension("log");
         let file = fs::File::create(&log)?;
         let start = Instant::now();
         let mut child = Command::new(&generator.program)
-            .args((generator.arguments)(given, output, package))
+            .args((generator.arguments)(input, output, package))
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file)
@@ -324,7 +324,7 @@ fn count_lines(folder: &Path) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Compiles a package twice: first to build its dependencies, then to measure it alone.
+/// Compiles a package twice: first to build its dependencies, then to measure only this package.
 fn check_package(package: &Path, name: &str) -> io::Result<CompilerResult> {
     // A package below a workspace would be taken for a member of it.
     let manifest = package.join("Cargo.toml");
@@ -398,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_relevant_line_of_a_log_is_shown() {
+    fn most_relevant_line_is_selected() {
         assert_eq!(
             most_relevant_line("reading\nthread 'main' panicked at a|b\nnote"),
             "thread 'main' panicked at ab"

@@ -42,11 +42,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_run_is_there() {
+    fn demo_example_exists() {
         let root = crate::repository::workspace_root().expect("the tests run in the repository");
         let command = demo_command(&root);
-        let given: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
-        assert_eq!(given, ["run", "--package", "exchange-client-e2e", "--example", "demo"]);
+        let arguments: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
+        assert_eq!(arguments, ["run", "--package", "exchange-client-e2e", "--example", "demo"]);
         assert!(root.join("exchange/client/e2e/examples/demo.rs").is_file());
     }
 }

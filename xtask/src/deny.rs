@@ -29,17 +29,17 @@ pub(crate) fn run(root: &Path) -> CommandOutcome {
 mod tests {
     use super::*;
 
-    /// deny.toml configures each check, and each exception names an existing crate.
+    /// Each exception names a crate of the lock file.
     #[test]
-    fn deny_toml_decides_what_is_asked() {
+    fn deny_toml_configures_each_check() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
-        let decided: toml::Table = read("deny.toml").parse().unwrap();
+        let config: toml::Table = read("deny.toml").parse().unwrap();
         for check in CHECKS {
-            assert!(decided.contains_key(check), "{check}");
+            assert!(config.contains_key(check), "{check}");
         }
         let lock = read("Cargo.lock");
-        for exception in decided["licenses"]["exceptions"].as_array().unwrap() {
+        for exception in config["licenses"]["exceptions"].as_array().unwrap() {
             let line = format!("name = {}", exception["crate"]);
             assert!(lock.contains(&line), "{line}");
         }

@@ -74,13 +74,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_than_a_minute_is_said() {
+    fn slow_run_is_reported() {
         assert_eq!(describe_duration(EXPECTED_DURATION), "the tests took 60.0 s");
         assert!(describe_duration(Duration::from_millis(60_100)).contains("60.1 s, more than a minute"));
     }
 
     #[test]
-    fn rows_have_numbers_and_tests() {
+    fn fault_rows_are_parsed() {
         let text = "# Faults\n\n| # | fault | expected | tests |\n|---|---|---|---|\n| 1 | a | b | `x/a.rs::one` `x/b.rs::two` |\n| 2 | c | `d` | `x/a.rs::one` |\n";
         let faults = parse_rows(text);
         assert_eq!(

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_told_apart() {
+    fn versions_are_compared_exactly() {
         for (output, expect) in [
             ("rustc 1.95.0 (f2d3ce0bd 2026-03-21)\n", true),
             ("rustc 1.95.1 (0 2026-04-01)\n", false),
@@ -103,9 +103,8 @@ mod tests {
         assert_eq!(full_version("1.95.2"), "1.95.2");
     }
 
-    /// README.md names the version of the manifest.
     #[test]
-    fn readme_and_workspace_name_the_same_version() {
+    fn readme_names_the_version_of_the_manifest() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let oldest = declared_version(&root).unwrap();
         assert_eq!(oldest, env!("CARGO_PKG_RUST_VERSION"));

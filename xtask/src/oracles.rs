@@ -2,7 +2,7 @@
 //!
 //! `jose` (JavaScript) and `jwcrypto` (Python) are installed below `target/` ([`tools`]). Their scripts in
 //! `dpop/vectors/` verify `ours.json` and create proofs of their own. The results are compared with the
-//! expected ones and the known differences ([`compare`]). The example `judge_proofs` of `dpop-bound` verifies
+//! expected ones and the known differences ([`compare`]). The example `judge` of `dpop-bound` verifies
 //! their proofs. [`mod@print`] renders the result. No other command needs Node.js or Python.
 
 mod compare;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &OraclesArgs, root: &Path) -> CommandOutcome {
     let names = libraries.map(ToolPackage::label).join(", ");
     report_progress("library", &format!("{names} in {TARGET_FOLDER}"));
     if let Err(missing) = packages::install_packages(&libraries, &folder) {
-        missing.iter().for_each(|what| report_error(what));
+        missing.iter().for_each(|error| report_error(error));
         return CommandOutcome::NotRun;
     }
     // If the libraries are installed, any other error is a failure and not a missing prerequisite.
@@ -99,21 +99,20 @@ fn run_oracle(oracle: OracleLibrary, args: &OraclesArgs, root: &Path) -> Result<
     })
 }
 
-/// Verifies the proofs of a file with the example `judge_proofs`. Returns the cases with an unexpected
+/// Verifies the proofs of a file with the example `judge`. Returns the cases with an unexpected
 /// result.
 fn judge_proofs(root: &Path, file: &Path, proofs: &VectorFile) -> Result<Vec<String>, String> {
     let mut command = test::cargo_command();
     command.args(["run", "--quiet", "-p", "dpop-bound", "--all-features", "--example", "judge", "--"]);
     let output = command.arg(file).current_dir(root).output();
     let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
-    let (results, complaint) =
-        (program::decode_output(&output.stdout), program::decode_output(&output.stderr));
-    let words: BTreeMap<&str, &str> = results.lines().filter_map(|line| line.rsplit_once(": ")).collect();
+    let (results, errors) = (program::decode_output(&output.stdout), program::decode_output(&output.stderr));
+    let answers: BTreeMap<&str, &str> = results.lines().filter_map(|line| line.rsplit_once(": ")).collect();
     // A compiler error ends with 101 and without results.
     if !matches!(output.status.code(), Some(0 | 1)) || results.lines().count() != proofs.cases.len() {
-        return Err(format!("the example `judge` of dpop-bound failed:\n{complaint}"));
+        return Err(format!("the example `judge` of dpop-bound failed:\n{errors}"));
     }
-    Ok(compare::wrong_answers(&proofs.cases, &words))
+    Ok(compare::wrong_answers(&proofs.cases, &answers))
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {

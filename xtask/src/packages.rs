@@ -141,11 +141,11 @@ impl PackageRegistry {
         match self {
             Self::Npm => {
                 // Node.js searches packages in the folder of the script.
-                let beside = folder.join(script.file_name().unwrap_or_default());
-                fs::copy(script, &beside)
-                    .map_err(|error| format!("cannot write {}: {error}", beside.display()))?;
+                let copy = folder.join(script.file_name().unwrap_or_default());
+                fs::copy(script, &copy)
+                    .map_err(|error| format!("cannot write {}: {error}", copy.display()))?;
                 let mut node = Command::new("node");
-                node.arg(beside);
+                node.arg(copy);
                 Ok(node)
             }
             Self::Pypi => {
@@ -183,7 +183,7 @@ mod tests {
     const HOOKS: ToolPackage = ToolPackage::from_pypi("python_hooks", "4.5.6");
 
     #[test]
-    fn a_copy_counts_in_its_version_alone() {
+    fn another_version_is_not_installed() {
         let folder = tempfile::tempdir().unwrap();
         let jose = folder.path().join("node_modules/jose");
         fs::create_dir_all(&jose).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_node() {
+    fn node_versions_are_parsed() {
         for (version, expect) in
             [("v20.20.2\n", Some(20)), ("v9.1.0", Some(9)), ("20.1", None), ("", None), ("vx", None)]
         {
@@ -208,11 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_installed_says_why() {
-        let how = PackageRegistry::Npm.install_error(&[JOSE], "no-such-program is not on PATH");
+    fn install_error_contains_package_and_reason() {
+        let error = PackageRegistry::Npm.install_error(&[JOSE], "no-such-program is not on PATH");
         assert!(
-            how.contains("jose 1.2.3") && how.contains("no-such-program") && how.contains("npm"),
-            "{how}"
+            error.contains("jose 1.2.3") && error.contains("no-such-program") && error.contains("npm"),
+            "{error}"
         );
         assert_eq!(HOOKS.requirement_spec(), "python_hooks==4.5.6");
     }

@@ -62,16 +62,16 @@ fn has_warning(messages: &str) -> bool {
 
 /// Returns name and size in bytes of each package, sorted by name.
 fn package_sizes(folder: &Path) -> std::io::Result<Vec<(String, u64)>> {
-    let mut found = Vec::new();
+    let mut sizes = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if let Some(name) = name.strip_suffix(".crate") {
-            found.push((name.to_owned(), entry.metadata()?.len()));
+            sizes.push((name.to_owned(), entry.metadata()?.len()));
         }
     }
-    found.sort();
-    Ok(found)
+    sizes.sort();
+    Ok(sizes)
 }
 
 fn oversized_packages(packages: &[(String, u64)]) -> Vec<&str> {
@@ -83,20 +83,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_is_found_in_messages() {
+    fn warnings_are_detected() {
         assert!(!has_warning("   Packaging xtask v0.1.0\n    Packaged 46 files, 312.4KiB\n"));
         assert!(has_warning("warning: manifest has no documentation, homepage or repository\n   Packaging"));
     }
 
     #[test]
-    fn only_packages_are_weighed() {
+    fn only_crate_files_are_measured() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("b-0.1.0.crate"), vec![0; 1025]).unwrap();
         fs::write(folder.path().join("a-0.1.0.crate"), "").unwrap();
         fs::write(folder.path().join("Cargo.lock"), "").unwrap();
-        let found = package_sizes(folder.path()).unwrap();
-        assert_eq!(found, [("a-0.1.0".to_owned(), 0), ("b-0.1.0".to_owned(), 1025)]);
-        assert!(oversized_packages(&found).is_empty());
+        let sizes = package_sizes(folder.path()).unwrap();
+        assert_eq!(sizes, [("a-0.1.0".to_owned(), 0), ("b-0.1.0".to_owned(), 1025)]);
+        assert!(oversized_packages(&sizes).is_empty());
         assert_eq!(oversized_packages(&[("c".to_owned(), MAX_PACKAGE_BYTES + 1)]), ["c"]);
     }
 }

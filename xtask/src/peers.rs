@@ -106,7 +106,7 @@ pub(crate) fn run(args: &PeersArgs, root: &Path) -> CommandOutcome {
         missing.extend(installed.err().into_iter().flatten());
     }
     if !missing.is_empty() {
-        missing.iter().for_each(|what| report_error(what));
+        missing.iter().for_each(|error| report_error(error));
         return CommandOutcome::NotRun;
     }
     // If the packages are installed, any other error is a failure and not a missing prerequisite.
@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scripts_are_there_and_name_their_package() {
+    fn scripts_name_their_package() {
         let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(SCRIPTS_FOLDER);
         for peer in PeerProgram::value_variants() {
             let client = fs::read_to_string(scripts.join(peer.client_script())).unwrap();
@@ -319,14 +319,14 @@ mod tests {
 
     /// Without names all peers run, and the help describes each of them.
     #[test]
-    fn without_a_name_all_are_asked_and_the_help_has_each() {
+    fn all_peers_run_by_default() {
         let all: Vec<&str> =
             selected_peers(&PeersArgs::default()).into_iter().map(PeerProgram::name).collect();
         let cli = crate::cli::Cli::command();
         let command = cli.find_subcommand("peers").unwrap();
         let argument = command.get_arguments().find(|argument| argument.get_id() == "peers").unwrap();
-        let can_be_named = argument.get_possible_values();
-        assert_eq!(all, can_be_named.iter().map(|value| value.get_name()).collect::<Vec<_>>());
+        let possible_values = argument.get_possible_values();
+        assert_eq!(all, possible_values.iter().map(|value| value.get_name()).collect::<Vec<_>>());
         let about = command.get_long_about().unwrap().to_string();
         for name in all {
             assert!(about.contains(&format!("`{name}`")), "{name}");
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn cargo_says_where_the_program_is() {
+    fn executable_path_is_read_from_cargo() {
         let message = |reason: &str, name: &str| {
             let message = json!({ "reason": reason, "target": { "name": name }, "executable": "/t/x" });
             artifact_path(&message, "exchange-service")
@@ -347,10 +347,10 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_any_name_is_configured() {
+    fn folder_names_are_escaped_in_the_config() {
         let text = gateway_config("http://a:1", "http://b:2", 1, Path::new("C:\\a \"b\""));
-        let read: toml::Table = text.parse().unwrap();
-        assert_eq!(read["serve"]["data"].as_str(), Some("C:\\a \"b\""));
-        assert!(read["idp"]["external"].is_table());
+        let config: toml::Table = text.parse().unwrap();
+        assert_eq!(config["serve"]["data"].as_str(), Some("C:\\a \"b\""));
+        assert!(config["idp"]["external"].is_table());
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn run_program(command: &mut Command) -> Result<Output, String> {
 ///
 /// # Errors
 /// When it cannot be started, or when it is killed after the timeout.
-pub(crate) fn run_with_timeout(command: &mut Command, longest: Duration) -> Result<Output, String> {
+pub(crate) fn run_with_timeout(command: &mut Command, timeout: Duration) -> Result<Output, String> {
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().map_err(|error| start_error(command, &error))?;
     let Child { stdout, stderr, .. } = &mut child;
@@ -32,7 +32,7 @@ pub(crate) fn run_with_timeout(command: &mut Command, longest: Duration) -> Resu
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if start.elapsed() < longest => thread::sleep(POLL_INTERVAL),
+            Ok(None) if start.elapsed() < timeout => thread::sleep(POLL_INTERVAL),
             // The timeout is the error to report, even if the kill fails.
             Ok(None) => {
                 let _ = child.kill();
@@ -40,7 +40,7 @@ pub(crate) fn run_with_timeout(command: &mut Command, longest: Duration) -> Resu
                 return Err(format!(
                     "{} exceeded the timeout of {} s",
                     program_name(command),
-                    longest.as_secs()
+                    timeout.as_secs()
                 ));
             }
             Err(error) => return Err(start_error(command, &error)),
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_program_is_named() {
+    fn missing_program_is_reported() {
         let second = Duration::from_secs(1);
         for missing in [
             run_program(&mut Command::new("no-such-program")),
@@ -127,13 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_takes_too_long_is_ended() {
+    fn program_is_stopped_at_the_timeout() {
         let late = run_with_timeout(Command::new("rustc").arg("--version"), Duration::ZERO);
         assert_eq!(late.unwrap_err(), "rustc exceeded the timeout of 0 s");
     }
 
     #[test]
-    fn a_program_that_fails_says_why() {
+    fn failure_contains_the_error_output() {
         let mut rustc = Command::new("rustc");
         let failed = run_checked(rustc.arg("--no-such-option")).unwrap_err();
         assert!(failed.starts_with("rustc failed: ") && failed.contains("no-such-option"), "{failed}");

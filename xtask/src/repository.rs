@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_those_that_git_sees() {
+    fn ignored_files_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &[u8]| {
             let path = folder.path().join(path);

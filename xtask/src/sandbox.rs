@@ -31,12 +31,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_handed_on() {
+    fn arguments_are_passed_on() {
         let args = SandboxArgs { args: vec!["--port".into(), "8080".into()] };
         let command = sandbox_command(&args, Path::new("/checkout"));
-        let given: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
-        assert_eq!(given[1..3], ["--manifest-path", "/checkout/Cargo.toml"]);
-        assert_eq!(given[5..], ["--", "sandbox", "--port", "8080"]);
+        let arguments: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
+        assert_eq!(arguments[1..3], ["--manifest-path", "/checkout/Cargo.toml"]);
+        assert_eq!(arguments[5..], ["--", "sandbox", "--port", "8080"]);
         assert_eq!(
             command.get_current_dir(),
             None,

@@ -144,7 +144,7 @@ fn run_configuration(
         world.setting,
         &mut score,
     )?;
-    let asking = start.elapsed();
+    let running = start.elapsed();
 
     let problems = record.compare_with(&world.label(), &groups, &mut score);
     // The recorded score is that of the whole suite.
@@ -156,7 +156,7 @@ fn run_configuration(
         size,
         generating,
         compiling,
-        asking,
+        running,
         problems,
     })
 }

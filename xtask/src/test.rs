@@ -69,7 +69,7 @@ pub(crate) fn run_timed(args: &TestArgs, root: &Path) -> (CommandOutcome, Durati
     let verdict = total.outcome(failed);
     let (style, word) =
         if verdict == CommandOutcome::Passed { (SUCCESS, "passed") } else { (FAILURE, "failed") };
-    let TestCounts { passed, failed, skipped, duration: took } = total;
+    let TestCounts { passed, failed, skipped, duration } = total;
     let tests = format_count(passed + failed, "test");
     anstream::println!(
         "{style}{word}{style:#}: {tests} ran, {passed} passed, {failed} failed, {skipped} skipped, in {:.1} s",
@@ -78,7 +78,7 @@ pub(crate) fn run_timed(args: &TestArgs, root: &Path) -> (CommandOutcome, Durati
     if passed + failed == 0 {
         report_error(&"no test ran; see the output above, or check the filter");
     }
-    (verdict, took)
+    (verdict, duration)
 }
 
 /// Returns the cargo command of the current toolchain.
@@ -154,23 +154,25 @@ impl TestCounts {
     /// tests run: 3 passed, 0 skipped` of nextest. nextest also repeats the output of failed tests, which may
     /// contain summary lines of cargo.
     fn parse_summary(runner: TestRunner, line: &str) -> Option<Self> {
-        let (parts, took) = match runner {
+        let (parts, duration) = match runner {
             TestRunner::Nextest => {
                 let (head, parts) = line.trim().strip_prefix("Summary [")?.split_once(" run: ")?;
-                (parts, head.split_once("s]").map(|(took, _)| took))
+                (parts, head.split_once("s]").map(|(seconds, _)| seconds))
             }
             TestRunner::Cargo | TestRunner::DocTests => {
                 let parts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
-                let took =
-                    parts.rsplit_once("finished in ").and_then(|(_, took)| took.trim().strip_suffix('s'));
-                (parts, took)
+                let duration = parts
+                    .rsplit_once("finished in ")
+                    .and_then(|(_, seconds)| seconds.trim().strip_suffix('s'));
+                (parts, duration)
             }
         };
-        let took = took.and_then(|took| Duration::try_from_secs_f64(took.trim().parse().ok()?).ok());
-        let mut count = Self { duration: took.unwrap_or_default(), ..Self::default() };
+        let duration =
+            duration.and_then(|seconds| Duration::try_from_secs_f64(seconds.trim().parse().ok()?).ok());
+        let mut count = Self { duration: duration.unwrap_or_default(), ..Self::default() };
         for part in parts.split([';', ',']) {
-            let mut words = part.split_whitespace();
-            let (Some(number), Some(word)) = (words.next(), words.next()) else { continue };
+            let mut tokens = part.split_whitespace();
+            let (Some(number), Some(word)) = (tokens.next(), tokens.next()) else { continue };
             let Ok(number) = number.parse::<usize>() else { continue };
             match word {
                 "passed" => count.passed += number,
@@ -191,8 +193,8 @@ impl TestCounts {
 
     /// Returns the result of a run whose runner succeeded or `failed`.
     fn outcome(self, failed: bool) -> CommandOutcome {
-        let nothing = self.passed + self.failed == 0;
-        if failed || nothing || self.failed > 0 { CommandOutcome::Failed } else { CommandOutcome::Passed }
+        let ran_no_test = self.passed + self.failed == 0;
+        if failed || ran_no_test || self.failed > 0 { CommandOutcome::Failed } else { CommandOutcome::Passed }
     }
 }
 
@@ -200,14 +202,14 @@ impl TestCounts {
 mod tests {
     use super::*;
 
-    fn check(runner: TestRunner, line: &str, expect: Option<[usize; 3]>) {
-        let found =
+    fn check(runner: TestRunner, line: &str, expected: Option<[usize; 3]>) {
+        let counts =
             TestCounts::parse_summary(runner, line).map(|count| [count.passed, count.failed, count.skipped]);
-        assert_eq!(found, expect, "{line}");
+        assert_eq!(counts, expected, "{line}");
     }
 
     #[test]
-    fn closing_lines_are_counted() {
+    fn summary_lines_are_parsed() {
         let cargo = |line, expect| check(TestRunner::Cargo, line, expect);
         let ok =
             "test result: ok. 30 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.05s";
@@ -228,13 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_built_takes_no_part_in_the_time() {
-        let took = |runner, line| TestCounts::parse_summary(runner, line).unwrap().duration;
+    fn duration_excludes_the_build() {
+        let duration = |runner, line| TestCounts::parse_summary(runner, line).unwrap().duration;
         let cargo =
             "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 2 filtered out; finished in 1.05s\n";
         let nextest = "     Summary [  61.250s] 12 tests run: 12 passed, 3 skipped";
-        assert_eq!(took(TestRunner::Cargo, cargo), Duration::from_millis(1050));
-        assert_eq!(took(TestRunner::Nextest, nextest), Duration::from_millis(61_250));
+        assert_eq!(duration(TestRunner::Cargo, cargo), Duration::from_millis(1050));
+        assert_eq!(duration(TestRunner::Nextest, nextest), Duration::from_millis(61_250));
         // The binaries run one after the other.
         assert_eq!(
             forward_lines(TestRunner::Cargo, cargo.repeat(3).as_bytes(), |_| ()).duration,
@@ -252,13 +254,13 @@ mod tests {
     }
 
     #[test]
-    fn output_is_counted_through_colours() {
+    fn colored_output_is_parsed() {
         let output = "running 1 test\n\u{1b}[32m     Summary\u{1b}[0m [0.1s] 1 test run: \u{1b}[1m1\u{1b}[0m passed, 0 skipped\n";
         assert_eq!(forward_lines(TestRunner::Nextest, output.as_bytes(), |_| ()).passed, 1);
     }
 
     #[test]
-    fn arguments_reach_the_runner_and_not_the_documentation() {
+    fn arguments_are_not_passed_to_doc_tests() {
         let arguments = |runner| {
             let command = runner_command(runner, &["round_trip".to_owned()], false);
             command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect::<Vec<_>>()

@@ -116,11 +116,11 @@ fn json_lines(problems: &[RuleViolation], areas: &[AreaCoverage]) -> String {
 fn assert_problems(
     rule: impl Fn(&RepositoryFiles) -> Vec<RuleViolation>,
     files: &[(&str, &str)],
-    expect: &[&str],
+    expected: &[&str],
 ) {
     let problems = rule(&RepositoryFiles::from_files(files));
     let found: Vec<String> = problems.iter().map(|p| format!("{} {}", p.location(), p.rule)).collect();
-    assert_eq!(found, expect, "{problems:#?}");
+    assert_eq!(found, expected, "{problems:#?}");
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_yet_tested_is_listed() {
+    fn uncovered_rows_are_listed() {
         let area = AreaCoverage {
             name: "STK".to_owned(),
             side: RequirementSide::Service,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_repository_lacks_the_files_that_every_rule_reads() {
+    fn missing_files_are_reported() {
         let (problems, areas) = check_rules(&RepositoryFiles::default(), &WorkspaceMetadata::default());
         let files: Vec<&str> = problems.iter().map(|problem| problem.file.as_str()).collect();
         assert_eq!(

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_share_their_repair() {
+    fn adjacent_violations_share_one_fix() {
         let problems = [
             RuleViolation::new("lines", "a.rs", "too long", "split it").at_line(801),
             RuleViolation::new("lines", "b.rs", "too long", "split it"),
@@ -80,11 +80,11 @@ mod tests {
     }
 
     #[test]
-    fn programs_get_an_object() {
+    fn violation_is_rendered_as_json() {
         let json = RuleViolation::new("lock", "Cargo.lock", "missing", "commit it").to_json();
-        let expect = json!({
+        let expected = json!({
             "rule": "lock", "file": "Cargo.lock", "line": null, "what": "missing", "repair": "commit it",
         });
-        assert_eq!(json.parse::<serde_json::Value>().unwrap(), expect);
+        assert_eq!(json.parse::<serde_json::Value>().unwrap(), expected);
     }
 }

@@ -1,6 +1,6 @@
 //! `lower`: converts the contract to OpenAPI 3.0.3, or its schemas to JSON Schema draft-07.
 
-use contract_codegen::lower::{Document, draft_07, openapi_30};
+use contract_codegen::lower::{LoweredDocument, to_draft_07, to_openapi_30};
 use serde_json::json;
 
 use super::{args::LowerArgs, console::Console, error::CommandError, project};
@@ -10,36 +10,39 @@ pub(crate) fn run_lower(args: &LowerArgs, console: &Console) -> Result<u8, Comma
     let project = project::open_selected_project(&args.inputs, &args.selection, args.reading)?;
     let contract = project.read_contract_with(&|what| console.show_step(what))?;
     if args.draft_07 {
-        let document = draft_07(&contract);
+        let document = to_draft_07(&contract);
         console
             .print_result(&format!("{}\n", serde_json::to_string_pretty(&document).unwrap_or_default()))?;
         console.print_diagnostics(&contract.diagnostics);
         console.print_summary(json!({ "command": "lower", "exit": 0, "document": document }));
         return Ok(0);
     }
-    let document = openapi_30(&contract);
+    let document = to_openapi_30(&contract);
     let text = serde_json::to_string_pretty(&document.value).unwrap_or_default();
     console.print_result(&format!("{text}\n"))?;
     if args.losses {
         for loss in &document.losses {
-            let place = contract.format_location(&loss.place);
-            console.print_line(&format!("{place}\n  {}: {}\n  → {}", loss.engine, loss.what, loss.enforced));
+            let location = contract.format_location(&loss.location);
+            console.print_line(&format!(
+                "{location}\n  {}: {}\n  → {}",
+                loss.format, loss.construct, loss.enforcement
+            ));
         }
     }
     console.print_diagnostics(&contract.diagnostics);
-    let Document { operations, left_out, .. } = document;
+    let LoweredDocument { operations, omitted, .. } = document;
     if !document.losses.is_empty() {
-        let others = document.losses.len() - left_out;
-        let list = if args.losses { "" } else { "; `--losses` lists them" };
+        let other_losses = document.losses.len() - omitted;
+        let hint = if args.losses { "" } else { "; `--losses` lists them" };
         console.print_line(&format!(
-            "omitted, since OpenAPI 3.0 lacks them: {left_out} of {operations} operations and webhooks, {others} other features{list}"
+            "omitted, since OpenAPI 3.0 lacks them: {omitted} of {operations} operations and webhooks, {other_losses} other features{hint}"
         ));
     }
     let losses = document.losses.iter().map(|loss| {
-        json!({ "engine": loss.engine, "what": loss.what, "enforced": loss.enforced, "place": contract.format_location(&loss.place) })
+        json!({ "engine": loss.format, "what": loss.construct, "enforced": loss.enforcement, "place": contract.format_location(&loss.location) })
     });
     console.print_summary(json!({
-        "command": "lower", "exit": 0, "document": document.value, "operations": operations, "leftOut": left_out,
+        "command": "lower", "exit": 0, "document": document.value, "operations": operations, "leftOut": omitted,
         "losses": losses.collect::<Vec<_>>(),
     }));
     Ok(0)

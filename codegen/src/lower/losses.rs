@@ -8,54 +8,59 @@ pub use contract_codegen_core::{
 };
 
 /// The target format of every loss.
-const OPENAPI: &str = "OpenAPI 3.0";
-/// Explanation for a loss outside of schemas, which generated code is not affected by.
-const GENERATED: &str = "what is generated has it";
-/// Explanation for a lost schema keyword, which generated code validates.
-const CHECKED: &str = "checked by what is generated";
+const TARGET_FORMAT: &str = "OpenAPI 3.0";
+/// Enforcement of a construct outside of schemas: the generated code is not affected by the loss.
+const BY_GENERATED_CODE: &str = "supported by the generated code";
+/// Enforcement of a schema keyword.
+const BY_VALIDATION: &str = "validated by the generated code";
 
 /// A construct of the contract that the target format cannot express.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Loss {
     /// Location of the construct in the contract.
-    pub place: DocumentLocation,
+    pub location: DocumentLocation,
     /// The format that lacks the construct: `OpenAPI 3.0`.
-    pub engine: &'static str,
-    /// Description of the construct.
-    pub what: String,
-    /// Description of the component that enforces or restores the construct.
-    pub enforced: String,
+    pub format: &'static str,
+    /// The construct: `` the link `next` ``, `` `oneOf` ``.
+    pub construct: String,
+    /// How the construct is enforced instead.
+    pub enforcement: String,
 }
 
 /// A list of losses without duplicates. A parameter or response shared by several operations is listed once.
 #[derive(Debug, Default)]
-pub struct Losses {
-    list: Vec<Loss>,
-    /// The entries of `list`, for deduplication.
-    known: HashSet<Loss>,
+pub struct LossList {
+    losses: Vec<Loss>,
+    /// The entries of `losses`, for deduplication.
+    seen: HashSet<Loss>,
 }
 
-impl Losses {
+impl LossList {
     /// Records a loss outside of schemas.
-    pub fn add(&mut self, place: &DocumentLocation, what: impl Into<String>) {
-        self.push(place, what.into(), GENERATED);
+    pub fn record(&mut self, location: &DocumentLocation, construct: impl Into<String>) {
+        self.push(location, construct.into(), BY_GENERATED_CODE);
     }
 
     /// Records schema keywords that could not be written.
-    pub fn keywords(&mut self, graph: &SchemaGraph, lost: BTreeSet<(SchemaId, Keyword)>) {
+    pub fn record_keywords(&mut self, graph: &SchemaGraph, lost: BTreeSet<(SchemaId, Keyword)>) {
         for (id, keyword) in lost {
-            self.push(&graph.schema(id).place, format!("`{}`", keyword.name()), CHECKED);
+            self.push(&graph.schema(id).place, format!("`{}`", keyword.name()), BY_VALIDATION);
         }
     }
 
-    fn push(&mut self, place: &DocumentLocation, what: String, enforced: &str) {
-        let loss = Loss { place: place.clone(), engine: OPENAPI, what, enforced: enforced.to_owned() };
-        if self.known.insert(loss.clone()) {
-            self.list.push(loss);
+    fn push(&mut self, location: &DocumentLocation, construct: String, enforcement: &str) {
+        let loss = Loss {
+            location: location.clone(),
+            format: TARGET_FORMAT,
+            construct,
+            enforcement: enforcement.to_owned(),
+        };
+        if self.seen.insert(loss.clone()) {
+            self.losses.push(loss);
         }
     }
 
-    pub fn into_list(self) -> Vec<Loss> {
-        self.list
+    pub fn into_losses(self) -> Vec<Loss> {
+        self.losses
     }
 }

@@ -1,4 +1,4 @@
-//! Names for the schemas in the documents that the other generators receive.
+//! Names for the schemas of lowered documents.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,24 +10,25 @@ use contract_codegen_core::{
 };
 use heck::ToPascalCase;
 
-use super::schemas::mentioned;
+use super::schemas::find_shared_schemas;
 
 /// Names of all schemas that are named, referenced or used directly by an operation.
 #[derive(Debug)]
-pub struct Names(BTreeMap<SchemaId, String>);
+pub struct SchemaNames(BTreeMap<SchemaId, String>);
 
-impl Names {
-    /// Names schemas like their Rust types.
-    pub fn of(graph: &SchemaGraph, api: &OpenApiDocument) -> Self {
-        Self::spelled(graph, api, &|_| None)
+impl SchemaNames {
+    /// Derives names in the style of Rust types.
+    pub fn from_types(graph: &SchemaGraph, api: &OpenApiDocument) -> Self {
+        Self::assign_names(graph, api, &|_| None)
     }
 
-    /// Names schemas as in the contract where a component allows the name, otherwise like their Rust types.
-    pub fn as_written(contract: &AnalyzedContract) -> Self {
+    /// Uses the names of the contract where OpenAPI 3.0 allows them for components, otherwise those of
+    /// [`SchemaNames::from_types`].
+    pub fn from_contract(contract: &AnalyzedContract) -> Self {
         let AnalyzedContract { graph, shapes, .. } = contract;
-        let is_legal = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        Self::spelled(graph, &contract.api, &|id| match &graph.schema(id).origin {
-            SchemaOrigin::Component(name) => Some(name.clone()).filter(|name| name.chars().all(is_legal)),
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        Self::assign_names(graph, &contract.api, &|id| match &graph.schema(id).origin {
+            SchemaOrigin::Component(name) => Some(name.clone()).filter(|name| name.chars().all(is_allowed)),
             SchemaOrigin::Inline => match shapes.type_of_schema(id) {
                 TypeRef::Named(ty) => Some(shapes.get(*ty).name.clone()),
                 _ => None,
@@ -36,7 +37,11 @@ impl Names {
         })
     }
 
-    fn spelled(graph: &SchemaGraph, api: &OpenApiDocument, own: &dyn Fn(SchemaId) -> Option<String>) -> Self {
+    fn assign_names(
+        graph: &SchemaGraph,
+        api: &OpenApiDocument,
+        preferred_name: &dyn Fn(SchemaId) -> Option<String>,
+    ) -> Self {
         let mut ids: BTreeSet<SchemaId> = BTreeSet::new();
         for id in graph.ids() {
             let schema = graph.schema(id);
@@ -47,43 +52,45 @@ impl Names {
             ids.extend(schema.dynamic_reference.as_ref().map(|dynamic| dynamic.initial));
             ids.extend(schema.discriminator.iter().flat_map(|each| &each.mapping).map(|(_, id)| *id));
         }
-        ids.extend(mentioned(graph));
-        let bare = |id: &SchemaId| graph.schema(*id).reference.is_none();
-        ids.extend(api.operations.iter().chain(&api.webhooks).flat_map(roots).filter(bare));
-        let mut taken = BTreeSet::new();
+        ids.extend(find_shared_schemas(graph));
+        let has_no_reference = |id: &SchemaId| graph.schema(*id).reference.is_none();
+        ids.extend(
+            api.operations.iter().chain(&api.webhooks).flat_map(operation_schemas).filter(has_no_reference),
+        );
+        let mut used = BTreeSet::new();
         // The last number used for each name, so that many schemas of one name take linear time.
         let mut numbers: HashMap<String, usize> = HashMap::new();
-        let mut name = |id: SchemaId| {
+        let mut assign = |id: SchemaId| {
             let schema = graph.schema(id);
-            let words = match &schema.origin {
+            let source = match &schema.origin {
                 SchemaOrigin::Root(name) | SchemaOrigin::Definition(name) | SchemaOrigin::Component(name) => {
                     name.as_str()
                 }
                 SchemaOrigin::Inline => {
-                    schema.place.pointer.rsplit('/').find(|word| *word != "schema").unwrap_or("")
+                    schema.place.pointer.rsplit('/').find(|token| *token != "schema").unwrap_or("")
                 }
             };
-            let plain: String = words.chars().filter(char::is_ascii).collect();
-            let plain = plain.to_pascal_case();
-            let base = if let Some(own) = own(id) {
-                own
-            } else if plain.starts_with(|first: char| first.is_ascii_alphabetic()) {
-                plain
+            let ascii: String = source.chars().filter(char::is_ascii).collect();
+            let pascal = ascii.to_pascal_case();
+            let base = if let Some(preferred) = preferred_name(id) {
+                preferred
+            } else if pascal.starts_with(|first: char| first.is_ascii_alphabetic()) {
+                pascal
             } else {
-                format!("X{plain}")
+                format!("X{pascal}")
             };
             let number = numbers.entry(base.to_lowercase()).or_insert(1);
             let mut name = base.clone();
-            while !taken.insert(name.to_lowercase()) {
+            while !used.insert(name.to_lowercase()) {
                 *number += 1;
                 name = format!("{base}{number}");
             }
             (id, name)
         };
-        // Named schemas come first, so that they keep their names.
+        // Names are assigned to named schemas first, so that those get no number.
         let (inline, named): (Vec<_>, Vec<_>) =
             ids.into_iter().partition(|id| graph.schema(*id).origin == SchemaOrigin::Inline);
-        Self(named.into_iter().chain(inline).map(&mut name).collect())
+        Self(named.into_iter().chain(inline).map(&mut assign).collect())
     }
 
     /// Returns each schema with its name.
@@ -96,11 +103,13 @@ impl Names {
     }
 }
 
-fn roots(operation: &Operation) -> Vec<SchemaId> {
+/// Returns the schemas that an operation uses directly.
+fn operation_schemas(operation: &Operation) -> Vec<SchemaId> {
     let parameters = operation.parameters.iter().map(|parameter| parameter.schema);
-    let body = operation.request_body.iter().flat_map(|body| &body.content).map(|media| media.schema);
+    let request_bodies =
+        operation.request_body.iter().flat_map(|body| &body.content).map(|media| media.schema);
     let responses = || operation.responses.iter();
-    let answers = responses().flat_map(|response| &response.content).map(|media| media.schema);
+    let bodies = responses().flat_map(|response| &response.content).map(|media| media.schema);
     let headers = responses().flat_map(|response| &response.headers).map(|header| header.schema);
-    parameters.chain(body).chain(answers).chain(headers).flatten().collect()
+    parameters.chain(request_bodies).chain(bodies).chain(headers).flatten().collect()
 }

@@ -8,7 +8,7 @@ use contract_codegen_core::{
     schema::{
         Discriminator, Schema, SchemaGraph, SchemaId, SchemaOrigin, TypeSet,
         document::to_exact_value,
-        keywords::{Keyword, KeywordValue as Held},
+        keywords::{Keyword, KeywordValue},
     },
 };
 use contract_runtime::{Json, Number, media_type::MediaType};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 /// The target dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dialect {
+pub enum TargetDialect {
     /// The schema objects of OpenAPI 3.0.3.
     OpenApi30,
     /// JSON Schema draft-07.
@@ -25,17 +25,17 @@ pub enum Dialect {
     Plain,
 }
 
-impl Dialect {
+impl TargetDialect {
     /// Returns true if the dialect cannot express a keyword of a schema.
-    fn lacks(self, keyword: Keyword, schema: &Schema) -> bool {
+    fn lacks_keyword(self, keyword: Keyword, schema: &Schema) -> bool {
         match keyword {
             Keyword::DynamicRef | Keyword::UnevaluatedItems => true,
             Keyword::UnevaluatedProperties => evaluates_in_place(schema),
             Keyword::Contains => {
-                let counted = |contains: &contract_codegen_core::schema::ContainsConstraint| {
-                    contains.min.is_some_and(|least| least != 1) || contains.max.is_some()
+                let has_counts = |contains: &contract_codegen_core::schema::ContainsConstraint| {
+                    contains.min.is_some_and(|min| min != 1) || contains.max.is_some()
                 };
-                self != Self::Draft7 || schema.contains.as_ref().is_some_and(counted)
+                self != Self::Draft7 || schema.contains.as_ref().is_some_and(has_counts)
             }
             Keyword::PatternProperties
             | Keyword::PropertyNames
@@ -48,215 +48,229 @@ impl Dialect {
     }
 }
 
-/// A writer for the schemas of a graph.
+/// Lowers the schemas of a graph to one dialect.
 #[derive(Debug)]
-pub struct Schemas<'g> {
+pub struct SchemaLowerer<'g> {
     graph: &'g SchemaGraph,
-    dialect: Dialect,
+    dialect: TargetDialect,
     /// True for schemas that accept more in the dialect than in the contract.
-    wider: ArenaMap<Schema, bool>,
-    mentioned: BTreeSet<SchemaId>,
+    is_wider: ArenaMap<Schema, bool>,
+    /// Schemas with an entry of their own, see [`find_shared_schemas`].
+    shared: BTreeSet<SchemaId>,
 }
 
-/// The resolver of references and the keywords lost while writing.
-pub struct Written<'w> {
+/// The state of lowering: links to other schemas, and lost keywords.
+pub struct LoweringContext<'w> {
     /// Returns the `$ref` of a named schema.
     pub link: &'w mut dyn FnMut(SchemaId) -> String,
     /// Keywords that the dialect cannot express.
     pub lost: BTreeSet<(SchemaId, Keyword)>,
 }
 
-impl Written<'_> {
+impl LoweringContext<'_> {
     fn lose(&mut self, id: SchemaId, keyword: Keyword) {
         self.lost.insert((id, keyword));
     }
 }
 
-impl<'g> Schemas<'g> {
-    pub fn new(graph: &'g SchemaGraph, dialect: Dialect) -> Self {
-        let own = |schema: &Schema| schema.keywords().any(|(keyword, _)| dialect.lacks(keyword, schema));
-        let mut wider = graph.schemas.map_ids(|id| own(graph.schema(id)));
-        let mut above = graph.schemas.map_ids(|_| Vec::new());
+impl<'g> SchemaLowerer<'g> {
+    pub fn new(graph: &'g SchemaGraph, dialect: TargetDialect) -> Self {
+        let loses_keyword =
+            |schema: &Schema| schema.keywords().any(|(keyword, _)| dialect.lacks_keyword(keyword, schema));
+        let mut is_wider = graph.schemas.map_ids(|id| loses_keyword(graph.schema(id)));
+        let mut parents = graph.schemas.map_ids(|_| Vec::new());
         for id in graph.ids() {
-            graph.schema(id).child_schemas().for_each(|child| above[child].push(id));
+            graph.schema(id).child_schemas().for_each(|child| parents[child].push(id));
         }
-        let mut open: Vec<SchemaId> = graph.ids().filter(|id| wider[*id]).collect();
-        while let Some(id) = open.pop() {
-            for parent in &above[id] {
-                if !std::mem::replace(&mut wider[*parent], true) {
-                    open.push(*parent);
+        let mut pending: Vec<SchemaId> = graph.ids().filter(|id| is_wider[*id]).collect();
+        while let Some(id) = pending.pop() {
+            for parent in &parents[id] {
+                if !std::mem::replace(&mut is_wider[*parent], true) {
+                    pending.push(*parent);
                 }
             }
         }
-        Self { graph, dialect, wider, mentioned: mentioned(graph) }
+        Self { graph, dialect, is_wider, shared: find_shared_schemas(graph) }
     }
 
     /// Writes a subschema, inline or as a reference if the schema has an entry of its own.
-    fn inside(&self, id: SchemaId, written: &mut Written<'_>) -> Value {
-        if self.mentioned.contains(&id) {
-            json!({ "$ref": (written.link)(id) })
+    fn write_subschema(&self, id: SchemaId, context: &mut LoweringContext<'_>) -> Value {
+        if self.shared.contains(&id) {
+            json!({ "$ref": (context.link)(id) })
         } else {
-            self.write(id, written)
+            self.write_schema(id, context)
         }
     }
 
     /// Writes a schema, with its unnamed subschemas inline.
-    pub fn write(&self, id: SchemaId, written: &mut Written<'_>) -> Value {
+    pub fn write_schema(&self, id: SchemaId, context: &mut LoweringContext<'_>) -> Value {
         let schema = self.graph.schema(id);
         match (schema.boolean, self.dialect) {
-            (Some(value), Dialect::Draft7 | Dialect::Plain) => return Value::Bool(value),
-            (Some(true), Dialect::OpenApi30) => return json!({}),
-            (Some(false), Dialect::OpenApi30) => return json!({ "not": {} }),
+            (Some(value), TargetDialect::Draft7 | TargetDialect::Plain) => return Value::Bool(value),
+            (Some(true), TargetDialect::OpenApi30) => return json!({}),
+            (Some(false), TargetDialect::OpenApi30) => return json!({ "not": {} }),
             (None, _) => {}
         }
         let mut out = Map::new();
         // Schemas to be added to `allOf`.
-        let mut beside = Vec::new();
-        for (keyword, held) in schema.keywords() {
-            if self.dialect.lacks(keyword, schema) {
-                written.lost.insert((id, keyword));
+        let mut all_of = Vec::new();
+        for (keyword, value) in schema.keywords() {
+            if self.dialect.lacks_keyword(keyword, schema) {
+                context.lost.insert((id, keyword));
             } else {
-                self.keyword((id, keyword), held, &mut out, &mut beside, written);
+                self.write_keyword((id, keyword), value, &mut out, &mut all_of, context);
             }
         }
-        if self.dialect == Dialect::OpenApi30 && !schema.one_way.is_empty() {
+        if self.dialect == TargetDialect::OpenApi30 && !schema.one_way.is_empty() {
             let names: Vec<&String> = schema.required.iter().chain(&schema.one_way).collect();
             out.insert(Keyword::Required.name().to_owned(), json!(names));
         }
-        if self.dialect == Dialect::OpenApi30 {
-            self.beside(id, &mut out, written);
+        if self.dialect == TargetDialect::OpenApi30 {
+            self.write_openapi_fields(id, &mut out, context);
         }
         if let Some(dynamic) = &schema.dynamic_reference {
-            beside.push(json!({ "$ref": (written.link)(dynamic.initial) }));
+            all_of.push(json!({ "$ref": (context.link)(dynamic.initial) }));
         }
-        self.finish(&mut out);
-        match (out.is_empty(), beside.as_slice()) {
+        self.add_required_fields(&mut out);
+        match (out.is_empty(), all_of.as_slice()) {
             (true, [one]) => one.clone(),
             (_, []) => Value::Object(out),
             _ => {
-                out.insert("allOf".to_owned(), Value::Array(beside));
+                out.insert("allOf".to_owned(), Value::Array(all_of));
                 Value::Object(out)
             }
         }
     }
 
-    fn keyword(
+    fn write_keyword(
         &self,
-        (own, keyword): (SchemaId, Keyword),
-        held: Held<'_>,
+        (owner, keyword): (SchemaId, Keyword),
+        value: KeywordValue<'_>,
         out: &mut Map<String, Value>,
-        beside: &mut Vec<Value>,
-        written: &mut Written<'_>,
+        all_of: &mut Vec<Value>,
+        context: &mut LoweringContext<'_>,
     ) {
-        let schema = self.graph.schema(own);
-        let old = self.dialect == Dialect::OpenApi30;
-        let plain = self.dialect != Dialect::Draft7;
+        let schema = self.graph.schema(owner);
+        let is_openapi = self.dialect == TargetDialect::OpenApi30;
+        let is_restricted = self.dialect != TargetDialect::Draft7;
         let name = keyword.name();
-        let value = match (keyword, held) {
-            (Keyword::Ref, Held::Schema(target)) => {
-                beside.push(json!({ "$ref": (written.link)(target) }));
+        let value = match (keyword, value) {
+            (Keyword::Ref, KeywordValue::Schema(target)) => {
+                all_of.push(json!({ "$ref": (context.link)(target) }));
                 return;
             }
-            (Keyword::AllOf, Held::List(ids)) => {
-                beside.extend(ids.iter().map(|id| self.inside(*id, written)));
+            (Keyword::AllOf, KeywordValue::List(ids)) => {
+                all_of.extend(ids.iter().map(|id| self.write_subschema(*id, context)));
                 return;
             }
             // `oneOf` becomes `anyOf` if a branch is wider in the dialect: values could match two branches.
-            (Keyword::OneOf | Keyword::AnyOf, Held::List(ids)) => {
-                let any = keyword == Keyword::AnyOf || ids.iter().any(|id| self.wider[*id]);
-                if any && keyword == Keyword::OneOf {
-                    written.lose(own, keyword);
+            (Keyword::OneOf | Keyword::AnyOf, KeywordValue::List(ids)) => {
+                let is_any = keyword == Keyword::AnyOf || ids.iter().any(|id| self.is_wider[*id]);
+                if is_any && keyword == Keyword::OneOf {
+                    context.lose(owner, keyword);
                 }
-                let branches = ids.iter().map(|id| self.inside(*id, written)).collect();
-                let name = if any { Keyword::AnyOf } else { Keyword::OneOf }.name();
+                let branches = ids.iter().map(|id| self.write_subschema(*id, context)).collect();
+                let name = if is_any { Keyword::AnyOf } else { Keyword::OneOf }.name();
                 if out.contains_key(name) {
-                    beside.push(json!({ name: Value::Array(branches) }));
+                    all_of.push(json!({ name: Value::Array(branches) }));
                 } else {
                     out.insert(name.to_owned(), Value::Array(branches));
                 }
                 return;
             }
             // Negating a wider schema would reject valid values.
-            (Keyword::Not, Held::Schema(id)) if self.wider[id] => {
-                return written.lose(own, keyword);
+            (Keyword::Not, KeywordValue::Schema(id)) if self.is_wider[id] => {
+                return context.lose(owner, keyword);
             }
-            (Keyword::If, Held::Schema(id)) if self.wider[id] => {
-                return written.lose(own, keyword);
+            (Keyword::If, KeywordValue::Schema(id)) if self.is_wider[id] => {
+                return context.lose(owner, keyword);
             }
             (Keyword::Then | Keyword::Else, _)
-                if plain || schema.condition.is_none_or(|id| self.wider[id]) =>
+                if is_restricted || schema.condition.is_none_or(|id| self.is_wider[id]) =>
             {
                 return;
             }
-            (Keyword::Type, Held::Types(types)) => return self.types(schema, types, out, beside),
+            (Keyword::Type, KeywordValue::Types(types)) => {
+                return self.write_types(schema, types, out, all_of);
+            }
             // A boolean flag, if `additionalProperties` has no schema of its own.
-            (Keyword::AdditionalProperties, Held::Schema(id))
-                if old && self.graph.schema(id).boolean.is_some() && schema.pattern_properties.is_empty() =>
+            (Keyword::AdditionalProperties, KeywordValue::Schema(id))
+                if is_openapi
+                    && self.graph.schema(id).boolean.is_some()
+                    && schema.pattern_properties.is_empty() =>
             {
                 json!(self.graph.schema(id).boolean)
             }
             // `unevaluatedProperties` equals `additionalProperties` if no other schema applies to the object.
             (Keyword::UnevaluatedProperties, _) if schema.additional_properties.is_some() => return,
-            (Keyword::UnevaluatedProperties, _) if !plain || schema.pattern_properties.is_empty() => {
-                return self.keyword((own, Keyword::AdditionalProperties), held, out, beside, written);
+            (Keyword::UnevaluatedProperties, _) if !is_restricted || schema.pattern_properties.is_empty() => {
+                return self.write_keyword(
+                    (owner, Keyword::AdditionalProperties),
+                    value,
+                    out,
+                    all_of,
+                    context,
+                );
             }
             // Properties required in one direction only (OpenAPI 3.0.3, 4.7.24.2).
-            (Keyword::Required, Held::Names(names)) if old => {
-                let one_way = |(name, id): &(String, SchemaId)| {
+            (Keyword::Required, KeywordValue::Names(names)) if is_openapi => {
+                let is_one_way_property = |(name, id): &(String, SchemaId)| {
                     names.contains(name) && is_one_way(self.graph, *id, &mut BTreeSet::new())
                 };
-                if schema.properties.iter().any(one_way) {
-                    written.lose(own, keyword);
+                if schema.properties.iter().any(is_one_way_property) {
+                    context.lose(owner, keyword);
                 }
                 json!(names)
             }
-            (Keyword::Const, Held::Json(value)) if old => {
+            (Keyword::Const, KeywordValue::Json(value)) if is_openapi => {
                 match to_exact_value(value) {
                     Some(value) => drop(out.insert("enum".to_owned(), json!([value]))),
-                    None => written.lose(own, keyword),
+                    None => context.lose(owner, keyword),
                 }
                 return;
             }
-            (Keyword::Enum, _) if old && schema.constant.is_some() => return,
+            (Keyword::Enum, _) if is_openapi && schema.constant.is_some() => return,
             // Without `patternProperties`, names that match a pattern would be rejected.
             (Keyword::AdditionalProperties | Keyword::UnevaluatedProperties, _)
-                if plain && !schema.pattern_properties.is_empty() =>
+                if is_restricted && !schema.pattern_properties.is_empty() =>
             {
-                return written.lose(own, keyword);
+                return context.lose(owner, keyword);
             }
-            (Keyword::Items, _) if plain && !schema.prefix_items.is_empty() => {
-                return written.lose(own, keyword);
+            (Keyword::Items, _) if is_restricted && !schema.prefix_items.is_empty() => {
+                return context.lose(owner, keyword);
             }
-            (Keyword::Items, Held::Schema(id)) if !schema.prefix_items.is_empty() => {
-                let value = self.inside(id, written);
+            (Keyword::Items, KeywordValue::Schema(id)) if !schema.prefix_items.is_empty() => {
+                let value = self.write_subschema(id, context);
                 out.insert("additionalItems".to_owned(), value);
                 return;
             }
-            (Keyword::PrefixItems, Held::List(ids)) => {
-                let items = ids.iter().map(|id| self.inside(*id, written)).collect();
+            (Keyword::PrefixItems, KeywordValue::List(ids)) => {
+                let items = ids.iter().map(|id| self.write_subschema(*id, context)).collect();
                 out.insert("items".to_owned(), Value::Array(items));
                 return;
             }
-            (Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum, Held::Number(bound)) if old => {
-                if !exclusive(schema, keyword, bound, out) {
-                    written.lose(own, keyword);
+            (Keyword::ExclusiveMinimum | Keyword::ExclusiveMaximum, KeywordValue::Number(bound))
+                if is_openapi =>
+            {
+                if !write_exclusive_bound(schema, keyword, bound, out) {
+                    context.lose(owner, keyword);
                 }
                 return;
             }
-            (Keyword::DependentRequired, Held::Needs(needs)) => {
-                let needs = needs.iter().map(|(name, others)| (name.clone(), json!(others)));
-                return extend(out, "dependencies", needs.collect());
+            (Keyword::DependentRequired, KeywordValue::Needs(needs)) => {
+                let needs = needs.iter().map(|(name, required)| (name.clone(), json!(required)));
+                return extend_object(out, "dependencies", needs.collect());
             }
-            (Keyword::DependentSchemas, Held::Map(named)) => {
-                let named = named.iter().map(|(name, id)| (name.clone(), self.inside(*id, written)));
+            (Keyword::DependentSchemas, KeywordValue::Map(named)) => {
+                let named = named.iter().map(|(name, id)| (name.clone(), self.write_subschema(*id, context)));
                 let named = named.collect();
-                return extend(out, "dependencies", named);
+                return extend_object(out, "dependencies", named);
             }
             // OpenAPI 3.0 has a single `example`.
-            (Keyword::Examples, Held::Values(values)) if old => {
+            (Keyword::Examples, KeywordValue::Values(values)) if is_openapi => {
                 let first = values.first().and_then(to_exact_value);
                 if first.is_none() || values.len() > 1 {
-                    written.lose(own, keyword);
+                    context.lose(owner, keyword);
                 }
                 out.extend(first.map(|first| ("example".to_owned(), first)));
                 return;
@@ -269,60 +283,70 @@ impl<'g> Schemas<'g> {
                 | Keyword::ReadOnly
                 | Keyword::WriteOnly,
                 _,
-            ) if !old => return,
+            ) if !is_openapi => return,
             (Keyword::Defs, _) => return,
             // OpenAPI 3.0 expresses binary content as a `format` (OpenAPI 3.0.3, 4.4).
-            (Keyword::ContentEncoding | Keyword::ContentMediaType, Held::Text(text)) if old => {
-                let raw = keyword == Keyword::ContentMediaType && schema.content_encoding.is_none();
+            (Keyword::ContentEncoding | Keyword::ContentMediaType, KeywordValue::Text(text))
+                if is_openapi =>
+            {
+                let is_unencoded = keyword == Keyword::ContentMediaType && schema.content_encoding.is_none();
                 let format = match text {
                     "base64" => Some("byte"),
                     "binary" => Some("binary"),
-                    media_type if raw && is_bytes(media_type) => Some("binary"),
+                    media_type if is_unencoded && is_binary(media_type) => Some("binary"),
                     _ => None,
                 };
-                match format.filter(|format| schema.format.as_ref().is_none_or(|own| own == format)) {
+                match format.filter(|format| schema.format.as_ref().is_none_or(|declared| declared == format))
+                {
                     Some(format) => drop(out.insert(Keyword::Format.name().to_owned(), json!(format))),
-                    None => written.lose(own, keyword),
+                    None => context.lose(owner, keyword),
                 }
                 return;
             }
-            (Keyword::ContentSchema, _) if old => return written.lose(own, keyword),
+            (Keyword::ContentSchema, _) if is_openapi => return context.lose(owner, keyword),
             (Keyword::ContentEncoding | Keyword::ContentMediaType | Keyword::ContentSchema, _) => return,
-            (_, Held::Contains(contains)) => self.inside(contains.schema, written),
-            (_, Held::Schema(id)) => self.inside(id, written),
-            (_, Held::List(ids)) => ids.iter().map(|id| self.inside(*id, written)).collect(),
-            (_, Held::Map(named)) => {
-                named.iter().map(|(name, id)| (name.clone(), self.inside(*id, written))).collect()
+            (_, KeywordValue::Contains(contains)) => self.write_subschema(contains.schema, context),
+            (_, KeywordValue::Schema(id)) => self.write_subschema(id, context),
+            (_, KeywordValue::List(ids)) => ids.iter().map(|id| self.write_subschema(*id, context)).collect(),
+            (_, KeywordValue::Map(named)) => {
+                named.iter().map(|(name, id)| (name.clone(), self.write_subschema(*id, context))).collect()
             }
-            (_, Held::Count(count)) => Value::from(count),
-            (_, Held::Number(number)) => match to_exact_value(&Json::Number(number.clone())) {
+            (_, KeywordValue::Count(count)) => Value::from(count),
+            (_, KeywordValue::Number(number)) => match to_exact_value(&Json::Number(number.clone())) {
                 Some(number) => number,
-                None => return written.lose(own, keyword),
+                None => return context.lose(owner, keyword),
             },
-            (_, Held::Text(text)) => Value::from(text),
-            (_, Held::Flag) => Value::Bool(true),
-            (_, Held::Json(value)) => match to_exact_value(value) {
+            (_, KeywordValue::Text(text)) => Value::from(text),
+            (_, KeywordValue::Flag) => Value::Bool(true),
+            (_, KeywordValue::Json(value)) => match to_exact_value(value) {
                 Some(value) => value,
-                None => return written.lose(own, keyword),
+                None => return context.lose(owner, keyword),
             },
-            (_, Held::Values(values)) => match values.iter().map(to_exact_value).collect::<Option<_>>() {
-                Some(values) => Value::Array(values),
-                None => return written.lose(own, keyword),
-            },
-            (_, Held::Names(names)) => json!(names),
-            (_, Held::Types(_) | Held::Dynamic(_) | Held::Needs(_)) => return,
+            (_, KeywordValue::Values(values)) => {
+                match values.iter().map(to_exact_value).collect::<Option<_>>() {
+                    Some(values) => Value::Array(values),
+                    None => return context.lose(owner, keyword),
+                }
+            }
+            (_, KeywordValue::Names(names)) => json!(names),
+            (_, KeywordValue::Types(_) | KeywordValue::Dynamic(_) | KeywordValue::Needs(_)) => return,
         };
         out.insert(name.to_owned(), value);
     }
 
     /// Writes the OpenAPI fields of a schema that are not JSON Schema keywords.
-    fn beside(&self, id: SchemaId, out: &mut Map<String, Value>, written: &mut Written<'_>) {
+    fn write_openapi_fields(
+        &self,
+        id: SchemaId,
+        out: &mut Map<String, Value>,
+        context: &mut LoweringContext<'_>,
+    ) {
         let schema = self.graph.schema(id);
-        if let Some(own) = &schema.discriminator {
-            if own.default.is_some() {
-                written.lose(id, Keyword::Discriminator);
+        if let Some(discriminator) = &schema.discriminator {
+            if discriminator.default.is_some() {
+                context.lose(id, Keyword::Discriminator);
             }
-            out.insert("discriminator".to_owned(), self.discriminator(schema, own, written));
+            out.insert("discriminator".to_owned(), self.write_discriminator(schema, discriminator, context));
         }
         for (name, value) in &schema.extensions {
             let keyword = match name {
@@ -332,10 +356,10 @@ impl<'g> Schemas<'g> {
                 _ => continue,
             };
             // OpenAPI 3.0 has two flags in place of `nodeType` (OpenAPI 3.2, 4.26).
-            let lacks = keyword == Some(Keyword::Xml) && value.pointer("/nodeType").is_some();
-            match (to_exact_value(value).filter(|_| !lacks), keyword) {
+            let has_node_type = keyword == Some(Keyword::Xml) && value.pointer("/nodeType").is_some();
+            match (to_exact_value(value).filter(|_| !has_node_type), keyword) {
                 (Some(value), _) => drop(out.insert(name.to_owned(), value)),
-                (None, Some(keyword)) => written.lose(id, keyword),
+                (None, Some(keyword)) => context.lose(id, keyword),
                 (None, None) => {}
             }
         }
@@ -343,39 +367,53 @@ impl<'g> Schemas<'g> {
 
     /// Writes a discriminator. The mapping lists every value, because component names may differ from the
     /// contract's.
-    fn discriminator(&self, schema: &Schema, own: &Discriminator, written: &mut Written<'_>) -> Value {
-        let mut mapping: Map<String, Value> =
-            own.mapping.iter().map(|(value, id)| (value.clone(), json!((written.link)(*id)))).collect();
+    fn write_discriminator(
+        &self,
+        schema: &Schema,
+        discriminator: &Discriminator,
+        context: &mut LoweringContext<'_>,
+    ) -> Value {
+        let mut mapping: Map<String, Value> = discriminator
+            .mapping
+            .iter()
+            .map(|(value, id)| (value.clone(), json!((context.link)(*id))))
+            .collect();
         for branch in schema.one_of.iter().chain(&schema.any_of) {
             let Some(target) = self.graph.schema(*branch).reference else { continue };
             if let SchemaOrigin::Component(name) = &self.graph.schema(target).origin
-                && own.mapping.iter().all(|(_, known)| *known != target)
+                && discriminator.mapping.iter().all(|(_, mapped)| *mapped != target)
             {
-                mapping.entry(name.clone()).or_insert_with(|| json!((written.link)(target)));
+                mapping.entry(name.clone()).or_insert_with(|| json!((context.link)(target)));
             }
         }
-        let mut out = json!({ "propertyName": own.tag });
+        let mut out = json!({ "propertyName": discriminator.tag });
         if !mapping.is_empty() {
             out["mapping"] = Value::Object(mapping);
         }
         out
     }
 
-    fn types(&self, schema: &Schema, types: TypeSet, out: &mut Map<String, Value>, beside: &mut Vec<Value>) {
-        if self.dialect != Dialect::OpenApi30 {
+    fn write_types(
+        &self,
+        schema: &Schema,
+        types: TypeSet,
+        out: &mut Map<String, Value>,
+        all_of: &mut Vec<Value>,
+    ) {
+        if self.dialect != TargetDialect::OpenApi30 {
             let names = types.type_names();
             let value = if let [one] = names.as_slice() { json!(one) } else { json!(names) };
             out.insert("type".to_owned(), value);
             return;
         }
-        // Parsers disagree on `nullable` beside an `enum` without `null`: it has no effect, or it adds
+        // Parsers disagree on `nullable` next to an `enum` without `null`: it has no effect, or it adds
         // `null`.
-        let null = types.contains(TypeSet::NULL) && !listed_without_null(schema);
+        let null = types.contains(TypeSet::NULL) && !enumerates_without_null(schema);
         let rest = types.difference(TypeSet::NULL);
         match rest.type_names().as_slice() {
             [] => {
                 out.insert("enum".to_owned(), json!([null]));
-                // Parsers also disagree on `nullable` beside other schemas.
+                // Parsers also disagree on `nullable` next to other schemas.
                 if schema.is_constrained_only_by(&[Keyword::Type]) {
                     out.insert("nullable".to_owned(), Value::Bool(true));
                 }
@@ -397,14 +435,14 @@ impl<'g> Schemas<'g> {
                     }
                     branch
                 };
-                beside.push(json!({ "anyOf": several.iter().map(branch).collect::<Vec<_>>() }));
+                all_of.push(json!({ "anyOf": several.iter().map(branch).collect::<Vec<_>>() }));
             }
         }
     }
 
     /// Adds fields that parsers of the dialect require and the contract may omit.
-    fn finish(&self, out: &mut Map<String, Value>) {
-        if self.dialect == Dialect::OpenApi30
+    fn add_required_fields(&self, out: &mut Map<String, Value>) {
+        if self.dialect == TargetDialect::OpenApi30
             && out.get("type").is_some_and(|name| name == "array")
             && !out.contains_key("items")
         {
@@ -414,19 +452,19 @@ impl<'g> Schemas<'g> {
 }
 
 /// Returns the schemas that are referenced as part of a schema that does not contain them. Such a schema
-/// needs an entry of its own: `nullable` beside a `$ref` turns the target into an `anyOf` branch, and the
+/// needs an entry of its own: `nullable` next to a `$ref` turns the target into an `anyOf` branch, and the
 /// target may be an enclosing schema.
-pub fn mentioned(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
+pub fn find_shared_schemas(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     let mut out = BTreeSet::new();
     for id in graph.ids() {
         let schema = graph.schema(id);
-        let around = &schema.place;
+        let parent = &schema.place;
         out.extend(schema.child_schemas().filter(|child| {
             let place = &graph.schema(*child).place;
-            let below = place.pointer.strip_prefix(around.pointer.as_str());
+            let suffix = place.pointer.strip_prefix(parent.pointer.as_str());
             Some(*child) != schema.reference
-                && (place.source != around.source
-                    || below.is_none_or(|rest| !rest.is_empty() && !rest.starts_with('/')))
+                && (place.source != parent.source
+                    || suffix.is_none_or(|rest| !rest.is_empty() && !rest.starts_with('/')))
         }));
     }
     out
@@ -434,27 +472,33 @@ pub fn mentioned(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
 
 /// Writes an exclusive bound for OpenAPI 3.0: a number and a flag. Returns true if this bound or a stricter
 /// one is written.
-fn exclusive(schema: &Schema, keyword: Keyword, bound: &Number, out: &mut Map<String, Value>) -> bool {
-    let (name, own, lower) = match keyword {
+fn write_exclusive_bound(
+    schema: &Schema,
+    keyword: Keyword,
+    bound: &Number,
+    out: &mut Map<String, Value>,
+) -> bool {
+    let (name, inclusive, is_lower) = match keyword {
         Keyword::ExclusiveMinimum => ("minimum", &schema.minimum, true),
         _ => ("maximum", &schema.maximum, false),
     };
-    let stricter = own.as_ref().is_none_or(|own| if lower { bound >= own } else { bound <= own });
+    let is_stricter =
+        inclusive.as_ref().is_none_or(|limit| if is_lower { bound >= limit } else { bound <= limit });
     let number = to_exact_value(&Json::Number(bound.clone()));
-    let is_said = number.is_some() || !stricter;
-    if let Some(number) = number.filter(|_| stricter) {
+    let is_written = number.is_some() || !is_stricter;
+    if let Some(number) = number.filter(|_| is_stricter) {
         out.insert(name.to_owned(), number);
         out.insert(keyword.name().to_owned(), Value::Bool(true));
     }
-    is_said
+    is_written
 }
 
-/// Returns true if properties may be evaluated by adjacent schemas and not by the schema's own
+/// Returns true if adjacent schemas may evaluate properties and the schema has no
 /// `additionalProperties`, which evaluates every remaining property (Core 11.3).
 fn evaluates_in_place(schema: &Schema) -> bool {
-    let others = [&schema.all_of, &schema.any_of, &schema.one_of];
+    let combinators = [&schema.all_of, &schema.any_of, &schema.one_of];
     schema.additional_properties.is_none()
-        && (others.iter().any(|all| !all.is_empty())
+        && (combinators.iter().any(|list| !list.is_empty())
             || schema.reference.is_some()
             || schema.dynamic_reference.is_some()
             || schema.condition.is_some()
@@ -462,29 +506,29 @@ fn evaluates_in_place(schema: &Schema) -> bool {
 }
 
 /// Returns true if a schema enumerates its values and `null` is not among them.
-fn listed_without_null(schema: &Schema) -> bool {
-    let lists = |values: &[Json]| values.iter().all(|value| *value != Json::Null);
-    schema.enumeration.as_deref().is_some_and(lists)
+fn enumerates_without_null(schema: &Schema) -> bool {
+    let all_non_null = |values: &[Json]| values.iter().all(|value| *value != Json::Null);
+    schema.enumeration.as_deref().is_some_and(all_non_null)
         || schema.constant.as_ref().is_some_and(|one| *one != Json::Null)
 }
 
 /// Returns true if a schema is read-only or write-only.
 fn is_one_way(graph: &SchemaGraph, id: SchemaId, seen: &mut BTreeSet<SchemaId>) -> bool {
     let schema = graph.schema(id);
-    let mut inside = schema.reference.iter().chain(&schema.all_of);
+    let mut applied = schema.reference.iter().chain(&schema.all_of);
     seen.insert(id)
-        && (schema.read_only || schema.write_only || inside.any(|next| is_one_way(graph, *next, seen)))
+        && (schema.read_only || schema.write_only || applied.any(|next| is_one_way(graph, *next, seen)))
 }
 
 /// Returns true if a string of a media type holds binary data, not text.
-fn is_bytes(media_type: &str) -> bool {
+fn is_binary(media_type: &str) -> bool {
     let media = MediaType::parse(media_type);
     !(media.is_json() || media.is_text())
 }
 
-fn extend(out: &mut Map<String, Value>, name: &str, more: Map<String, Value>) {
+fn extend_object(out: &mut Map<String, Value>, name: &str, more: Map<String, Value>) {
     match out.get_mut(name).and_then(Value::as_object_mut) {
-        Some(known) => known.extend(more),
+        Some(object) => object.extend(more),
         None => drop(out.insert(name.to_owned(), Value::Object(more))),
     }
 }

@@ -1,16 +1,16 @@
 //! `other-generators DOCUMENT…` prints as Markdown which constructs of a contract progenitor and typify keep,
-//! drop or reject. It serves itself as the process in which these generators run.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints")]
+//! drop or reject. The generators run in child processes of the same program.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "the command prints its results")]
 
 use std::{path::PathBuf, process::ExitCode};
 
 use contract_codegen::Project;
-use other_generators::{Engines, SUBCOMMAND, opinions, serve};
+use other_generators::{GeneratorRunner, SUBCOMMAND, run_generators, serve_request};
 
 fn main() -> ExitCode {
     let inputs: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     if inputs.first().is_some_and(|first| first.as_os_str() == SUBCOMMAND) {
-        return ExitCode::from(serve());
+        return ExitCode::from(serve_request());
     }
     if inputs.is_empty() {
         eprintln!("usage: other-generators DOCUMENT…");
@@ -18,14 +18,15 @@ fn main() -> ExitCode {
     }
     let contract = match (Project { inputs, ..Project::default() }).read_contract() {
         Ok(contract) => contract,
-        Err(problems) => {
-            eprint!("{problems}");
+        Err(diagnostics) => {
+            eprint!("{diagnostics}");
             return ExitCode::from(3);
         }
     };
-    let engines = std::env::current_exe().map_or_else(|_| Engines::here(), Engines::of);
-    for opinion in opinions(&contract, &engines) {
-        println!("{opinion}");
+    let runner =
+        std::env::current_exe().map_or_else(|_| GeneratorRunner::in_process(), GeneratorRunner::with_program);
+    for report in run_generators(&contract, &runner) {
+        println!("{report}");
     }
     ExitCode::SUCCESS
 }

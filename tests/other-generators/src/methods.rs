@@ -13,121 +13,124 @@ use syn::{
 
 /// The request and response handling of one generated method.
 #[derive(Debug, Default)]
-pub(super) struct Method {
+pub(super) struct MethodBehavior {
     /// `get`, `post`, …
     pub(super) verb: String,
     /// The path template, with argument names in braces.
     pub(super) path: String,
     /// Names of the query parameters.
-    pub(super) queries: Vec<String>,
+    pub(super) query_parameters: Vec<String>,
     /// Names of the request headers.
     pub(super) headers: Vec<String>,
     /// The builder call that sets the request body.
     pub(super) body: Option<String>,
     /// Status codes that the method returns as success.
-    pub(super) results: Vec<Arm>,
+    pub(super) success_arms: Vec<StatusArm>,
     /// Status codes that the method returns as an error.
-    pub(super) refusals: Vec<Arm>,
+    pub(super) error_arms: Vec<StatusArm>,
 }
 
 /// A range of status codes and the kind of their body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arm {
+pub(super) struct StatusArm {
     /// The first status code.
     pub(super) from: u16,
     /// The last status code, inclusive.
     pub(super) to: u16,
     /// The kind of the body.
-    pub(super) kind: Kind,
+    pub(super) kind: BodyKind,
 }
 
 /// The kind of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BodyKind {
     /// A typed JSON body.
     Json,
     /// Raw bytes.
     Raw,
     /// No body.
-    Nothing,
+    Empty,
 }
 
-impl Method {
-    /// Extracts a method; fails if the method contains an unrecognized construct.
-    pub(super) fn of(item: &syn::ImplItemFn) -> Result<Self, String> {
-        let mut reader = Reader::default();
-        reader.visit_block(&item.block);
-        match reader.problem {
-            Some(problem) => Err(problem),
-            None => Ok(reader.reading),
+impl MethodBehavior {
+    /// Parses a method.
+    ///
+    /// # Errors
+    /// Returns an error if the method contains an unrecognized construct.
+    pub(super) fn parse(item: &syn::ImplItemFn) -> Result<Self, String> {
+        let mut parser = MethodParser::default();
+        parser.visit_block(&item.block);
+        match parser.error {
+            Some(error) => Err(error),
+            None => Ok(parser.behavior),
         }
     }
 }
 
 /// Returns the asynchronous methods of the generated client.
-pub(super) fn methods(file: syn::File) -> Vec<syn::ImplItemFn> {
-    let mut found = Vec::new();
+pub(super) fn client_methods(file: syn::File) -> Vec<syn::ImplItemFn> {
+    let mut methods = Vec::new();
     for item in file.items {
         let syn::Item::Impl(block) = item else { continue };
         if block.trait_.is_some() || block.self_ty.to_token_stream().to_string() != "Client" {
             continue;
         }
-        found.extend(block.items.into_iter().filter_map(|item| match item {
+        methods.extend(block.items.into_iter().filter_map(|item| match item {
             syn::ImplItem::Fn(method) if method.sig.asyncness.is_some() => Some(method),
             _ => None,
         }));
     }
-    found
+    methods
 }
 
 /// Returns progenitor's argument name for a parameter: its name in snake case, as a valid identifier.
-pub(super) fn argument_name(wire: &str) -> String {
-    let plain = wire.replace('\'', "").replace(|c| !unicode_ident::is_xid_continue(c), "-");
-    let name = match wire {
+pub(super) fn argument_name(parameter: &str) -> String {
+    let sanitized = parameter.replace('\'', "").replace(|c| !unicode_ident::is_xid_continue(c), "-");
+    let name = match parameter {
         "+1" => "plus1".to_owned(),
         "-1" => "minus1".to_owned(),
-        _ => plain.to_snake_case(),
+        _ => sanitized.to_snake_case(),
     };
-    let starts = name.chars().next().is_some_and(unicode_ident::is_xid_start);
-    let name = if starts { name } else { format!("x{name}") };
+    let starts_identifier = name.chars().next().is_some_and(unicode_ident::is_xid_start);
+    let name = if starts_identifier { name } else { format!("x{name}") };
     if syn::parse_str::<syn::Ident>(&name).is_ok() && name != "gen" { name } else { format!("{name}_") }
 }
 
 #[derive(Default)]
-struct Reader {
-    reading: Method,
-    problem: Option<String>,
+struct MethodParser {
+    behavior: MethodBehavior,
+    error: Option<String>,
 }
 
-impl Reader {
-    fn fail(&mut self, problem: impl Into<String>) {
-        self.problem.get_or_insert_with(|| problem.into());
+impl MethodParser {
+    fn fail(&mut self, error: impl Into<String>) {
+        self.error.get_or_insert_with(|| error.into());
     }
 }
 
-impl<'ast> Visit<'ast> for Reader {
+impl<'ast> Visit<'ast> for MethodParser {
     /// `format!("{}/a/{}", self.baseurl, encode_path(&x.to_string()))`
     fn visit_macro(&mut self, node: &'ast Macro) {
-        if !node.path.is_ident("format") || !self.reading.path.is_empty() {
+        if !node.path.is_ident("format") || !self.behavior.path.is_empty() {
             return;
         }
         let parsed = node.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);
-        let Ok(arguments) = parsed else { return self.fail("its URL is no list of expressions") };
+        let Ok(arguments) = parsed else { return self.fail("the arguments of the URL are not expressions") };
         let mut arguments = arguments.iter();
-        let Some(format) = arguments.next().and_then(text) else {
-            return self.fail("its URL has no format");
+        let Some(format) = arguments.next().and_then(string_literal) else {
+            return self.fail("the URL has no format string");
         };
         // The first argument is the base URL.
-        let mut names = arguments.skip(1).map(last_name);
+        let mut names = arguments.skip(1).map(argument_of_encode_path);
         let mut parts = format.split("{}").skip(1);
         let mut path = parts.next().unwrap_or_default().to_owned();
         for part in parts {
             match names.next().flatten() {
                 Some(name) => path.push_str(&format!("{{{name}}}{part}")),
-                None => return self.fail("its URL lacks an argument"),
+                None => return self.fail("an argument of the URL is missing"),
             }
         }
-        self.reading.path = path;
+        self.behavior.path = path;
     }
 
     fn visit_expr_method_call(&mut self, node: &'ast ExprMethodCall) {
@@ -136,13 +139,13 @@ impl<'ast> Visit<'ast> for Reader {
             "get" | "put" | "post" | "delete" | "options" | "head" | "patch" | "trace"
                 if is_field(&node.receiver, "client") =>
             {
-                self.reading.verb = name;
+                self.behavior.verb = name;
             }
-            "json" | "form_urlencoded" | "body" => self.reading.body = Some(name),
+            "json" | "form_urlencoded" | "body" => self.behavior.body = Some(name),
             // header_map.append("X-Name", …)
             "append" => {
-                if let Some(header) = node.args.first().and_then(text) {
-                    self.reading.headers.push(header);
+                if let Some(header) = node.args.first().and_then(string_literal) {
+                    self.behavior.headers.push(header);
                 }
             }
             _ => {}
@@ -155,9 +158,9 @@ impl<'ast> Visit<'ast> for Reader {
         if let Expr::Path(path) = &*node.func
             && path.path.segments.iter().any(|segment| segment.ident == "QueryParam")
         {
-            match node.args.first().and_then(text) {
-                Some(name) => self.reading.queries.push(name),
-                None => self.fail("a query argument has no name"),
+            match node.args.first().and_then(string_literal) {
+                Some(name) => self.behavior.query_parameters.push(name),
+                None => self.fail("a query parameter has no name"),
             }
         }
         visit::visit_expr_call(self, node);
@@ -172,26 +175,26 @@ impl<'ast> Visit<'ast> for Reader {
             return visit::visit_expr_match(self, node);
         }
         for arm in &node.arms {
-            let mut words = Words::default();
-            words.visit_expr(&arm.body);
-            let has = |word: &str| words.0.iter().any(|each| each == word);
+            let mut identifiers = IdentifierCollector::default();
+            identifiers.visit_expr(&arm.body);
+            let has = |name: &str| identifiers.0.iter().any(|identifier| identifier == name);
             if has("UnexpectedResponse") {
                 continue;
             }
             let kind = match (has("from_response"), has("stream"), has("empty")) {
-                (true, false, false) => Kind::Json,
-                (false, true, false) => Kind::Raw,
-                (false, false, true) => Kind::Nothing,
-                _ => return self.fail("a status is handled in an unknown way"),
+                (true, false, false) => BodyKind::Json,
+                (false, true, false) => BodyKind::Raw,
+                (false, false, true) => BodyKind::Empty,
+                _ => return self.fail("unrecognized handling of a status"),
             };
-            let Some((from, to)) = statuses(&arm.pat) else {
-                return self.fail("a status is no number");
+            let Some((from, to)) = status_range(&arm.pat) else {
+                return self.fail("a status pattern is not a number");
             };
-            let arm = Arm { from, to, kind };
+            let arm = StatusArm { from, to, kind };
             if has("ErrorResponse") {
-                self.reading.refusals.push(arm);
+                self.behavior.error_arms.push(arm);
             } else {
-                self.reading.results.push(arm);
+                self.behavior.success_arms.push(arm);
             }
         }
     }
@@ -199,18 +202,18 @@ impl<'ast> Visit<'ast> for Reader {
 
 /// A visitor that collects every identifier of a path or method call.
 #[derive(Default)]
-struct Words(Vec<String>);
+struct IdentifierCollector(Vec<String>);
 
-impl<'ast> Visit<'ast> for Words {
+impl<'ast> Visit<'ast> for IdentifierCollector {
     fn visit_ident(&mut self, ident: &'ast syn::Ident) {
         self.0.push(ident.to_string());
     }
 }
 
-fn text(expr: &Expr) -> Option<String> {
+fn string_literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(literal) => match &literal.lit {
-            Lit::Str(text) => Some(text.value()),
+            Lit::Str(string) => Some(string.value()),
             _ => None,
         },
         _ => None,
@@ -223,13 +226,14 @@ fn is_field(expr: &Expr, name: &str) -> bool {
 }
 
 /// Returns `x` for `encode_path(&x.to_string())`.
-fn last_name(expr: &Expr) -> Option<String> {
-    let mut words = Words::default();
-    words.visit_expr(expr);
-    words.0.into_iter().find(|word| word != "encode_path" && word != "to_string")
+fn argument_of_encode_path(expr: &Expr) -> Option<String> {
+    let mut identifiers = IdentifierCollector::default();
+    identifiers.visit_expr(expr);
+    identifiers.0.into_iter().find(|name| name != "encode_path" && name != "to_string")
 }
 
-fn statuses(pattern: &Pat) -> Option<(u16, u16)> {
+/// Returns the first and the last status of a pattern.
+fn status_range(pattern: &Pat) -> Option<(u16, u16)> {
     let number = |expr: &Expr| match expr {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Int(number) => number.base10_parse::<u16>().ok(),
@@ -252,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_called_as_progenitor_calls_them() {
+    fn argument_names_equal_those_of_progenitor() {
         let names = ["listShips", "type", "X-Note", "+1", "2nd"].map(argument_name);
         assert_eq!(names, ["list_ships", "type_", "x_note", "plus1", "x2nd"]);
     }

@@ -5,99 +5,109 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
-use super::types::{Absent, Declared, Field, Holds, Record, Rule, Tagging, Type, Types, Variant};
+use super::types::{
+    AbsentField, EnumTagging, EnumVariant, FieldType, RecordField, RecordType, TypeDeclaration, TypeModel,
+    ValueCheck, VariantContent,
+};
 
 /// Maximum number of types nested at the same JSON value.
-const NESTED: u8 = 60;
+const MAX_NESTING: u8 = 60;
 
-impl Types {
+impl TypeModel {
     /// Returns the value after deserialization and serialization; `None` if the type rejects it.
-    pub(super) fn round(&self, name: &str, value: &Value) -> Option<Value> {
-        self.declared(name, value, NESTED)
+    pub(super) fn round_trip(&self, name: &str, value: &Value) -> Option<Value> {
+        self.round_trip_declaration(name, value, MAX_NESTING)
     }
 
-    fn declared(&self, name: &str, value: &Value, left: u8) -> Option<Value> {
-        let left = left.checked_sub(1)?;
+    fn round_trip_declaration(&self, name: &str, value: &Value, depth_left: u8) -> Option<Value> {
+        let depth_left = depth_left.checked_sub(1)?;
         match self.get(name)? {
-            Declared::Record(record) => self.record(record, value, left),
-            Declared::Newtype(inner, rules) => {
-                self.read(inner, value, left).filter(|value| rules.iter().all(|rule| rule.passes(value)))
+            TypeDeclaration::Record(record) => self.round_trip_record(record, value, depth_left),
+            TypeDeclaration::Newtype(inner, checks) => self
+                .round_trip_type(inner, value, depth_left)
+                .filter(|value| checks.iter().all(|check| check.accepts(value))),
+            TypeDeclaration::Enum(tagging, variants) => {
+                self.round_trip_enum(tagging, variants, value, depth_left)
             }
-            Declared::Enum(tagging, variants) => self.choice(tagging, variants, value, left),
         }
     }
 
-    fn read(&self, ty: &Type, value: &Value, left: u8) -> Option<Value> {
-        let inside = |ty: &Type, value: &Value| self.read(ty, value, NESTED);
+    fn round_trip_type(&self, ty: &FieldType, value: &Value, depth_left: u8) -> Option<Value> {
+        let nested = |ty: &FieldType, value: &Value| self.round_trip_type(ty, value, MAX_NESTING);
         match (ty, value) {
-            (Type::Json, _)
-            | (Type::Bool, Value::Bool(_))
-            | (Type::Text, Value::String(_))
-            | (Type::Unit, Value::Null)
-            | (Type::Option(_), Value::Null) => Some(value.clone()),
-            (Type::Int(least, most), Value::Number(number)) => {
-                let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))?;
-                (*least..=*most).contains(&whole).then(|| value.clone())
+            (FieldType::Json, _)
+            | (FieldType::Bool, Value::Bool(_))
+            | (FieldType::String, Value::String(_))
+            | (FieldType::Unit, Value::Null)
+            | (FieldType::Option(_), Value::Null) => Some(value.clone()),
+            (FieldType::Int(min, max), Value::Number(number)) => {
+                let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))?;
+                (*min..=*max).contains(&integer).then(|| value.clone())
             }
-            (Type::Float, Value::Number(number)) => number.as_f64().map(Value::from),
-            (Type::Formatted(format), Value::String(text)) => format.is_match(text).then(|| value.clone()),
-            (Type::Address, Value::String(text)) => text.parse::<IpAddr>().is_ok().then(|| value.clone()),
-            (Type::Option(inner), _) => self.read(inner, value, left),
-            (Type::List(inner), Value::Array(items)) => {
-                items.iter().map(|item| inside(inner, item)).collect::<Option<_>>().map(Value::Array)
+            (FieldType::Float, Value::Number(number)) => number.as_f64().map(Value::from),
+            (FieldType::Formatted(format), Value::String(text)) => {
+                format.is_match(text).then(|| value.clone())
             }
-            (Type::Array(inner, count), Value::Array(items)) if items.len() == *count => {
-                items.iter().map(|item| inside(inner, item)).collect::<Option<_>>().map(Value::Array)
+            (FieldType::Address, Value::String(text)) => {
+                text.parse::<IpAddr>().is_ok().then(|| value.clone())
             }
-            (Type::Tuple(types), Value::Array(items)) if items.len() == types.len() => {
-                let each = types.iter().zip(items).map(|(ty, item)| inside(ty, item));
-                each.collect::<Option<_>>().map(Value::Array)
+            (FieldType::Option(inner), _) => self.round_trip_type(inner, value, depth_left),
+            (FieldType::List(inner), Value::Array(items)) => {
+                items.iter().map(|item| nested(inner, item)).collect::<Option<_>>().map(Value::Array)
             }
-            (Type::Map(key, inner), Value::Object(members)) => {
+            (FieldType::Array(inner, count), Value::Array(items)) if items.len() == *count => {
+                items.iter().map(|item| nested(inner, item)).collect::<Option<_>>().map(Value::Array)
+            }
+            (FieldType::Tuple(types), Value::Array(items)) if items.len() == types.len() => {
+                let elements = types.iter().zip(items).map(|(ty, item)| nested(ty, item));
+                elements.collect::<Option<_>>().map(Value::Array)
+            }
+            (FieldType::Map(key, inner), Value::Object(members)) => {
                 let member = |(name, value): (&String, &Value)| {
-                    inside(key, &Value::String(name.clone()))?;
-                    Some((name.clone(), inside(inner, value)?))
+                    nested(key, &Value::String(name.clone()))?;
+                    Some((name.clone(), nested(inner, value)?))
                 };
                 members.iter().map(member).collect::<Option<_>>().map(Value::Object)
             }
-            (Type::Named(name), _) => self.declared(name, value, left),
+            (FieldType::Named(name), _) => self.round_trip_declaration(name, value, depth_left),
             _ => None,
         }
     }
 
-    fn record(&self, record: &Record, value: &Value, left: u8) -> Option<Value> {
+    fn round_trip_record(&self, record: &RecordType, value: &Value, depth_left: u8) -> Option<Value> {
         let rest = record.fields.iter().find(|field| field.rest);
         match value {
-            Value::Object(members) => self.members(record, rest, members, left),
+            Value::Object(members) => self.round_trip_fields(record, rest, members, depth_left),
             // Derived structs also deserialize from arrays.
             Value::Array(items) if rest.is_none() && items.len() <= record.fields.len() => {
                 let members = record.fields.iter().zip(items);
                 let members = members.map(|(field, item)| (field.wire.clone(), item.clone())).collect();
                 let missing = record.fields.iter().skip(items.len());
                 // Unlike an absent property, an absent array element does not become `None`.
-                let filled =
-                    missing.clone().all(|field| !matches!(field.absent, Absent::Refused | Absent::Null));
-                if filled { self.members(record, None, &members, left) } else { None }
+                let may_be_absent = missing
+                    .clone()
+                    .all(|field| !matches!(field.absent, AbsentField::Rejected | AbsentField::Null));
+                if may_be_absent { self.round_trip_fields(record, None, &members, depth_left) } else { None }
             }
             _ => None,
         }
     }
 
-    fn members(
+    fn round_trip_fields(
         &self,
-        record: &Record,
-        rest: Option<&Field>,
+        record: &RecordType,
+        rest: Option<&RecordField>,
         members: &Map<String, Value>,
-        left: u8,
+        depth_left: u8,
     ) -> Option<Value> {
         let mut out = Map::new();
         for field in record.fields.iter().filter(|field| !field.rest) {
             let value = match (members.get(&field.wire), field.absent) {
-                (Some(value), _) => self.read(&field.ty, value, NESTED)?,
-                (None, Absent::Refused) => return None,
-                (None, Absent::Empty | Absent::Null) => self.empty(&field.ty),
-                // The value itself is irrelevant, so any value will do.
-                (None, Absent::Given) => {
+                (Some(value), _) => self.round_trip_type(&field.ty, value, MAX_NESTING)?,
+                (None, AbsentField::Rejected) => return None,
+                (None, AbsentField::Empty | AbsentField::Null) => self.default_value(&field.ty),
+                // Only the presence of the default is tested, so any value stands for it.
+                (None, AbsentField::DefaultValue) => {
                     out.insert(field.wire.clone(), Value::Bool(true));
                     continue;
                 }
@@ -106,72 +116,85 @@ impl Types {
                 out.insert(field.wire.clone(), value);
             }
         }
-        let known = |name: &String| record.fields.iter().any(|field| !field.rest && field.wire == *name);
-        let mut others = members.iter().filter(|(name, _)| !known(name));
+        let is_declared =
+            |name: &String| record.fields.iter().any(|field| !field.rest && field.wire == *name);
+        let mut others = members.iter().filter(|(name, _)| !is_declared(name));
         match rest {
             None if record.closed && others.next().is_some() => None,
             None => Some(Value::Object(out)),
             Some(field) => {
                 let others = others.map(|(name, value)| (name.clone(), value.clone())).collect();
-                let Value::Object(more) = self.read(&field.ty, &Value::Object(others), left)? else {
+                let Value::Object(rest_members) =
+                    self.round_trip_type(&field.ty, &Value::Object(others), depth_left)?
+                else {
                     return None;
                 };
-                out.extend(more);
+                out.extend(rest_members);
                 Some(Value::Object(out))
             }
         }
     }
 
     /// Returns the `Default` value of a type.
-    fn empty(&self, ty: &Type) -> Value {
+    fn default_value(&self, ty: &FieldType) -> Value {
         match ty {
-            Type::List(_) => Value::Array(Vec::new()),
-            Type::Map(..) => Value::Object(Map::new()),
-            Type::Bool => Value::Bool(false),
-            Type::Text => Value::String(String::new()),
-            Type::Int(..) => Value::from(0),
-            Type::Float => Value::from(0.0),
+            FieldType::List(_) => Value::Array(Vec::new()),
+            FieldType::Map(..) => Value::Object(Map::new()),
+            FieldType::Bool => Value::Bool(false),
+            FieldType::String => Value::String(String::new()),
+            FieldType::Int(..) => Value::from(0),
+            FieldType::Float => Value::from(0.0),
             _ => Value::Null,
         }
     }
 
-    fn choice(&self, tagging: &Tagging, variants: &[Variant], value: &Value, left: u8) -> Option<Value> {
-        let named = |name: &str| variants.iter().find(|variant| variant.wire == name);
+    fn round_trip_enum(
+        &self,
+        tagging: &EnumTagging,
+        variants: &[EnumVariant],
+        value: &Value,
+        depth_left: u8,
+    ) -> Option<Value> {
+        let find_variant = |name: &str| variants.iter().find(|variant| variant.wire == name);
         match tagging {
-            Tagging::Untagged => variants.iter().find_map(|variant| self.held(&variant.holds, value, left)),
-            Tagging::External => match value {
-                Value::String(name) => matches!(named(name)?.holds, Holds::Nothing).then(|| value.clone()),
+            EnumTagging::Untagged => variants
+                .iter()
+                .find_map(|variant| self.round_trip_content(&variant.content, value, depth_left)),
+            EnumTagging::External => match value {
+                Value::String(name) => {
+                    matches!(find_variant(name)?.content, VariantContent::Unit).then(|| value.clone())
+                }
                 Value::Object(members) if members.len() == 1 => {
                     let (name, inner) = members.iter().next()?;
-                    let holds = &named(name)?.holds;
-                    let inner = self.held(holds, inner, left)?;
-                    if matches!(holds, Holds::Nothing) {
+                    let content = &find_variant(name)?.content;
+                    let inner = self.round_trip_content(content, inner, depth_left)?;
+                    if matches!(content, VariantContent::Unit) {
                         return Some(Value::String(name.clone()));
                     }
                     Some(Value::Object(Map::from_iter([(name.clone(), inner)])))
                 }
                 _ => None,
             },
-            Tagging::Internal(tag) => {
+            EnumTagging::Internal(tag) => {
                 let mut members = value.as_object()?.clone();
                 let name = members.remove(tag)?;
-                let variant = named(name.as_str()?)?;
-                let inner = match &variant.holds {
-                    Holds::Nothing => Value::Object(Map::new()),
-                    holds => self.held(holds, &Value::Object(members), left)?,
+                let variant = find_variant(name.as_str()?)?;
+                let inner = match &variant.content {
+                    VariantContent::Unit => Value::Object(Map::new()),
+                    content => self.round_trip_content(content, &Value::Object(members), depth_left)?,
                 };
                 let mut out = Map::from_iter([(tag.clone(), name)]);
                 out.extend(inner.as_object()?.clone());
                 Some(Value::Object(out))
             }
-            Tagging::Adjacent(tag, content) => {
+            EnumTagging::Adjacent(tag, content_key) => {
                 let members = value.as_object()?;
                 let name = members.get(tag)?;
                 let mut out = Map::from_iter([(tag.clone(), name.clone())]);
-                match (&named(name.as_str()?)?.holds, members.get(content)) {
-                    (Holds::Nothing, None | Some(Value::Null)) => {}
-                    (holds, Some(inner)) => {
-                        out.insert(content.clone(), self.held(holds, inner, left)?);
+                match (&find_variant(name.as_str()?)?.content, members.get(content_key)) {
+                    (VariantContent::Unit, None | Some(Value::Null)) => {}
+                    (content, Some(inner)) => {
+                        out.insert(content_key.clone(), self.round_trip_content(content, inner, depth_left)?);
                     }
                     (_, None) => return None,
                 }
@@ -180,37 +203,38 @@ impl Types {
         }
     }
 
-    fn held(&self, holds: &Holds, value: &Value, left: u8) -> Option<Value> {
-        match holds {
-            Holds::Nothing => value.is_null().then_some(Value::Null),
-            Holds::One(ty) => self.read(ty, value, left),
-            Holds::Several(types) => {
+    fn round_trip_content(&self, content: &VariantContent, value: &Value, depth_left: u8) -> Option<Value> {
+        match content {
+            VariantContent::Unit => value.is_null().then_some(Value::Null),
+            VariantContent::Single(ty) => self.round_trip_type(ty, value, depth_left),
+            VariantContent::Tuple(types) => {
                 let items = value.as_array().filter(|items| items.len() == types.len())?;
-                let each = types.iter().zip(items).map(|(ty, item)| self.read(ty, item, NESTED));
-                each.collect::<Option<_>>().map(Value::Array)
+                let elements =
+                    types.iter().zip(items).map(|(ty, item)| self.round_trip_type(ty, item, MAX_NESTING));
+                elements.collect::<Option<_>>().map(Value::Array)
             }
-            Holds::Record(record) => self.record(record, value, left),
+            VariantContent::Record(record) => self.round_trip_record(record, value, depth_left),
         }
     }
 }
 
-impl Rule {
-    fn passes(&self, value: &Value) -> bool {
+impl ValueCheck {
+    fn accepts(&self, value: &Value) -> bool {
         let text = value.as_str().unwrap_or_default();
         match self {
-            Self::Longest(most) => text.chars().count() <= *most,
-            Self::Shortest(least) => text.chars().count() >= *least,
+            Self::MaxLength(max) => text.chars().count() <= *max,
+            Self::MinLength(min) => text.chars().count() >= *min,
             Self::Pattern(pattern) => pattern.find(text).is_some(),
-            Self::Listed(values) => values.contains(value),
-            Self::Excluded(values) => !values.contains(value),
+            Self::AllowedValues(values) => values.contains(value),
+            Self::ForbiddenValues(values) => !values.contains(value),
         }
     }
 }
 
 /// Returns true for the values that `skip_serializing_if` skips: `None`, an empty list, an empty map.
-fn is_empty(ty: &Type, value: &Value) -> bool {
+fn is_empty(ty: &FieldType, value: &Value) -> bool {
     match (ty, value) {
-        (Type::Option(_), value) => value.is_null(),
+        (FieldType::Option(_), value) => value.is_null(),
         (_, Value::Array(items)) => items.is_empty(),
         (_, Value::Object(members)) => members.is_empty(),
         _ => false,
@@ -218,24 +242,23 @@ fn is_empty(ty: &Type, value: &Value) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#[allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::{process::Engines, types::Types};
+    use super::super::{process::GeneratorRunner, types::TypeModel};
 
-    /// The types of the same schemas, compiled.
+    /// The compiled types of the same schemas.
     #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
     mod compiled {
         typify::import_types!("src/sample.json");
     }
 
-    /// Predicted results equal those of the compiled types.
     #[test]
-    fn values_fare_as_with_the_compiled_types() {
+    fn predictions_equal_the_compiled_types() {
         let sample: Value = serde_json::from_str(include_str!("sample.json")).unwrap();
-        let made = Engines::here().typify(sample).unwrap();
-        let types = Types::of(&made.code).unwrap();
+        let generated = GeneratorRunner::in_process().run_typify(sample).unwrap();
+        let types = TypeModel::parse(&generated.code).unwrap();
         let base = json!({ "name": "abc", "count": 1, "open": true });
         let mut values = vec![
             base.clone(),
@@ -275,8 +298,8 @@ mod tests {
         }
         for value in values {
             let compiled = serde_json::from_value::<compiled::Everything>(value.clone()).ok();
-            let compiled = compiled.map(|held| serde_json::to_value(held).unwrap());
-            assert_eq!(types.round("Everything", &value), compiled, "{value}");
+            let compiled = compiled.map(|typed| serde_json::to_value(typed).unwrap());
+            assert_eq!(types.round_trip("Everything", &value), compiled, "{value}");
         }
     }
 }

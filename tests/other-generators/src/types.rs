@@ -1,5 +1,5 @@
 //! A model of generated types: their declarations, their serde attributes and the checks in their
-//! conversions. Written against the output of typify 0.8; an unrecognized type becomes [`Type::Unknown`].
+//! conversions. Written against the output of typify 0.8; an unrecognized type becomes [`FieldType::Unknown`].
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use syn::{
     ItemImpl, Lit, PathArguments, visit, visit::Visit,
 };
 
-/// Declared types by name.
+/// The type declarations of generated code, by name.
 #[derive(Debug, Default)]
-pub(super) struct Types(HashMap<String, Declared>);
+pub(super) struct TypeModel(HashMap<String, TypeDeclaration>);
 
 /// The type of a field.
 #[derive(Debug)]
-pub(super) enum Type {
+pub(super) enum FieldType {
     Json,
     Bool,
-    Text,
+    String,
     /// A machine integer, with its minimum and maximum.
     Int(i128, i128),
     Float,
@@ -41,45 +41,45 @@ pub(super) enum Type {
 
 /// A type declaration.
 #[derive(Debug)]
-pub(super) enum Declared {
-    Record(Record),
-    Enum(Tagging, Vec<Variant>),
-    Newtype(Type, Vec<Rule>),
+pub(super) enum TypeDeclaration {
+    Record(RecordType),
+    Enum(EnumTagging, Vec<EnumVariant>),
+    Newtype(FieldType, Vec<ValueCheck>),
 }
 
 /// A struct or a struct-like enum variant.
 #[derive(Debug)]
-pub(super) struct Record {
-    pub(super) fields: Vec<Field>,
+pub(super) struct RecordType {
+    pub(super) fields: Vec<RecordField>,
     /// Rejects undeclared properties.
     pub(super) closed: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct RecordField {
     pub(super) wire: String,
-    pub(super) ty: Type,
-    /// Treatment of an absent property.
-    pub(super) absent: Absent,
+    pub(super) ty: FieldType,
+    pub(super) absent: AbsentField,
     /// Omits empty values when serializing.
     pub(super) skips_empty: bool,
     /// Collects the properties without a field of their own.
     pub(super) rest: bool,
 }
 
+/// The treatment of an absent property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Absent {
-    Refused,
+pub(super) enum AbsentField {
+    Rejected,
     /// The empty value of the type.
     Empty,
     /// `None`, for properties only: an array element must be present.
     Null,
     /// A default value from the contract.
-    Given,
+    DefaultValue,
 }
 
 #[derive(Debug)]
-pub(super) enum Tagging {
+pub(super) enum EnumTagging {
     External,
     Internal(String),
     Adjacent(String, String),
@@ -87,48 +87,48 @@ pub(super) enum Tagging {
 }
 
 #[derive(Debug)]
-pub(super) struct Variant {
+pub(super) struct EnumVariant {
     pub(super) wire: String,
-    pub(super) holds: Holds,
+    pub(super) content: VariantContent,
 }
 
 #[derive(Debug)]
-pub(super) enum Holds {
-    Nothing,
-    One(Type),
-    Several(Vec<Type>),
-    Record(Record),
+pub(super) enum VariantContent {
+    Unit,
+    Single(FieldType),
+    Tuple(Vec<FieldType>),
+    Record(RecordType),
 }
 
 /// A check in a conversion.
 #[derive(Debug)]
-pub(super) enum Rule {
+pub(super) enum ValueCheck {
     /// Maximum length in code points.
-    Longest(usize),
+    MaxLength(usize),
     /// Minimum length in code points.
-    Shortest(usize),
+    MinLength(usize),
     Pattern(Box<regress::Regex>),
     /// One of these values.
-    Listed(Vec<Value>),
+    AllowedValues(Vec<Value>),
     /// None of these values.
-    Excluded(Vec<Value>),
+    ForbiddenValues(Vec<Value>),
 }
 
-impl Types {
+impl TypeModel {
     /// Parses the declarations in generated code.
     ///
     /// # Errors
     /// Returns an error if the code is not valid Rust.
-    pub(super) fn of(code: &str) -> Result<Self, String> {
+    pub(super) fn parse(code: &str) -> Result<Self, String> {
         let file: syn::File =
-            syn::parse_str(code).map_err(|error| format!("its output is no Rust: {error}"))?;
+            syn::parse_str(code).map_err(|error| format!("invalid Rust output: {error}"))?;
         let mut checks = HashMap::new();
         for block in file.items.iter().filter_map(|item| match item {
             Item::Impl(block) => Some(block),
             _ => None,
         }) {
-            if let Some((name, rules)) = conversion(block) {
-                checks.entry(name).or_insert_with(Vec::new).extend(rules);
+            if let Some((name, found)) = conversion_checks(block) {
+                checks.entry(name).or_insert_with(Vec::new).extend(found);
             }
         }
         let mut types = HashMap::new();
@@ -136,15 +136,20 @@ impl Types {
             match item {
                 Item::Struct(declared) => {
                     let name = declared.ident.to_string();
-                    let serde = Serde::of(&declared.attrs);
+                    let serde = SerdeAttributes::parse(&declared.attrs);
                     // A type with derived deserialization has no further checks.
-                    let rules = if derives_reading(&declared.attrs) { None } else { checks.remove(&name) };
-                    types.insert(name, structure(&declared.fields, &serde, rules.unwrap_or_default()));
+                    let type_checks =
+                        if derives_deserialize(&declared.attrs) { None } else { checks.remove(&name) };
+                    types.insert(
+                        name,
+                        parse_struct(&declared.fields, &serde, type_checks.unwrap_or_default()),
+                    );
                 }
                 Item::Enum(declared) => {
-                    let serde = Serde::of(&declared.attrs);
-                    let variants = declared.variants.iter().map(|each| variant(each, &serde)).collect();
-                    types.insert(declared.ident.to_string(), Declared::Enum(serde.tagging(), variants));
+                    let serde = SerdeAttributes::parse(&declared.attrs);
+                    let variants = declared.variants.iter().map(|item| parse_variant(item, &serde)).collect();
+                    types
+                        .insert(declared.ident.to_string(), TypeDeclaration::Enum(serde.tagging(), variants));
                 }
                 _ => {}
             }
@@ -152,119 +157,123 @@ impl Types {
         Ok(Self(types))
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Declared> {
+    pub(super) fn get(&self, name: &str) -> Option<&TypeDeclaration> {
         self.0.get(name)
     }
 }
 
-fn structure(fields: &Fields, serde: &Serde, rules: Vec<Rule>) -> Declared {
+fn parse_struct(fields: &Fields, serde: &SerdeAttributes, checks: Vec<ValueCheck>) -> TypeDeclaration {
     match fields {
-        Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-            Declared::Newtype(fields.unnamed.first().map_or(Type::Unit, |field| ty(&field.ty)), rules)
-        }
-        fields => Declared::Record(record(fields, serde.closed)),
+        Fields::Unnamed(fields) if fields.unnamed.len() == 1 => TypeDeclaration::Newtype(
+            fields.unnamed.first().map_or(FieldType::Unit, |field| parse_type(&field.ty)),
+            checks,
+        ),
+        fields => TypeDeclaration::Record(parse_record(fields, serde.closed)),
     }
 }
 
-fn record(fields: &Fields, closed: bool) -> Record {
+fn parse_record(fields: &Fields, closed: bool) -> RecordType {
     let field = |field: &syn::Field| {
-        let serde = Serde::of(&field.attrs);
+        let serde = SerdeAttributes::parse(&field.attrs);
         let name = field.ident.as_ref().map(|name| name.to_string().trim_start_matches("r#").to_owned());
-        let ty = ty(&field.ty);
+        let ty = parse_type(&field.ty);
         let absent = match serde.default {
-            Some(Some(_)) => Absent::Given,
-            Some(None) => Absent::Empty,
-            None if matches!(ty, Type::Option(_)) => Absent::Null,
-            None => Absent::Refused,
+            Some(Some(_)) => AbsentField::DefaultValue,
+            Some(None) => AbsentField::Empty,
+            None if matches!(ty, FieldType::Option(_)) => AbsentField::Null,
+            None => AbsentField::Rejected,
         };
         let (skips_empty, rest) = (serde.skips, serde.flatten);
-        Field { wire: serde.rename.or(name).unwrap_or_default(), ty, absent, skips_empty, rest }
+        RecordField { wire: serde.rename.or(name).unwrap_or_default(), ty, absent, skips_empty, rest }
     };
-    Record { fields: fields.iter().map(field).collect(), closed }
+    RecordType { fields: fields.iter().map(field).collect(), closed }
 }
 
-fn variant(variant: &syn::Variant, around: &Serde) -> Variant {
-    let serde = Serde::of(&variant.attrs);
-    let holds = match &variant.fields {
-        Fields::Unit => Holds::Nothing,
+fn parse_variant(variant: &syn::Variant, enum_attributes: &SerdeAttributes) -> EnumVariant {
+    let serde = SerdeAttributes::parse(&variant.attrs);
+    let content = match &variant.fields {
+        Fields::Unit => VariantContent::Unit,
         Fields::Unnamed(fields) => {
-            let mut all: Vec<Type> = fields.unnamed.iter().map(|field| ty(&field.ty)).collect();
-            match (all.pop(), all.is_empty()) {
-                (Some(one), true) => Holds::One(one),
-                (last, _) => Holds::Several(all.into_iter().chain(last).collect()),
+            let mut types: Vec<FieldType> =
+                fields.unnamed.iter().map(|field| parse_type(&field.ty)).collect();
+            match (types.pop(), types.is_empty()) {
+                (Some(one), true) => VariantContent::Single(one),
+                (last, _) => VariantContent::Tuple(types.into_iter().chain(last).collect()),
             }
         }
-        fields => Holds::Record(record(fields, around.closed || serde.closed)),
+        fields => VariantContent::Record(parse_record(fields, enum_attributes.closed || serde.closed)),
     };
     let wire = serde.rename.unwrap_or_else(|| variant.ident.to_string());
-    Variant { wire, holds }
+    EnumVariant { wire, content }
 }
 
-fn ty(of: &syn::Type) -> Type {
-    match of {
-        syn::Type::Path(path) => named(&path.path),
-        syn::Type::Tuple(tuple) if tuple.elems.is_empty() => Type::Unit,
-        syn::Type::Tuple(tuple) => Type::Tuple(tuple.elems.iter().map(ty).collect()),
+fn parse_type(source: &syn::Type) -> FieldType {
+    match source {
+        syn::Type::Path(path) => parse_path(&path.path),
+        syn::Type::Tuple(tuple) if tuple.elems.is_empty() => FieldType::Unit,
+        syn::Type::Tuple(tuple) => FieldType::Tuple(tuple.elems.iter().map(parse_type).collect()),
         syn::Type::Array(array) => match literal(&array.len).as_ref().and_then(Value::as_u64) {
-            Some(count) => Type::Array(Box::new(ty(&array.elem)), usize::try_from(count).unwrap_or(0)),
-            None => Type::Unknown,
+            Some(count) => {
+                FieldType::Array(Box::new(parse_type(&array.elem)), usize::try_from(count).unwrap_or(0))
+            }
+            None => FieldType::Unknown,
         },
-        _ => Type::Unknown,
+        _ => FieldType::Unknown,
     }
 }
 
-fn named(path: &syn::Path) -> Type {
-    let Some(last) = path.segments.last() else { return Type::Unknown };
-    let mut inside = match &last.arguments {
+fn parse_path(path: &syn::Path) -> FieldType {
+    let Some(last) = path.segments.last() else { return FieldType::Unknown };
+    let mut type_arguments = match &last.arguments {
         PathArguments::AngleBracketed(arguments) => arguments
             .args
             .iter()
             .filter_map(|argument| match argument {
-                GenericArgument::Type(inside) => Some(ty(inside)),
+                GenericArgument::Type(argument) => Some(parse_type(argument)),
                 _ => None,
             })
             .collect(),
         _ => Vec::new(),
     };
     let name = last.ident.to_string();
-    let first = (!inside.is_empty()).then(|| Box::new(inside.remove(0)));
+    let first = (!type_arguments.is_empty()).then(|| Box::new(type_arguments.remove(0)));
     match (name.as_str(), first) {
-        ("bool", _) => Type::Bool,
-        ("String", _) => Type::Text,
-        ("Value", _) => Type::Json,
-        ("f64" | "f32", _) => Type::Float,
-        ("i8", _) => Type::Int(i8::MIN.into(), i8::MAX.into()),
-        ("i16", _) => Type::Int(i16::MIN.into(), i16::MAX.into()),
-        ("i32", _) => Type::Int(i32::MIN.into(), i32::MAX.into()),
-        ("i64", _) => Type::Int(i64::MIN.into(), i64::MAX.into()),
-        ("u8", _) => Type::Int(0, u8::MAX.into()),
-        ("u16", _) => Type::Int(0, u16::MAX.into()),
-        ("u32", _) => Type::Int(0, u32::MAX.into()),
-        ("u64", _) => Type::Int(0, u64::MAX.into()),
-        ("NonZeroU8", _) => Type::Int(1, u8::MAX.into()),
-        ("NonZeroU16", _) => Type::Int(1, u16::MAX.into()),
-        ("NonZeroU32", _) => Type::Int(1, u32::MAX.into()),
-        ("NonZeroU64", _) => Type::Int(1, u64::MAX.into()),
-        ("Uuid", _) => Type::Formatted(StringFormat::Uuid),
-        ("DateTime", _) => Type::Formatted(StringFormat::DateTime),
-        ("NaiveDate", _) => Type::Formatted(StringFormat::Date),
-        ("Ipv4Addr", _) => Type::Formatted(StringFormat::Ipv4),
-        ("Ipv6Addr", _) => Type::Formatted(StringFormat::Ipv6),
-        ("IpAddr", _) => Type::Address,
-        ("Option", Some(inner)) => Type::Option(inner),
-        ("Vec", Some(inner)) => Type::List(inner),
+        ("bool", _) => FieldType::Bool,
+        ("String", _) => FieldType::String,
+        ("Value", _) => FieldType::Json,
+        ("f64" | "f32", _) => FieldType::Float,
+        ("i8", _) => FieldType::Int(i8::MIN.into(), i8::MAX.into()),
+        ("i16", _) => FieldType::Int(i16::MIN.into(), i16::MAX.into()),
+        ("i32", _) => FieldType::Int(i32::MIN.into(), i32::MAX.into()),
+        ("i64", _) => FieldType::Int(i64::MIN.into(), i64::MAX.into()),
+        ("u8", _) => FieldType::Int(0, u8::MAX.into()),
+        ("u16", _) => FieldType::Int(0, u16::MAX.into()),
+        ("u32", _) => FieldType::Int(0, u32::MAX.into()),
+        ("u64", _) => FieldType::Int(0, u64::MAX.into()),
+        ("NonZeroU8", _) => FieldType::Int(1, u8::MAX.into()),
+        ("NonZeroU16", _) => FieldType::Int(1, u16::MAX.into()),
+        ("NonZeroU32", _) => FieldType::Int(1, u32::MAX.into()),
+        ("NonZeroU64", _) => FieldType::Int(1, u64::MAX.into()),
+        ("Uuid", _) => FieldType::Formatted(StringFormat::Uuid),
+        ("DateTime", _) => FieldType::Formatted(StringFormat::DateTime),
+        ("NaiveDate", _) => FieldType::Formatted(StringFormat::Date),
+        ("Ipv4Addr", _) => FieldType::Formatted(StringFormat::Ipv4),
+        ("Ipv6Addr", _) => FieldType::Formatted(StringFormat::Ipv6),
+        ("IpAddr", _) => FieldType::Address,
+        ("Option", Some(inner)) => FieldType::Option(inner),
+        ("Vec", Some(inner)) => FieldType::List(inner),
         ("Box", Some(inner)) => *inner,
         ("HashMap" | "BTreeMap" | "Map", Some(key)) => {
-            Type::Map(key, Box::new(inside.pop().unwrap_or(Type::Json)))
+            FieldType::Map(key, Box::new(type_arguments.pop().unwrap_or(FieldType::Json)))
         }
-        (_, None) if path.segments.len() == 1 => Type::Named(name),
-        _ => Type::Unknown,
+        (_, None) if path.segments.len() == 1 => FieldType::Named(name),
+        _ => FieldType::Unknown,
     }
 }
 
 /// The serde attributes of an item.
 #[derive(Debug, Default)]
-struct Serde {
+struct SerdeAttributes {
     rename: Option<String>,
     tag: Option<String>,
     content: Option<String>,
@@ -276,8 +285,8 @@ struct Serde {
     default: Option<Option<String>>,
 }
 
-impl Serde {
-    fn of(attributes: &[Attribute]) -> Self {
+impl SerdeAttributes {
+    fn parse(attributes: &[Attribute]) -> Self {
         let mut serde = Self::default();
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
             // An unrecognized attribute has no effect on values.
@@ -304,55 +313,56 @@ impl Serde {
         serde
     }
 
-    fn tagging(&self) -> Tagging {
+    fn tagging(&self) -> EnumTagging {
         match (&self.tag, &self.content) {
-            _ if self.untagged => Tagging::Untagged,
-            (Some(tag), Some(content)) => Tagging::Adjacent(tag.clone(), content.clone()),
-            (Some(tag), None) => Tagging::Internal(tag.clone()),
-            (None, _) => Tagging::External,
+            _ if self.untagged => EnumTagging::Untagged,
+            (Some(tag), Some(content)) => EnumTagging::Adjacent(tag.clone(), content.clone()),
+            (Some(tag), None) => EnumTagging::Internal(tag.clone()),
+            (None, _) => EnumTagging::External,
         }
     }
 }
 
-fn derives_reading(attributes: &[Attribute]) -> bool {
-    let mut found = false;
+fn derives_deserialize(attributes: &[Attribute]) -> bool {
+    let mut is_derived = false;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
         let _ = attribute.parse_nested_meta(|meta| {
-            found |= meta.path.segments.last().is_some_and(|last| last.ident == "Deserialize");
+            is_derived |= meta.path.segments.last().is_some_and(|last| last.ident == "Deserialize");
             Ok(())
         });
     }
-    found
+    is_derived
 }
 
 /// Extracts the checks of a `FromStr` implementation, or of a `TryFrom` implementation that compares the
 /// value with a list.
-fn conversion(block: &ItemImpl) -> Option<(String, Vec<Rule>)> {
+fn conversion_checks(block: &ItemImpl) -> Option<(String, Vec<ValueCheck>)> {
     let (path, _) = block.trait_.as_ref()?;
     let last = path.segments.last()?;
-    let syn::Type::Path(own) = &*block.self_ty else { return None };
+    let syn::Type::Path(self_type) = &*block.self_ty else { return None };
     if last.ident != "FromStr" && last.ident != "TryFrom" {
         return None;
     }
-    let mut reader = Checks::default();
-    reader.visit_item_impl(block);
-    Some((own.path.segments.last()?.ident.to_string(), reader.rules)).filter(|(_, rules)| !rules.is_empty())
+    let mut collector = CheckCollector::default();
+    collector.visit_item_impl(block);
+    Some((self_type.path.segments.last()?.ident.to_string(), collector.checks))
+        .filter(|(_, checks)| !checks.is_empty())
 }
 
 #[derive(Default)]
-struct Checks {
-    rules: Vec<Rule>,
+struct CheckCollector {
+    checks: Vec<ValueCheck>,
 }
 
-impl<'ast> Visit<'ast> for Checks {
+impl<'ast> Visit<'ast> for CheckCollector {
     /// `value.chars().count() > 10usize`
     fn visit_expr_binary(&mut self, node: &'ast ExprBinary) {
-        let counts = matches!(&*node.left, Expr::MethodCall(call) if call.method == "count");
+        let is_count = matches!(&*node.left, Expr::MethodCall(call) if call.method == "count");
         let limit = literal(&node.right).as_ref().and_then(Value::as_u64);
-        if let Some(limit) = limit.filter(|_| counts).and_then(|limit| usize::try_from(limit).ok()) {
+        if let Some(limit) = limit.filter(|_| is_count).and_then(|limit| usize::try_from(limit).ok()) {
             match node.op {
-                syn::BinOp::Gt(_) => self.rules.push(Rule::Longest(limit)),
-                syn::BinOp::Lt(_) => self.rules.push(Rule::Shortest(limit)),
+                syn::BinOp::Gt(_) => self.checks.push(ValueCheck::MaxLength(limit)),
+                syn::BinOp::Lt(_) => self.checks.push(ValueCheck::MinLength(limit)),
                 _ => {}
             }
         }
@@ -366,38 +376,42 @@ impl<'ast> Visit<'ast> for Checks {
         if let Some(Value::String(pattern)) = node.args.first().and_then(literal).filter(|_| is_regex)
             && let Ok(pattern) = regress::Regex::new(&pattern)
         {
-            self.rules.push(Rule::Pattern(Box::new(pattern)));
+            self.checks.push(ValueCheck::Pattern(Box::new(pattern)));
         }
         visit::visit_expr_call(self, node);
     }
 
     /// `if ![…].contains(&value)`
     fn visit_expr_if(&mut self, node: &'ast syn::ExprIf) {
-        let (call, listed) = match &*node.cond {
+        let (call, is_allow_list) = match &*node.cond {
             Expr::Unary(unary) => (&*unary.expr, true),
             other => (other, false),
         };
         if let Expr::MethodCall(call) = call
             && call.method == "contains"
-            && let Some(values) = list(&call.receiver)
+            && let Some(values) = literal_list(&call.receiver)
         {
-            self.rules.push(if listed { Rule::Listed(values) } else { Rule::Excluded(values) });
+            self.checks.push(if is_allow_list {
+                ValueCheck::AllowedValues(values)
+            } else {
+                ValueCheck::ForbiddenValues(values)
+            });
         }
         visit::visit_expr_if(self, node);
     }
 }
 
-fn list(of: &Expr) -> Option<Vec<Value>> {
-    match of {
+fn literal_list(source: &Expr) -> Option<Vec<Value>> {
+    match source {
         Expr::Array(array) => array.elems.iter().map(literal).collect(),
-        Expr::Paren(inner) => list(&inner.expr),
+        Expr::Paren(inner) => literal_list(&inner.expr),
         _ => None,
     }
 }
 
 /// Returns a literal, including one inside of `to_string()`, a conversion or a macro.
-fn literal(of: &Expr) -> Option<Value> {
-    match of {
+fn literal(source: &Expr) -> Option<Value> {
+    match source {
         Expr::Lit(literal) => match &literal.lit {
             Lit::Str(text) => Some(Value::String(text.value())),
             Lit::Bool(value) => Some(Value::Bool(value.value())),
@@ -407,7 +421,7 @@ fn literal(of: &Expr) -> Option<Value> {
         },
         Expr::Unary(unary) => match (unary.op, literal(&unary.expr)?) {
             (syn::UnOp::Neg(_), Value::Number(number)) => match number.as_i64() {
-                Some(whole) => Some(Value::from(-whole)),
+                Some(integer) => Some(Value::from(-integer)),
                 None => number.as_f64().map(|value| Value::from(-value)),
             },
             _ => None,

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract_codegen::lower::{
-    names::Names,
-    schemas::{Dialect, Schemas, Written},
+    names::SchemaNames,
+    schemas::{LoweringContext, SchemaLowerer, TargetDialect},
 };
 use contract_codegen_core::{
     analyzed_contract::AnalyzedContract, conjunction::sample::SampleEffort,
@@ -16,164 +16,170 @@ use contract_runtime::Json;
 use serde_json::{Value, json};
 
 use super::{
-    Opinion, Refusal, Row,
-    probes::{Asks, probes},
-    process::{Endless, Engines, Made},
-    types::Types,
+    ConstructRow, GeneratorReport, Rejection,
+    probes::{ProbeTarget, generate_probes},
+    process::{GeneratedCode, GeneratorRunner, TimeoutCounter},
+    types::TypeModel,
 };
 
 /// Maximum number of typify runs; schemas that fail after these are reported as rejected.
-const RUNS: usize = 400;
+const MAX_RUNS: usize = 400;
 /// Number of schemas above which fewer test documents are generated per schema.
-const MANY: usize = 400;
+const MANY_SCHEMAS: usize = 400;
 /// Maximum length in characters of a JSON value in a report.
-const LONGEST: usize = 120;
+const MAX_VALUE_LENGTH: usize = 120;
 
 /// The vocabulary in which a schema is written for typify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Words {
+enum KeywordSet {
     /// All keywords of draft-07.
     Full,
     /// The keywords that draft-07 and OpenAPI 3.0 share.
-    Fewer,
+    Shared,
     /// No keywords: the schema accepts every value.
     None,
 }
 
 /// Runs typify on every schema and measures the resulting types.
-pub(super) fn ask(contract: &AnalyzedContract, engines: &Engines, names: &Names) -> Opinion {
-    let (pieces, refused) = made(contract, engines, names);
-    Measuring::new(contract, names, refused).measure(pieces)
+pub(super) fn measure_typify(
+    contract: &AnalyzedContract,
+    runner: &GeneratorRunner,
+    names: &SchemaNames,
+) -> GeneratorReport {
+    let (groups, rejected) = generate_types(contract, runner, names);
+    TypeMeasurement::new(contract, names, rejected).measure(groups)
 }
 
 /// Groups of schemas, each with typify's output for it.
-type Pieces = Vec<(Vec<SchemaId>, Made)>;
+type GeneratedGroups = Vec<(Vec<SchemaId>, GeneratedCode)>;
 
 /// Runs typify on all schemas and returns its output and the rejected schemas.
-fn made(
+fn generate_types(
     contract: &AnalyzedContract,
-    engines: &Engines,
-    names: &Names,
-) -> (Pieces, BTreeMap<SchemaId, String>) {
-    let mut asking = Asking {
-        full: Schemas::new(&contract.graph, Dialect::Draft7),
-        fewer: Schemas::new(&contract.graph, Dialect::Plain),
-        engines,
+    runner: &GeneratorRunner,
+    names: &SchemaNames,
+) -> (GeneratedGroups, BTreeMap<SchemaId, String>) {
+    let mut session = TypifySession {
+        full: SchemaLowerer::new(&contract.graph, TargetDialect::Draft7),
+        shared: SchemaLowerer::new(&contract.graph, TargetDialect::Plain),
+        runner,
         names,
-        words: names.iter().map(|(id, _)| (id, Words::Full)).collect(),
-        refused: BTreeMap::new(),
+        keyword_sets: names.iter().map(|(id, _)| (id, KeywordSet::Full)).collect(),
+        rejected: BTreeMap::new(),
         runs: 0,
-        endless: Endless::default(),
+        timeouts: TimeoutCounter::default(),
     };
-    let all: Vec<SchemaId> = names.iter().map(|(id, _)| id).collect();
-    let mut pieces = asking.pieces(&all);
-    if pieces.len() > 1
-        && let Ok(made) = asking.run(&all)
+    let schemas: Vec<SchemaId> = names.iter().map(|(id, _)| id).collect();
+    let mut groups = session.generate_groups(&schemas);
+    if groups.len() > 1
+        && let Ok(generated) = session.run_group(&schemas)
     {
-        pieces = vec![(all, made)];
+        groups = vec![(schemas, generated)];
     }
-    (pieces, asking.refused)
+    (groups, session.rejected)
 }
 
-struct Asking<'a> {
-    full: Schemas<'a>,
-    fewer: Schemas<'a>,
-    engines: &'a Engines,
-    names: &'a Names,
-    words: BTreeMap<SchemaId, Words>,
-    refused: BTreeMap<SchemaId, String>,
+struct TypifySession<'a> {
+    full: SchemaLowerer<'a>,
+    shared: SchemaLowerer<'a>,
+    runner: &'a GeneratorRunner,
+    names: &'a SchemaNames,
+    keyword_sets: BTreeMap<SchemaId, KeywordSet>,
+    rejected: BTreeMap<SchemaId, String>,
     runs: usize,
-    endless: Endless,
+    timeouts: TimeoutCounter,
 }
 
-impl Asking<'_> {
+impl TypifySession<'_> {
     /// Returns typify's output for a group of schemas. The group is split only if typify rejects it.
-    fn pieces(&mut self, group: &[SchemaId]) -> Pieces {
-        if let Some(reason) = self.refusal() {
+    fn generate_groups(&mut self, group: &[SchemaId]) -> GeneratedGroups {
+        if let Some(reason) = self.limit_error() {
             for id in group {
-                self.words.insert(*id, Words::None);
-                self.refused.entry(*id).or_insert_with(|| reason.clone());
+                self.keyword_sets.insert(*id, KeywordSet::None);
+                self.rejected.entry(*id).or_insert_with(|| reason.clone());
             }
             return Vec::new();
         }
-        let reason = match self.run(group) {
-            Ok(made) => return vec![(group.to_vec(), made)],
+        let reason = match self.run_group(group) {
+            Ok(generated) => return vec![(group.to_vec(), generated)],
             Err(reason) => reason,
         };
         match group {
             [] => Vec::new(),
             [one] => {
-                let fewer = match self.words.get(one) {
-                    Some(Words::Full) => Words::Fewer,
-                    _ => Words::None,
+                let reduced = match self.keyword_sets.get(one) {
+                    Some(KeywordSet::Full) => KeywordSet::Shared,
+                    _ => KeywordSet::None,
                 };
-                self.words.insert(*one, fewer);
-                self.refused.entry(*one).or_insert(reason);
-                if fewer == Words::None { Vec::new() } else { self.pieces(group) }
+                self.keyword_sets.insert(*one, reduced);
+                self.rejected.entry(*one).or_insert(reason);
+                if reduced == KeywordSet::None { Vec::new() } else { self.generate_groups(group) }
             }
             _ => {
                 let (left, right) = group.split_at(group.len() / 2);
-                let mut pieces = self.pieces(left);
-                pieces.extend(self.pieces(right));
-                pieces
+                let mut groups = self.generate_groups(left);
+                groups.extend(self.generate_groups(right));
+                groups
             }
         }
     }
 
     /// Returns the reason why no further runs are made, if a limit is reached.
-    fn refusal(&self) -> Option<String> {
-        let many = || (self.runs >= RUNS).then(|| format!("not asked: {RUNS} runs were made before"));
-        self.endless.refusal().or_else(many)
+    fn limit_error(&self) -> Option<String> {
+        let run_limit =
+            || (self.runs >= MAX_RUNS).then(|| format!("not run: the limit of {MAX_RUNS} runs is reached"));
+        self.timeouts.limit_error().or_else(run_limit)
     }
 
     /// Runs typify on a group of schemas. Schemas outside of the group accept every value.
-    fn run(&mut self, group: &[SchemaId]) -> Result<Made, String> {
-        let asked: BTreeSet<SchemaId> = group.iter().copied().collect();
+    fn run_group(&mut self, group: &[SchemaId]) -> Result<GeneratedCode, String> {
+        let members: BTreeSet<SchemaId> = group.iter().copied().collect();
         let mut link = |id: SchemaId| format!("#/definitions/{}", self.names.get(id));
         let mut definitions = serde_json::Map::new();
         for (id, name) in self.names.iter() {
-            let words = if asked.contains(&id) { self.words.get(&id) } else { None };
-            let mut written = Written { link: &mut link, lost: BTreeSet::new() };
-            let schema = match words {
-                Some(Words::Full) => self.full.write(id, &mut written),
-                Some(Words::Fewer) => self.fewer.write(id, &mut written),
+            let keyword_set = if members.contains(&id) { self.keyword_sets.get(&id) } else { None };
+            let mut context = LoweringContext { link: &mut link, lost: BTreeSet::new() };
+            let schema = match keyword_set {
+                Some(KeywordSet::Full) => self.full.write_schema(id, &mut context),
+                Some(KeywordSet::Shared) => self.shared.write_schema(id, &mut context),
                 _ => Value::Bool(true),
             };
             definitions.insert(name.to_owned(), schema);
         }
         self.runs += 1;
-        self.endless.hear(self.engines.typify(json!({ "definitions": definitions })))
+        self.timeouts.count_timeout(self.runner.run_typify(json!({ "definitions": definitions })))
     }
 }
 
 /// The observations about one rule.
 #[derive(Clone, Debug, Default)]
-struct Seen {
-    kept: usize,
-    /// A document that violates the rule and was accepted.
-    let_through: Option<Json>,
+struct RuleObservations {
+    /// Number of documents that violate the rule and are rejected.
+    rejected: usize,
+    /// A document that violates the rule and is accepted.
+    accepted: Option<Json>,
 }
 
-struct Measuring<'a> {
+struct TypeMeasurement<'a> {
     contract: &'a AnalyzedContract,
-    whereabouts: LocationFormatter<'a>,
-    names: &'a Names,
-    refused: BTreeMap<SchemaId, String>,
-    rules: BTreeMap<(String, String), Seen>,
+    formatter: LocationFormatter<'a>,
+    names: &'a SchemaNames,
+    rejected: BTreeMap<SchemaId, String>,
+    rules: BTreeMap<(String, String), RuleObservations>,
     formats: BTreeMap<SchemaId, bool>,
     defaults: BTreeMap<SchemaId, bool>,
-    documents: Documents,
+    documents: DocumentCounts,
     /// Valid documents that typify's types rejected.
-    narrow: Vec<Refusal>,
+    rejected_documents: Vec<Rejection>,
 }
 
 /// Counts of valid documents by outcome.
 #[derive(Clone, Copy, Debug, Default)]
-struct Documents {
-    read: usize,
-    refused: usize,
+struct DocumentCounts {
+    accepted: usize,
+    rejected: usize,
     /// Properties without a corresponding field.
-    members: (usize, usize),
+    properties: (usize, usize),
     /// Explicit `null` as opposed to an absent property.
     nulls: (usize, usize),
     /// The digits of numbers.
@@ -182,188 +188,208 @@ struct Documents {
     additions: (usize, usize),
 }
 
-impl<'a> Measuring<'a> {
-    fn new(contract: &'a AnalyzedContract, names: &'a Names, refused: BTreeMap<SchemaId, String>) -> Self {
+impl<'a> TypeMeasurement<'a> {
+    fn new(
+        contract: &'a AnalyzedContract,
+        names: &'a SchemaNames,
+        rejected: BTreeMap<SchemaId, String>,
+    ) -> Self {
         Self {
             contract,
-            whereabouts: LocationFormatter::new(contract),
+            formatter: LocationFormatter::new(contract),
             names,
-            refused,
+            rejected,
             rules: BTreeMap::new(),
             formats: BTreeMap::new(),
             defaults: BTreeMap::new(),
-            documents: Documents::default(),
-            narrow: Vec::new(),
+            documents: DocumentCounts::default(),
+            rejected_documents: Vec::new(),
         }
     }
 
-    fn measure(mut self, pieces: Pieces) -> Opinion {
+    fn measure(mut self, groups: GeneratedGroups) -> GeneratorReport {
         let arenas = TableArenas::default();
         let tables = self.contract.build_tables(&arenas);
-        let many = self.names.iter().count() > MANY;
-        let effort = if many { SampleEffort::Within(100) } else { SampleEffort::Thorough };
-        for (group, made) in pieces {
-            let types = match Types::of(&made.code) {
+        let has_many_schemas = self.names.iter().count() > MANY_SCHEMAS;
+        let effort = if has_many_schemas { SampleEffort::Within(100) } else { SampleEffort::Thorough };
+        for (group, generated) in groups {
+            let types = match TypeModel::parse(&generated.code) {
                 Ok(types) => types,
                 Err(reason) => {
-                    self.refused.extend(group.into_iter().map(|id| (id, reason.clone())));
+                    self.rejected.extend(group.into_iter().map(|id| (id, reason.clone())));
                     continue;
                 }
             };
             for id in group {
-                let Some(name) = made.types.get(self.names.get(id)) else { continue };
-                let mut narrow = None;
-                for probe in probes(self.contract, &tables, id, effort) {
-                    let out = types.round(name, &probe.value.to_value());
-                    match probe.asks {
-                        Asks::Valid => match out {
+                let Some(name) = generated.types.get(self.names.get(id)) else { continue };
+                let mut rejected_document = None;
+                for probe in generate_probes(self.contract, &tables, id, effort) {
+                    let out = types.round_trip(name, &probe.value.to_value());
+                    match probe.target {
+                        ProbeTarget::Valid => match out {
                             Some(out) => self.compare(&probe.value, &out),
                             None => {
-                                self.documents.refused += 1;
-                                narrow.get_or_insert(probe.value);
+                                self.documents.rejected += 1;
+                                rejected_document.get_or_insert(probe.value);
                             }
                         },
-                        Asks::Rule(keyword, location) => {
+                        ProbeTarget::Rule(keyword, location) => {
                             let key = (keyword.to_owned(), location.to_string());
-                            let seen = self.rules.entry(key).or_default();
+                            let observations = self.rules.entry(key).or_default();
                             match out {
-                                Some(_) => drop(seen.let_through.get_or_insert(probe.value)),
-                                None => seen.kept += 1,
+                                Some(_) => drop(observations.accepted.get_or_insert(probe.value)),
+                                None => observations.rejected += 1,
                             }
                         }
-                        Asks::Format(schema) => {
+                        ProbeTarget::Format(schema) => {
                             let kept = self.formats.entry(schema).or_insert(true);
                             *kept &= out.is_none();
                         }
-                        Asks::Default(schema, pointer) => {
+                        ProbeTarget::Default(schema, pointer) => {
                             let Some(out) = out else { continue };
                             let kept = self.defaults.entry(schema).or_insert(true);
                             *kept &= out.pointer(&pointer).is_some();
                         }
                     }
                 }
-                if let Some(value) = narrow {
-                    let place = self.place(id);
-                    self.narrow.push(Refusal { place, reason: format!("cannot hold {}", short(&value)) });
+                if let Some(value) = rejected_document {
+                    let location = self.location(id);
+                    self.rejected_documents.push(Rejection {
+                        location,
+                        reason: format!("valid document {}", truncate_json(&value)),
+                    });
                 }
             }
         }
-        self.opinion()
+        self.into_report()
     }
 
     fn compare(&mut self, value: &Json, out: &Value) {
         let Ok(out) = Json::parse(out.to_string().as_bytes()) else { return };
-        let mut lost = Lost::default();
-        lost.look(value, &out);
+        let mut losses = RoundTripLosses::default();
+        losses.compare(value, &out);
         let documents = &mut self.documents;
-        let count = |(kept, dropped): &mut (usize, usize), asked: bool, lost: bool| {
-            *kept += usize::from(asked && !lost);
-            *dropped += usize::from(lost);
+        let count = |(kept, dropped): &mut (usize, usize), is_present: bool, is_lost: bool| {
+            *kept += usize::from(is_present && !is_lost);
+            *dropped += usize::from(is_lost);
         };
-        documents.read += 1;
-        count(&mut documents.members, lost.has.members, lost.members);
-        count(&mut documents.nulls, lost.has.nulls, lost.nulls);
-        count(&mut documents.numbers, lost.has.numbers, lost.numbers);
-        count(&mut documents.additions, lost.has.members, lost.additions);
+        documents.accepted += 1;
+        count(&mut documents.properties, losses.present.properties, losses.properties);
+        count(&mut documents.nulls, losses.present.nulls, losses.nulls);
+        count(&mut documents.numbers, losses.present.numbers, losses.numbers);
+        count(&mut documents.additions, losses.present.properties, losses.additions);
     }
 
-    fn place(&self, id: SchemaId) -> String {
-        self.whereabouts.format_location(&self.contract.graph.schema(id).place)
+    fn location(&self, id: SchemaId) -> String {
+        self.formatter.format_location(&self.contract.graph.schema(id).place)
     }
 
-    fn opinion(self) -> Opinion {
+    fn into_report(self) -> GeneratorReport {
         let graph = &self.contract.graph;
-        let mut rows: BTreeMap<String, Row> = BTreeMap::new();
-        let refused: Vec<String> = self.refused.keys().map(|id| graph.absolute_location(*id)).collect();
-        let within = |location: &str| {
-            let inside = |root: &String| {
+        let mut rows: BTreeMap<String, ConstructRow> = BTreeMap::new();
+        let rejected_locations: Vec<String> =
+            self.rejected.keys().map(|id| graph.absolute_location(*id)).collect();
+        let is_in_rejected_schema = |location: &str| {
+            let is_below = |root: &String| {
                 location
                     .strip_prefix(root.as_str())
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || root.ends_with('#'))
             };
-            refused.iter().any(inside)
+            rejected_locations.iter().any(is_below)
         };
-        let mut seen = self.rules.clone();
+        let mut observations = self.rules.clone();
         for constraint in collect_constraints(self.contract) {
-            let location = graph.absolute_location(constraint.schema);
-            let row = Row::of(&mut rows, constraint.keyword);
-            match seen.remove(&(constraint.keyword.to_owned(), location.clone())) {
-                Some(Seen { let_through: None, .. }) => row.kept += 1,
-                Some(Seen { kept, let_through: Some(value) }) => {
-                    let at_times = if kept > 0 { "at times " } else { "" };
-                    let place = self.place(constraint.schema);
-                    row.drop_at(format!("{place} {at_times}lets {} through", short(&value)));
+            let rule_location = graph.absolute_location(constraint.schema);
+            let row = ConstructRow::entry(&mut rows, constraint.keyword);
+            match observations.remove(&(constraint.keyword.to_owned(), rule_location.clone())) {
+                Some(RuleObservations { accepted: None, .. }) => row.kept += 1,
+                Some(RuleObservations { rejected, accepted: Some(value) }) => {
+                    let frequency = if rejected > 0 { "sometimes " } else { "" };
+                    let location = self.location(constraint.schema);
+                    row.record_drop(format!("{location} {frequency}accepts {}", truncate_json(&value)));
                 }
-                None if within(&location) => row.refused += 1,
-                None => row.unasked += 1,
+                None if is_in_rejected_schema(&rule_location) => row.rejected += 1,
+                None => row.untested += 1,
             }
         }
-        for (construct, verdicts) in [("format", &self.formats), ("default", &self.defaults)] {
-            for (id, kept) in verdicts {
-                let row = Row::of(&mut rows, construct);
-                if *kept { row.kept += 1 } else { row.drop_at(self.place(*id)) }
+        for (construct, results) in [("format", &self.formats), ("default", &self.defaults)] {
+            for (id, kept) in results {
+                let row = ConstructRow::entry(&mut rows, construct);
+                if *kept { row.kept += 1 } else { row.record_drop(self.location(*id)) }
             }
         }
         let documents = self.documents;
-        let told = [
-            ("valid documents: members without a field", documents.members),
-            ("valid documents: `null` against absent", documents.nulls),
+        let features = [
+            ("valid documents: properties without a field", documents.properties),
+            ("valid documents: explicit `null`", documents.nulls),
             ("valid documents: digits of numbers", documents.numbers),
-            ("valid documents: nothing added", documents.additions),
+            ("valid documents: no added properties", documents.additions),
         ];
-        let mut rows: Vec<Row> = rows.into_values().collect();
-        let Documents { read: kept, refused, .. } = documents;
-        rows.push(Row { construct: "valid documents".to_owned(), kept, refused, ..Row::default() });
-        for (construct, (kept, dropped)) in told.into_iter().filter(|(_, (kept, dropped))| kept + dropped > 0)
+        let mut rows: Vec<ConstructRow> = rows.into_values().collect();
+        let DocumentCounts { accepted: kept, rejected, .. } = documents;
+        rows.push(ConstructRow {
+            construct: "valid documents".to_owned(),
+            kept,
+            rejected,
+            ..ConstructRow::default()
+        });
+        for (construct, (kept, dropped)) in
+            features.into_iter().filter(|(_, (kept, dropped))| kept + dropped > 0)
         {
-            rows.push(Row { construct: construct.to_owned(), kept, dropped, ..Row::default() });
+            rows.push(ConstructRow {
+                construct: construct.to_owned(),
+                kept,
+                dropped,
+                ..ConstructRow::default()
+            });
         }
-        let reasons = self
-            .refused
+        let schema_rejections = self
+            .rejected
             .iter()
-            .map(|(id, reason)| Refusal { place: self.place(*id), reason: reason.clone() });
-        let refusals = reasons.chain(self.narrow.iter().cloned()).collect();
-        Opinion { engine: "typify", rows, refusals }
+            .map(|(id, reason)| Rejection { location: self.location(*id), reason: reason.clone() });
+        let rejections = schema_rejections.chain(self.rejected_documents.iter().cloned()).collect();
+        GeneratorReport { generator: "typify", rows, rejections }
     }
 }
 
 /// The features of a document that a round trip may lose, and those that were lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Lost {
-    has: Has,
-    members: bool,
+struct RoundTripLosses {
+    present: DocumentFeatures,
+    properties: bool,
     nulls: bool,
     numbers: bool,
     additions: bool,
 }
 
+/// The features that occur in a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Has {
-    members: bool,
+struct DocumentFeatures {
+    properties: bool,
     nulls: bool,
     numbers: bool,
 }
 
-impl Lost {
-    fn look(&mut self, value: &Json, out: &Json) {
+impl RoundTripLosses {
+    fn compare(&mut self, value: &Json, out: &Json) {
         match (value, out) {
             (Json::Object(before), Json::Object(after)) => {
                 for (name, value) in before.iter() {
-                    self.has.members = true;
-                    self.has.nulls |= value.is_null();
+                    self.present.properties = true;
+                    self.present.nulls |= value.is_null();
                     match after.get(name) {
-                        Some(out) => self.look(value, out),
+                        Some(out) => self.compare(value, out),
                         None if value.is_null() => self.nulls = true,
-                        None => self.members = true,
+                        None => self.properties = true,
                     }
                 }
                 self.additions |= after.keys().any(|name| !before.contains_key(name));
             }
             (Json::Array(before), Json::Array(after)) => {
-                before.iter().zip(after).for_each(|(value, out)| self.look(value, out));
+                before.iter().zip(after).for_each(|(value, out)| self.compare(value, out));
             }
             (Json::Number(before), Json::Number(after)) => {
-                self.has.numbers = true;
+                self.present.numbers = true;
                 self.numbers |= before != after;
             }
             _ => {}
@@ -372,12 +398,12 @@ impl Lost {
 }
 
 /// Renders a JSON value, truncated to one line of a report.
-pub(super) fn short(value: &Json) -> String {
+pub(super) fn truncate_json(value: &Json) -> String {
     let text = value.to_string();
-    if text.chars().count() <= LONGEST {
+    if text.chars().count() <= MAX_VALUE_LENGTH {
         return text;
     }
-    text.chars().take(LONGEST - 1).chain(['…']).collect()
+    text.chars().take(MAX_VALUE_LENGTH - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]

@@ -1,32 +1,32 @@
-//! Other generators, run for real: what they keep and refuse, or never come back from, is told.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+//! Runs the other generators in child processes and checks the reports about them.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a failed setup fails the test")]
 
 use std::path::{Path, PathBuf};
 
-use contract_codegen::{AnalyzedContract, Project, Sources, lower::openapi_30};
-use other_generators::{Engines, Opinion, Row, opinions};
+use contract_codegen::{AnalyzedContract, Project, Sources, lower::to_openapi_30};
+use other_generators::{ConstructRow, GeneratorReport, GeneratorRunner, run_generators};
 
-/// Each run as a process of the command itself.
-fn engines() -> Engines {
-    Engines::of(PathBuf::from(env!("CARGO_BIN_EXE_other-generators")))
+/// Returns a runner that starts the command for each run.
+fn runner() -> GeneratorRunner {
+    GeneratorRunner::with_program(PathBuf::from(env!("CARGO_BIN_EXE_other-generators")))
 }
 
-fn of_text(text: &str) -> AnalyzedContract {
+fn parse_contract(text: &str) -> AnalyzedContract {
     let sources = Sources::from_texts(&[("a.json", "https://a.example/a.json", text)]).unwrap();
     Project::default().analyze_sources(sources).unwrap()
 }
 
 #[track_caller]
-fn row<'o>(opinions: &'o [Opinion], engine: &str, construct: &str) -> &'o Row {
-    let opinion = opinions.iter().find(|opinion| opinion.engine == engine).unwrap();
-    let found = opinion.rows.iter().find(|row| row.construct == construct);
-    found.unwrap_or_else(|| panic!("{construct} is not among {:?}", opinion.rows))
+fn find_row<'r>(reports: &'r [GeneratorReport], generator: &str, construct: &str) -> &'r ConstructRow {
+    let report = reports.iter().find(|report| report.generator == generator).unwrap();
+    let row = report.rows.iter().find(|row| row.construct == construct);
+    row.unwrap_or_else(|| panic!("{construct} is not among {:?}", report.rows))
 }
 
-/// Each keyword is judged by documents that break it alone.
+/// Each keyword is tested with documents that violate only this keyword.
 #[test]
-fn rules_are_measured_on_types() {
-    let contract = of_text(
+fn keywords_are_counted_as_kept_or_dropped() {
+    let contract = parse_contract(
         r#"{"$id": "https://a.example/a.json", "type": "object", "required": ["name"], "properties": {
             "name": {"type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$"},
             "seat": {"type": "integer", "minimum": 1, "maximum": 99},
@@ -37,9 +37,9 @@ fn rules_are_measured_on_types() {
             "note": {"type": ["string", "null"]}
         }}"#,
     );
-    let opinions = opinions(&contract, &engines());
+    let reports = run_generators(&contract, &runner());
     let counts = |construct: &str| {
-        let row = row(&opinions, "typify", construct);
+        let row = find_row(&reports, "typify", construct);
         (row.kept, row.dropped)
     };
     for kept in ["minLength", "maxLength", "pattern", "required", "enum", "default"] {
@@ -48,36 +48,34 @@ fn rules_are_measured_on_types() {
     for dropped in ["maximum", "multipleOf", "uniqueItems", "maxItems"] {
         assert_eq!(counts(dropped), (0, 1), "{dropped}");
     }
-    assert!(row(&opinions, "typify", "maximum").places[0].contains("a.json:3"), "{opinions:?}");
-    assert!(counts("valid documents: `null` against absent").1 > 0);
-    assert!(counts("valid documents: members without a field").1 > 0);
+    assert!(find_row(&reports, "typify", "maximum").locations[0].contains("a.json:3"), "{reports:?}");
+    assert!(counts("valid documents: explicit `null`").1 > 0);
+    assert!(counts("valid documents: properties without a field").1 > 0);
 }
 
-/// What panics in there is one refusal here, and costs nothing else.
+/// The other schemas are still tested.
 #[test]
-fn a_panic_is_a_refusal_of_one_schema() {
-    let contract = of_text(
+fn panic_rejects_only_one_schema() {
+    let contract = parse_contract(
         r##"{"$id": "https://a.example/a.json", "$defs": {
             "odd": {"type": "string", "enum": ["a", "A"]},
             "even": {"type": "object", "properties": {"odd": {"$ref": "#/$defs/odd"}, "n": {"type": "string", "maxLength": 3}}}
         }}"##,
     );
-    let opinions = opinions(&contract, &engines());
-    let refusals = &opinions[0].refusals;
+    let reports = run_generators(&contract, &runner());
+    let rejections = &reports[0].rejections;
     assert!(
-        refusals
-            .iter()
-            .any(|each| each.place.ends_with("#/$defs/odd") && each.reason.starts_with("it panics"))
+        rejections.iter().any(|rejection| rejection.location.ends_with("#/$defs/odd")
+            && rejection.reason.starts_with("panicked"))
     );
-    assert_eq!(row(&opinions, "typify", "maxLength").kept, 1, "{opinions:?}");
-    // It is taken in fewer words then, without its list.
-    assert_eq!(row(&opinions, "typify", "enum").dropped, 1, "{opinions:?}");
+    assert_eq!(find_row(&reports, "typify", "maxLength").kept, 1, "{reports:?}");
+    // The schema is retried with fewer keywords, without `enum`.
+    assert_eq!(find_row(&reports, "typify", "enum").dropped, 1, "{reports:?}");
 }
 
-/// progenitor's methods are held against the operations.
 #[test]
-fn operations_are_measured_on_methods() {
-    let contract = of_text(
+fn operations_are_compared_with_methods() {
+    let contract = parse_contract(
         r#"{"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": {
             "/a/{id}": {"get": {"operationId": "a", "parameters": [
                 {"name": "id", "in": "path", "required": true, "schema": {"type": "string"}},
@@ -90,111 +88,107 @@ fn operations_are_measured_on_methods() {
             }}, "responses": {"204": {"description": ""}}}}
         }}"#,
     );
-    let opinions = opinions(&contract, &engines());
-    for kept in [
-        "parameter in the path",
-        "parameter in the query",
-        "parameter in a header",
-        "media type of an answer",
-    ] {
-        let row = row(&opinions, "progenitor", kept);
-        assert_eq!((row.kept, row.dropped), (1, 0), "{kept}: {:?}", row.places);
+    let reports = run_generators(&contract, &runner());
+    for kept in ["path parameter", "query parameter", "header parameter", "response media type"] {
+        let row = find_row(&reports, "progenitor", kept);
+        assert_eq!((row.kept, row.dropped), (1, 0), "{kept}: {:?}", row.locations);
     }
-    assert_eq!(row(&opinions, "progenitor", "header of an answer").dropped, 1);
-    assert_eq!(row(&opinions, "progenitor", "media type of a request").refused, 2);
-    assert!(opinions[0].refusals[0].reason.contains("more media types than expected"), "{opinions:?}");
+    assert_eq!(find_row(&reports, "progenitor", "response header").dropped, 1);
+    assert_eq!(find_row(&reports, "progenitor", "request media type").rejected, 2);
+    assert!(reports[0].rejections[0].reason.contains("more media types than expected"), "{reports:?}");
 }
 
-/// What stands behind a path, and several operations of one path and method, make no document that nobody reads.
+/// Keys of `paths` stay unique if several operations share path and method or a path has a query.
 #[test]
-fn operations_of_one_path_are_measured_one_by_one() {
+fn operations_with_the_same_path_are_separate() {
     let input = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../codegen/tests/cases/operations_apart/input/api.yaml");
     let project = Project { inputs: vec![input], ..Project::default() };
     let contract = project.read_contract().unwrap();
-    let opinions = opinions(&contract, &engines());
-    assert_eq!(opinions[0].refusals, []);
-    let lowered = openapi_30(&contract).value;
+    let reports = run_generators(&contract, &runner());
+    assert_eq!(reports[0].rejections, []);
+    let lowered = to_openapi_30(&contract).value;
     let paths: Vec<&str> = lowered["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(paths, ["/", "/#2", "/machines/{id}", "/machines/{id}#2", "/near", "/rest", "/rest#2"]);
     let parameters = lowered["paths"]["/rest"]["get"]["parameters"].as_array().unwrap();
-    let named = |wire: &str| parameters.iter().find(|each| each["name"] == wire).unwrap();
-    assert_eq!(named("of")["schema"]["enum"][0], "a b");
+    let find_parameter = |name: &str| parameters.iter().find(|each| each["name"] == name).unwrap();
+    assert_eq!(find_parameter("of")["schema"]["enum"][0], "a b");
 }
 
-/// A second reading of a contract, by progenitor from what is lowered, is the same as ours: where they differ in a line, a
-/// name, a body or a status, one of them is wrong, unless progenitor has no form for it.
+/// progenitor interprets the lowered contract as this generator does, except for constructs that it does not
+/// support.
 #[test]
-fn progenitor_reads_the_hangar_as_we_do() {
+fn progenitor_agrees_on_the_hangar_contract() {
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../codegen/tests/cases/hangar/input.json");
     let project = Project { inputs: vec![input], ..Project::default() };
-    let opinions = opinions(&project.read_contract().unwrap(), &engines());
-    let refused: Vec<&str> =
-        opinions[0].refusals.iter().map(|refusal| refusal.place.rsplit('#').next().unwrap()).collect();
-    let beyond =
+    let reports = run_generators(&project.read_contract().unwrap(), &runner());
+    let rejected: Vec<&str> = reports[0]
+        .rejections
+        .iter()
+        .map(|rejection| rejection.location.rsplit('#').next().unwrap())
+        .collect();
+    let unsupported =
         ["/ships~1changes/post", "/ships~1{body}/delete", "/ships~1import/post", "/manual~1{name}/put"];
-    assert_eq!(refused, beyond.map(|operation| format!("/paths/~1{}", &operation[1..])));
-    // One operation redirects, and says in headers and in a second media type why it refuses.
-    let dropped: Vec<(&str, usize, usize)> = opinions[0]
+    assert_eq!(rejected, unsupported.map(|operation| format!("/paths/~1{}", &operation[1..])));
+    // One operation redirects, and describes its errors in headers and in a second media type.
+    let dropped: Vec<(&str, usize, usize)> = reports[0]
         .rows
         .iter()
-        .filter(|row| row.dropped + row.unasked > 0)
-        .map(|row| (&*row.construct, row.dropped, row.unasked))
+        .filter(|row| row.dropped + row.untested > 0)
+        .map(|row| (&*row.construct, row.dropped, row.untested))
         .collect();
-    assert_eq!(dropped, [("header of an answer", 2, 0), ("media type of an answer", 2, 0), ("status", 1, 0)]);
-    assert_eq!(row(&opinions, "progenitor", "method and path").kept, 3);
+    assert_eq!(dropped, [("response header", 2, 0), ("response media type", 2, 0), ("status", 1, 0)]);
+    assert_eq!(find_row(&reports, "progenitor", "method and path").kept, 3);
 }
 
-/// A run without an end is ended.
 #[cfg(unix)]
 #[test]
-fn a_run_without_an_end_is_ended() {
+fn run_is_stopped_at_the_timeout() {
     use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("endless-engine");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("waiting-generator");
     fs::write(&program, "#!/bin/sh\nexec sleep 600\n").unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let engines = Engines::of(program).within(Duration::from_millis(50));
-    let contract = of_text(r#"{"$id": "https://a.example/a.json", "type": "string", "maxLength": 3}"#);
-    let opinions = opinions(&contract, &engines);
-    assert!(opinions[0].refusals[0].reason.starts_with("no end after"), "{opinions:?}");
-    assert_eq!(row(&opinions, "typify", "maxLength").refused, 1);
+    let runner = GeneratorRunner::with_program(program).with_timeout(Duration::from_millis(50));
+    let contract = parse_contract(r#"{"$id": "https://a.example/a.json", "type": "string", "maxLength": 3}"#);
+    let reports = run_generators(&contract, &runner);
+    assert!(reports[0].rejections[0].reason.starts_with("timed out after"), "{reports:?}");
+    assert_eq!(find_row(&reports, "typify", "maxLength").rejected, 1);
 }
 
-/// After a few runs without an end nobody waits for more.
+/// After three timeouts no further runs are started.
 #[cfg(unix)]
 #[test]
-fn only_a_few_runs_without_an_end_are_waited_for() {
+fn number_of_timeouts_is_limited() {
     use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("endless-engines");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("waiting-generators");
     let runs = program.with_extension("runs");
     let _ = fs::remove_file(&runs);
     fs::write(&program, "#!/bin/sh\necho run >> \"$0.runs\"\nexec sleep 600\n").unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let engines = Engines::of(program).within(Duration::from_millis(200));
-    let schemas: Vec<String> = (0..64).map(|at| format!(r#""s{at}": {{"type": "string"}}"#)).collect();
+    let runner = GeneratorRunner::with_program(program).with_timeout(Duration::from_millis(200));
+    let schemas: Vec<String> = (0..64).map(|index| format!(r#""s{index}": {{"type": "string"}}"#)).collect();
     let paths: Vec<String> = (0..64)
-        .map(|at| format!(r#""/p{at}": {{"get": {{"operationId": "o{at}", "responses": {{"204": {{"description": ""}}}}}}}}"#))
+        .map(|index| format!(r#""/p{index}": {{"get": {{"operationId": "o{index}", "responses": {{"204": {{"description": ""}}}}}}}}"#))
         .collect();
-    let contract = of_text(&format!(
+    let contract = parse_contract(&format!(
         r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}},
             "paths": {{{}}}, "components": {{"schemas": {{{}}}}}}}"#,
         paths.join(","),
         schemas.join(",")
     ));
-    let opinions = opinions(&contract, &engines);
-    for opinion in &opinions {
-        assert_eq!(opinion.refusals.len(), 64, "{opinion:?}");
+    let reports = run_generators(&contract, &runner);
+    for report in &reports {
+        assert_eq!(report.rejections.len(), 64, "{report:?}");
     }
-    // Three of each generator.
+    // Three for each generator.
     let runs = fs::read_to_string(runs).unwrap().lines().count();
     assert!(runs <= 6, "{runs}");
 }
 
-/// The command prints what the book shows.
 #[test]
-fn the_command_prints_the_output_in_the_book() {
+fn command_prints_the_output_in_the_book() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/why.md");
     let page = std::fs::read_to_string(page).unwrap();
     let block = |start: &str| {
@@ -205,8 +199,8 @@ fn the_command_prints_the_output_in_the_book() {
     std::fs::write(&document, block("```yaml\n")).unwrap();
     let output =
         std::process::Command::new(env!("CARGO_BIN_EXE_other-generators")).arg(&document).output().unwrap();
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{printed}");
-    let missing = block("```text\n").lines().find(|line| !printed.contains(line));
-    assert_eq!(missing, None, "{printed}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{stdout}");
+    let missing = block("```text\n").lines().find(|line| !stdout.contains(line));
+    assert_eq!(missing, None, "{stdout}");
 }

@@ -53,13 +53,13 @@ fn main() -> ExitCode {
 
 fn run_to_exit_code(
     args: &DriftArgs,
-    around: CommandContext<'_>,
+    context: CommandContext<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> u8 {
     let result = match &args.explain {
         Some(rule) => report::explain_rule(rule.as_deref()).map(|text| (text, 0)),
-        None => render_report(args, around),
+        None => render_report(args, context),
     };
     let written = match &result {
         Ok((text, _)) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
@@ -71,10 +71,10 @@ fn run_to_exit_code(
     }
 }
 
-fn render_report(args: &DriftArgs, around: CommandContext<'_>) -> Result<(String, u8), String> {
-    let path = around.root.join(&args.contract);
+fn render_report(args: &DriftArgs, context: CommandContext<'_>) -> Result<(String, u8), String> {
+    let path = context.root.join(&args.contract);
     let new = open_contract(&path, &args.contract.display())?;
-    let old = open_older_version(args, around.root, &path, &new)?;
+    let old = open_older_version(args, context.root, &path, &new)?;
     let within_major = !args.across_majors;
     let drift = compare(&old.version, &new, &CompareOptions { within_major, ..CompareOptions::default() });
     let view = ReportOptions {
@@ -84,7 +84,7 @@ fn render_report(args: &DriftArgs, around: CommandContext<'_>) -> Result<(String
             (_, true) => ReportAudience::Writers,
             _ => ReportAudience::Everyone,
         },
-        color: around.color,
+        color: context.color,
         within_major,
         prefix: file_prefix(&args.contract, &path),
         old_prefix: old.prefix,
@@ -103,9 +103,9 @@ fn render_report(args: &DriftArgs, around: CommandContext<'_>) -> Result<(String
 /// Returns the folder of the contract as a prefix of its file names.
 fn file_prefix(given: &Path, path: &Path) -> String {
     let folder = if path.is_dir() { Some(given) } else { given.parent() };
-    let words = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
-    let words = words.trim_start_matches("./").trim_end_matches('/');
-    if words.is_empty() || words == "." { String::new() } else { format!("{words}/") }
+    let prefix = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
+    let prefix = prefix.trim_start_matches("./").trim_end_matches('/');
+    if prefix.is_empty() || prefix == "." { String::new() } else { format!("{prefix}/") }
 }
 
 fn open_contract(path: &Path, name: &dyn Display) -> Result<ContractVersion, String> {

@@ -23,27 +23,27 @@ const MAX_DOCUMENTS: usize = 2000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Downloads and reads the contract of a service. `here` is the local contract that it is compared with.
+/// Downloads and reads the contract of a service. `local` is the local contract that it is compared with.
 pub(super) fn fetch_contract(
     address: &str,
     args: &DriftArgs,
-    here: &ContractVersion,
+    local: &ContractVersion,
     copy: &Path,
 ) -> Result<ContractVersion, String> {
     let mut base = Url::parse(address).map_err(|error| format!("`{address}` is not a URL: {error}"))?;
-    let local = is_loopback(&base);
-    if base.scheme() == "http" && !local && !args.allow_http {
+    let is_local = is_loopback(&base);
+    if base.scheme() == "http" && !is_local && !args.allow_http {
         return Err(format!(
             "{address} does not use TLS\nhelp: use https://, or add `--allow-http` if you trust the network"
         ));
     }
     if base.scheme() == "https" && !cfg!(feature = "https") {
         return Err(format!(
-            "{address} needs TLS, which this build is without\nhelp: `cargo xtask drift` adds it; without xtask, add `--features https`"
+            "{address} needs TLS, which this build does not support\nhelp: `cargo xtask drift` adds it; without xtask, add `--features https`"
         ));
     }
-    let whole = [".json", ".yaml", ".yml"].iter().any(|ending| base.path().ends_with(ending));
-    let document = if whole {
+    let is_document = [".json", ".yaml", ".yml"].iter().any(|ending| base.path().ends_with(ending));
+    let document = if is_document {
         let document = base.clone();
         base.set_path("");
         document
@@ -52,19 +52,25 @@ pub(super) fn fetch_contract(
     };
     base.set_query(None);
     base.set_fragment(None);
-    let mut fetch =
-        ContractFetcher { agent: http_agent(local), base, copy, fetched: BTreeMap::new(), files: Vec::new() };
+    let mut fetch = ContractFetcher {
+        agent: http_agent(is_local),
+        base,
+        copy,
+        fetched: BTreeMap::new(),
+        files: Vec::new(),
+    };
     let Some(text) = fetch.fetch_document(&document)? else {
         return Err(format!(
             "there is no document at {document}\nhelp: set its path with `--document PATH`, or give its full URL"
         ));
     };
     fetch.store_document(document.clone(), &document, &text)?;
-    fetch.fetch_references(document, text, here)?;
+    fetch.fetch_references(document, text, local)?;
     let mounts: Vec<(String, PathBuf)> =
         fetch.fetched.into_iter().filter_map(|(uri, file)| Some((uri, file?))).collect();
     // Only the local contract has a configuration.
-    here.load_with_same_options(&fetch.files, &mounts)
+    local
+        .load_with_same_options(&fetch.files, &mounts)
         .map_err(|problems| format!("the contract of {address} is invalid\n{}", problems.render(false)))
 }
 
@@ -82,13 +88,13 @@ impl ContractFetcher<'_> {
         &mut self,
         document: Url,
         text: String,
-        here: &ContractVersion,
+        local: &ContractVersion,
     ) -> Result<(), String> {
-        let mut waiting = VecDeque::new();
-        collect_references(&document, &text, &mut waiting)?;
+        let mut pending = VecDeque::new();
+        collect_references(&document, &text, &mut pending)?;
         // Schemas without references are served, too.
-        waiting.extend(here.schema_identifiers().filter_map(|id| Url::parse(id).ok()));
-        while let Some(mut id) = waiting.pop_front() {
+        pending.extend(local.schema_identifiers().filter_map(|id| Url::parse(id).ok()));
+        while let Some(mut id) = pending.pop_front() {
             id.set_fragment(None);
             if !matches!(id.scheme(), "http" | "https") || self.fetched.contains_key(id.as_str()) {
                 continue;
@@ -101,7 +107,7 @@ impl ContractFetcher<'_> {
             match self.fetch_document(&place)? {
                 Some(text) => {
                     self.store_document(id.clone(), &place, &text)?;
-                    collect_references(&id, &text, &mut waiting)?;
+                    collect_references(&id, &text, &mut pending)?;
                 }
                 None => {
                     self.fetched.insert(id.to_string(), None);
@@ -142,8 +148,8 @@ impl ContractFetcher<'_> {
         // The URL parser has resolved `..`, `%2e` and `\` already.
         let names: Vec<&str> =
             place.path_segments().into_iter().flatten().filter(|name| !name.is_empty()).collect();
-        let odd = |name: &&str| name.contains([':', '\\']) || *name == "." || *name == "..";
-        if names.is_empty() || names.iter().any(odd) {
+        let is_unsafe = |name: &&str| name.contains([':', '\\']) || *name == "." || *name == "..";
+        if names.is_empty() || names.iter().any(is_unsafe) {
             return Err(format!("{place} is not a valid file name"));
         }
         let mut file: PathBuf = self.copy.join(names.iter().collect::<PathBuf>());
@@ -151,7 +157,7 @@ impl ContractFetcher<'_> {
         {
             file.as_mut_os_string().push(".json");
         }
-        let failed = |error: std::io::Error| format!("cannot keep a copy of {place}: {error}");
+        let failed = |error: std::io::Error| format!("cannot store a copy of {place}: {error}");
         if let Some(folder) = file.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
@@ -162,7 +168,7 @@ impl ContractFetcher<'_> {
     }
 }
 
-fn http_agent(local: bool) -> Agent {
+fn http_agent(is_local: bool) -> Agent {
     let config = Agent::config_builder()
         .timeout_connect(Some(CONNECT_TIMEOUT))
         .timeout_global(Some(REQUEST_TIMEOUT))
@@ -170,7 +176,7 @@ fn http_agent(local: bool) -> Agent {
         .http_status_as_error(false)
         .user_agent(concat!("contract-drift/", env!("CARGO_PKG_VERSION")));
     // A proxy cannot reach the loopback interface of this machine.
-    let config = if local { config.proxy(None) } else { config };
+    let config = if is_local { config.proxy(None) } else { config };
     config.build().into()
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use super::*;
 
-fn drift(root: &Path, args: &[&str]) -> (u8, String, String) {
+fn run_drift(root: &Path, args: &[&str]) -> (u8, String, String) {
     let cli = Cli::try_parse_from([&["drift"], args].concat()).unwrap_or_else(|error| panic!("{error}"));
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let code = run_to_exit_code(&cli.args, CommandContext { root, color: false }, &mut out, &mut err);
@@ -25,7 +25,7 @@ const API: &str = r#"{"openapi": "3.1.0", "info": {"title": "t", "version": "1.0
     "operationId": "ships", "responses": {"200": {"description": "", "content": {"application/json": {"schema":
     {"type": "array", "items": {"$ref": "https://api.example/v1/schemas/ship.schema.json"}}}}}}}}}}"#;
 
-fn write(root: &Path, ship: &str) {
+fn write_contract(root: &Path, ship: &str) {
     let folder = root.join("schemas/v1/schemas");
     fs::create_dir_all(&folder).unwrap();
     fs::write(root.join("schemas/openapi.json"), API).unwrap();
@@ -33,57 +33,57 @@ fn write(root: &Path, ship: &str) {
     fs::write(folder.join("unused.schema.json"), UNUSED).unwrap();
 }
 
-fn git(root: &Path, args: &[&str]) {
+fn run_git(root: &Path, args: &[&str]) {
     let name = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
     let status = Command::new("git").arg("-C").arg(root).args(name).args(args).output().unwrap();
     assert!(status.status.success(), "{status:?}");
 }
 
 #[test]
-fn folders() {
+fn folders_are_compared() {
     let root = tempfile::tempdir().unwrap();
-    write(root.path(), SHIP);
+    write_contract(root.path(), SHIP);
     let old = root.path().join("old");
-    write(&old, SHIP);
+    write_contract(&old, SHIP);
     let against = ["--against", "old/schemas"];
-    assert_eq!(drift(root.path(), &against).0, 0);
-    write(root.path(), &SHIP.replace("\"name\"", "\"label\": {\"type\": \"string\"}, \"name\""));
-    let (code, out, _) = drift(root.path(), &against);
+    assert_eq!(run_drift(root.path(), &against).0, 0);
+    write_contract(root.path(), &SHIP.replace("\"name\"", "\"label\": {\"type\": \"string\"}, \"name\""));
+    let (code, out, _) = run_drift(root.path(), &against);
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("GET /v1/ships\n  additive property-added"), "{out}");
     assert!(out.contains("(schemas/v1/schemas/ship.schema.json:2)"), "{out}");
-    write(root.path(), &SHIP.replace(", \"name\": {\"type\": \"string\"}", ""));
-    let (code, out, _) = drift(root.path(), &[against.as_slice(), &["--annotations"]].concat());
+    write_contract(root.path(), &SHIP.replace(", \"name\": {\"type\": \"string\"}", ""));
+    let (code, out, _) = run_drift(root.path(), &[against.as_slice(), &["--annotations"]].concat());
     assert_eq!(code, 2, "{out}");
     assert!(
         out.starts_with("::error file=schemas/v1/schemas/ship.schema.json,line=1,title=property-removed::"),
         "{out}"
     );
-    assert_eq!(drift(root.path(), &[against.as_slice(), &["--writers-only"]].concat()).0, 0);
+    assert_eq!(run_drift(root.path(), &[against.as_slice(), &["--writers-only"]].concat()).0, 0);
 }
 
 #[test]
-fn revisions() {
+fn revisions_are_compared() {
     let root = tempfile::tempdir().unwrap();
-    git(root.path(), &["init", "--quiet", "-b", "main"]);
-    write(root.path(), SHIP);
-    let (code, _, err) = drift(root.path(), &[]);
+    run_git(root.path(), &["init", "--quiet", "-b", "main"]);
+    write_contract(root.path(), SHIP);
+    let (code, _, err) = run_drift(root.path(), &[]);
     assert_eq!((code, err.contains("--against OTHER")), (3, true), "{err}");
-    git(root.path(), &["add", "."]);
-    git(root.path(), &["commit", "--quiet", "-m", "one"]);
-    git(root.path(), &["tag", "v1"]);
-    assert_eq!(drift(root.path(), &[]).0, 0);
-    write(root.path(), &SHIP.replace("\"required\": [\"id\"], ", ""));
-    assert_eq!(drift(root.path(), &[]).0, 2);
-    let (code, out, _) = drift(root.path(), &["--against", "v1", "--json"]);
+    run_git(root.path(), &["add", "."]);
+    run_git(root.path(), &["commit", "--quiet", "-m", "one"]);
+    run_git(root.path(), &["tag", "v1"]);
+    assert_eq!(run_drift(root.path(), &[]).0, 0);
+    write_contract(root.path(), &SHIP.replace("\"required\": [\"id\"], ", ""));
+    assert_eq!(run_drift(root.path(), &[]).0, 2);
+    let (code, out, _) = run_drift(root.path(), &["--against", "v1", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &report["changes"][0]["rule"]), (2, &serde_json::json!("property-optional")));
-    let (code, _, err) = drift(root.path(), &["--against", "v2"]);
+    let (code, _, err) = run_drift(root.path(), &["--against", "v2"]);
     assert!(code == 3 && err.contains("`v2` is not a file"), "{err}");
 }
 
 /// Serves documents by path until the process ends; the response to `/moved.json` is a redirect.
-fn serve(files: BTreeMap<String, String>) -> String {
+fn serve_documents(documents: BTreeMap<String, String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -97,7 +97,7 @@ fn serve(files: BTreeMap<String, String>) -> String {
                 line.clear();
             }
             let path = first.split(' ').nth(1).unwrap_or_default();
-            let (status, body) = match files.get(path) {
+            let (status, body) = match documents.get(path) {
                 Some(body) => ("200 OK", body.as_str()),
                 None if path == "/moved.json" => ("302 Found\r\nlocation: https://elsewhere.example/", ""),
                 None => ("404 Not Found", ""),
@@ -111,42 +111,42 @@ fn serve(files: BTreeMap<String, String>) -> String {
 }
 
 #[test]
-fn services() {
+fn services_are_compared() {
     let root = tempfile::tempdir().unwrap();
-    write(root.path(), SHIP);
-    let files = |ship: &str| {
+    write_contract(root.path(), SHIP);
+    let documents = |ship: &str| {
         BTreeMap::from([
             ("/v1/openapi.json".to_owned(), API.to_owned()),
             ("/v1/schemas/ship.schema.json".to_owned(), ship.to_owned()),
             ("/v1/schemas/unused.schema.json".to_owned(), UNUSED.to_owned()),
         ])
     };
-    let same = serve(files(SHIP));
-    let (code, out, err) = drift(root.path(), &["--against", &same, "--document", "/v1/openapi.json"]);
+    let same = serve_documents(documents(SHIP));
+    let (code, out, err) = run_drift(root.path(), &["--against", &same, "--document", "/v1/openapi.json"]);
     assert_eq!((code, out.starts_with("No difference.")), (0, true), "{out}{err}");
-    let whole = format!("{same}/v1/openapi.json");
-    assert_eq!(drift(root.path(), &["--against", &whole]).0, 0);
-    let older = serve(files(&SHIP.replace("\"name\"", "\"gone\": {}, \"name\"")));
-    let whole = format!("{older}/v1/openapi.json");
-    let (code, out, err) = drift(root.path(), &["--against", &whole]);
+    let address = format!("{same}/v1/openapi.json");
+    assert_eq!(run_drift(root.path(), &["--against", &address]).0, 0);
+    let older = serve_documents(documents(&SHIP.replace("\"name\"", "\"gone\": {}, \"name\"")));
+    let address = format!("{older}/v1/openapi.json");
+    let (code, out, err) = run_drift(root.path(), &["--against", &address]);
     assert_eq!((code, out.contains("property-removed")), (2, true), "{out}{err}");
     for (address, expected) in [
         (same.as_str(), "--document PATH"),
         (&format!("{same}/moved.json"), "redirects to https://elsewhere.example/"),
         ("http://api.example", "--allow-http"),
     ] {
-        let (code, _, err) = drift(root.path(), &["--against", address]);
+        let (code, _, err) = run_drift(root.path(), &["--against", address]);
         assert!(code == 3 && err.contains(expected), "{err}");
     }
     // The result depends on the feature `https`.
-    let (code, _, err) = drift(root.path(), &["--against", "https://127.0.0.1:1"]);
+    let (code, _, err) = run_drift(root.path(), &["--against", "https://127.0.0.1:1"]);
     let expected = if cfg!(feature = "https") { "cannot fetch" } else { "--features https" };
     assert!(code == 3 && err.contains(expected), "{err}");
 }
 
-/// The contract of a service is read with the options of the local contract.
+/// The option `nullable` changes the meaning of both versions.
 #[test]
-fn services_are_read_by_the_options_of_the_contract_here() {
+fn local_options_apply_to_the_contract_of_a_service() {
     let root = tempfile::tempdir().unwrap();
     let api = API.replace("3.1.0", "3.0.3").replace(
         r#"{"$ref": "https://api.example/v1/schemas/ship.schema.json"}"#,
@@ -156,17 +156,17 @@ fn services_are_read_by_the_options_of_the_contract_here() {
     fs::write(root.path().join("schemas/openapi.json"), &api).unwrap();
     let options = "inputs = ['openapi.json']\n[types]\nnullable = 'strict'\n";
     fs::write(root.path().join("schemas/codegen.toml"), options).unwrap();
-    let served = serve(BTreeMap::from([("/openapi.json".to_owned(), api)]));
-    let (code, out, err) = drift(root.path(), &["--against", &format!("{served}/openapi.json")]);
+    let served = serve_documents(BTreeMap::from([("/openapi.json".to_owned(), api)]));
+    let (code, out, err) = run_drift(root.path(), &["--against", &format!("{served}/openapi.json")]);
     assert_eq!((code, out.starts_with("No difference.")), (0, true), "{out}{err}");
 }
 
 #[test]
 fn rules_are_explained() {
-    let (code, out, _) = drift(Path::new("."), &["--explain"]);
+    let (code, out, _) = run_drift(Path::new("."), &["--explain"]);
     assert!(code == 0 && out.contains("enum-value-added-open"), "{out}");
-    let (code, out, _) = drift(Path::new("."), &["--explain", "enum-value-added"]);
+    let (code, out, _) = run_drift(Path::new("."), &["--explain", "enum-value-added"]);
     assert!(code == 0 && out.contains("promised a complete list"), "{out}");
-    let (code, _, err) = drift(Path::new("."), &["--explain", "enum-value-aded"]);
+    let (code, _, err) = run_drift(Path::new("."), &["--explain", "enum-value-aded"]);
     assert!(code == 3 && err.contains("did you mean `enum-value-added`?"), "{err}");
 }

@@ -93,14 +93,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_counts_in_its_version_alone() {
+    fn tool_with_another_version_is_not_listed() {
         let list = "[v1]\n\"openapi-to-rust 0.23.0 (registry+https://index)\" = [\"openapi-to-rust\"]\n";
         assert!(OPENAPI_TO_RUST.is_listed(list));
         assert!(!OPENAPI_TO_RUST.is_listed(&list.replace("0.23.0", "0.22.0")) && !TYPIFY.is_listed(list));
     }
 
     #[test]
-    fn modules_become_a_package() {
+    fn package_is_written_for_modules() {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("src");
         fs::create_dir_all(&source).unwrap();

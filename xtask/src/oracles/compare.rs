@@ -50,7 +50,7 @@ pub(super) struct OracleComparison {
 }
 
 impl OracleComparison {
-    /// Compares the results; each known name stands for one difference.
+    /// Compares the results; each known name covers one difference.
     ///
     /// # Errors
     /// When the library returned results for other cases than those of the file.
@@ -60,9 +60,9 @@ impl OracleComparison {
         known: &[String],
     ) -> Result<Self, String> {
         if !cases.iter().map(|case| &case.name).eq(judgements.iter().map(|judgement| &judgement.name)) {
-            let (cases, judged) = (cases.len(), judgements.len());
+            let (cases, results) = (cases.len(), judgements.len());
             return Err(format!(
-                "the library returned results for {judged} cases, expected the {cases} of the file in its order"
+                "the library returned results for {results} cases, expected the {cases} of the file in its order"
             ));
         }
         let mut vanished = known.to_vec();
@@ -73,13 +73,13 @@ impl OracleComparison {
             if *accepted == (answer == "accepted") {
                 continue;
             }
-            let at = vanished.iter().position(|known| known == name);
+            let index = vanished.iter().position(|known| known == name);
             differences.push(OracleDifference {
                 name: name.clone(),
                 answer: answer.clone(),
                 accepted: *accepted,
                 why: why.clone(),
-                known: at.map(|at| vanished.remove(at)).is_some(),
+                known: index.map(|index| vanished.remove(index)).is_some(),
             });
         }
         Ok(Self { cases: cases.len(), differences, vanished })
@@ -96,10 +96,10 @@ impl OracleComparison {
 }
 
 /// Returns the cases for which our verifier returned another result than the expected one, or none.
-pub(super) fn wrong_answers(cases: &[VectorCase], words: &BTreeMap<&str, &str>) -> Vec<String> {
+pub(super) fn wrong_answers(cases: &[VectorCase], results: &BTreeMap<&str, &str>) -> Vec<String> {
     let wrong = cases.iter().filter_map(|VectorCase { name, answer }| {
-        let word = words.get(name.as_str()).copied().unwrap_or("no result");
-        (word != answer).then(|| format!("{name}: {word}, not {answer}"))
+        let result = results.get(name.as_str()).copied().unwrap_or("no result");
+        (result != answer).then(|| format!("{name}: {result}, not {answer}"))
     });
     wrong.collect()
 }
@@ -108,10 +108,10 @@ pub(super) fn wrong_answers(cases: &[VectorCase], words: &BTreeMap<&str, &str>) 
 mod tests {
     use super::*;
 
-    fn cases(all: &[(&str, &str)]) -> Vec<VectorCase> {
+    fn cases(pairs: &[(&str, &str)]) -> Vec<VectorCase> {
         let case =
             |(name, answer): &(&str, &str)| VectorCase { name: (*name).into(), answer: (*answer).into() };
-        all.iter().map(case).collect()
+        pairs.iter().map(case).collect()
     }
 
     fn judgement(name: &str, accepted: bool) -> OracleJudgement {
@@ -127,8 +127,8 @@ mod tests {
         let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
         let comparison = OracleComparison::from_judgements(&cases, &judgements, &known).unwrap();
         let named = |known: bool| {
-            let which = comparison.differences.iter().filter(move |difference| difference.known == known);
-            which.map(|difference| difference.name.as_str()).collect::<Vec<_>>()
+            let matching = comparison.differences.iter().filter(move |difference| difference.known == known);
+            matching.map(|difference| difference.name.as_str()).collect::<Vec<_>>()
         };
         assert_eq!([named(false), named(true)], [expect[0], expect[1]], "{comparison:?}");
         assert_eq!(comparison.vanished, expect[2]);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_those_that_are_known() {
+    fn known_differences_are_expected() {
         check([true, false, false], &[], [&[], &[], &[]]);
         check([true, false, true], &["padded"], [&[], &["padded"], &[]]);
         // A rejected valid proof is a difference, too.
@@ -144,34 +144,34 @@ mod tests {
     }
 
     #[test]
-    fn a_new_difference_is_found() {
+    fn new_difference_is_reported() {
         check([true, true, true], &["padded"], [&["typ"], &["padded"], &[]]);
         check([false, false, false], &[], [&["good"], &[], &[]]);
     }
 
     #[test]
-    fn a_difference_that_vanished_is_found() {
+    fn vanished_difference_is_reported() {
         check([true, false, false], &["padded"], [&[], &[], &["padded"]]);
         check([true, false, false], &["no such case"], [&[], &[], &["no such case"]]);
-        // One name stands for one difference.
+        // One name covers one difference.
         check([true, false, true], &["padded", "padded"], [&[], &["padded"], &["padded"]]);
     }
 
     #[test]
-    fn every_case_is_judged() {
+    fn results_must_match_the_cases() {
         let two = cases(&[("a", "accepted"), ("b", "accepted")]);
-        let of =
+        let is_complete =
             |judgements: &[OracleJudgement]| OracleComparison::from_judgements(&two, judgements, &[]).is_ok();
-        assert!(of(&[judgement("a", true), judgement("b", true)]));
-        assert!(!of(&[judgement("a", true)]));
-        assert!(!of(&[judgement("b", true), judgement("a", true)]));
-        assert!(!of(&[]));
+        assert!(is_complete(&[judgement("a", true), judgement("b", true)]));
+        assert!(!is_complete(&[judgement("a", true)]));
+        assert!(!is_complete(&[judgement("b", true), judgement("a", true)]));
+        assert!(!is_complete(&[]));
     }
 
     #[test]
-    fn their_proofs_get_the_words_of_their_file() {
+    fn unexpected_results_of_our_verifier_are_listed() {
         let cases = cases(&[("a", "accepted"), ("b", "typ"), ("c", "alg")]);
-        let wrong = |words: &[(&str, &str)]| wrong_answers(&cases, &words.iter().copied().collect());
+        let wrong = |results: &[(&str, &str)]| wrong_answers(&cases, &results.iter().copied().collect());
         assert_eq!(wrong(&[("a", "accepted"), ("b", "typ"), ("c", "alg")]), [""; 0]);
         assert_eq!(wrong(&[("a", "jti"), ("b", "typ")]), ["a: jti, not accepted", "c: no result, not alg"]);
     }

@@ -101,7 +101,7 @@ mod tests {
             why: None,
             known,
         };
-        let owned = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         OracleResult {
             name: "jose",
             library: "jose 1.2.3".into(),
@@ -116,14 +116,14 @@ mod tests {
         }
     }
 
-    fn check(outcome: &OracleResult, expect: &str) {
-        assert_eq!(anstream::adapter::strip_str(&outcome.render_text()).to_string(), expect);
+    fn check(outcome: &OracleResult, expected: &str) {
+        assert_eq!(anstream::adapter::strip_str(&outcome.render_text()).to_string(), expected);
         let json: serde_json::Value = outcome.render_json().parse().unwrap();
         assert_eq!((&json["agrees"], &json["cases"]), (&json!(outcome.is_passed()), &json!(3)));
     }
 
     #[test]
-    fn agreement_is_said_in_two_lines() {
+    fn success_takes_two_lines() {
         check(
             &outcome(true, &[], &[]),
             "jose 1.2.3: 3 of our proofs verified, 1 known differences; 2 proofs created, 2 with the expected result 0.5 s\n  passed\n",
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn each_disagreement_is_named_with_what_to_do() {
+    fn failures_are_rendered_with_hints() {
         check(
             &outcome(false, &["typ"], &["plain: jti, not accepted"]),
             "jose 1.2.3: 3 of our proofs verified, 0 known differences; 2 proofs created, 1 with the expected result 0.5 s

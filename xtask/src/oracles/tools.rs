@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scripts_are_there() {
+    fn scripts_and_vectors_name_their_package() {
         let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dpop/vectors");
         for oracle in OracleLibrary::ALL {
             let script = fs::read_to_string(vectors.join(oracle.script_name())).unwrap();

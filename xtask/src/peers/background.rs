@@ -37,7 +37,7 @@ impl BackgroundProcess {
         let mut child = child.map_err(|error| format!("cannot run {name}: {error}"))?;
         let (sender, lines) = mpsc::channel();
         if let Some(pipe) = child.stdout.take() {
-            // Reads to the end even if nobody receives the lines, because a full pipe would block the
+            // Reads to the end even if the lines are not received, because a full pipe would block the
             // process.
             thread::spawn(move || {
                 for line in BufReader::new(pipe).lines().map_while(Result::ok) {
@@ -102,17 +102,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_heard_and_its_complaint_kept() {
+    fn first_line_is_returned_and_errors_contain_the_log() {
         let folder = tempfile::tempdir().unwrap();
         let log = |name: &str| folder.path().join(name);
         let mut rustc = BackgroundProcess::start(Command::new("rustc").arg("--version"), log("a")).unwrap();
         assert!(rustc.first_line(Duration::from_secs(60)).unwrap().starts_with("rustc "));
-        let mut wrong =
+        let mut failing =
             BackgroundProcess::start(Command::new("rustc").arg("--no-such-option"), log("b")).unwrap();
-        let error = wrong.first_line(Duration::from_secs(60)).unwrap_err();
+        let error = failing.first_line(Duration::from_secs(60)).unwrap_err();
         assert!(error.starts_with("rustc printed no line") && error.contains("no-such-option"), "{error}");
         let port = free_port().unwrap();
-        let error = wrong.wait_for_port(port, Duration::from_secs(60)).unwrap_err();
+        let error = failing.wait_for_port(port, Duration::from_secs(60)).unwrap_err();
         assert!(error.starts_with("rustc does not accept connections"), "{error}");
     }
 }

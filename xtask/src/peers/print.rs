@@ -86,24 +86,24 @@ impl PeerResult {
 mod tests {
     use super::*;
 
-    fn check(output: &str, agrees: bool, expect: &str) {
+    fn check(output: &str, is_passed: bool, expected: &str) {
         let steps = PeerStep::parse_lines(output).unwrap();
         let time = Duration::from_millis(500);
         let outcome = PeerResult { name: "a-client", package: "a-client 1.2.3".to_owned(), steps, time };
-        assert_eq!(outcome.is_passed(), agrees);
-        assert_eq!(anstream::adapter::strip_str(&outcome.render_text()).to_string(), expect);
+        assert_eq!(outcome.is_passed(), is_passed);
+        assert_eq!(anstream::adapter::strip_str(&outcome.render_text()).to_string(), expected);
         let json: serde_json::Value = outcome.render_json().parse().unwrap();
-        assert_eq!((&json["agrees"], &json["peer"]), (&json!(agrees), &json!("a-client")));
+        assert_eq!((&json["agrees"], &json["peer"]), (&json!(is_passed), &json!("a-client")));
     }
 
     #[test]
-    fn agreement_is_said_in_two_lines() {
+    fn success_takes_two_lines() {
         let output = "{\"name\":\"sign in\",\"ok\":true}\n{\"name\":\"write\",\"ok\":true}\n";
         check(output, true, "a-client 1.2.3: 2 steps 0.5 s\n  passed\n");
     }
 
     #[test]
-    fn what_failed_is_named_with_what_to_do() {
+    fn failed_step_is_rendered_with_a_hint() {
         check(
             "{\"name\":\"write\",\"ok\":false,\"why\":\"503\"}\n",
             false,
@@ -112,9 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_took_no_step_did_not_agree() {
-        let nothing = "a-client 1.2.3: 0 steps 0.5 s\n  -> fix our side; repeat with cargo xtask peers a-client; logs are in target/peers/a-client\n";
-        check("", false, nothing);
+    fn run_without_steps_fails() {
+        let expected = "a-client 1.2.3: 0 steps 0.5 s\n  -> fix our side; repeat with cargo xtask peers a-client; logs are in target/peers/a-client\n";
+        check("", false, expected);
         assert!(PeerStep::parse_lines("Traceback").unwrap_err().starts_with("`Traceback`: "));
     }
 }

@@ -5,18 +5,18 @@ use std::{fs, path::Path};
 use super::*;
 
 /// Creates a repository with a contract of one schema, generated once.
-fn repository() -> tempfile::TempDir {
+fn create_repository() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let put = |path: &str, text: &str| {
+    let write_file = |path: &str, text: &str| {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
-    put(
+    write_file(
         CONFIG_FILE,
         "inputs = [\"lot.schema.json\"]\n[input]\nfaults = \"deny\"\n[output]\nlayout = \"modules\"\n",
     );
-    put("schemas/lot.schema.json", SCHEMA);
+    write_file("schemas/lot.schema.json", SCHEMA);
     let outcome = regenerate(folder.path(), WriteMode::Write).unwrap();
     assert!(outcome.changes.count(FileChange::Created) > 1);
     folder
@@ -31,15 +31,15 @@ const SCHEMA: &str = r#"{
 }
 "#;
 
-fn check(root: &Path, mode: WriteMode, expect: impl Fn(&str) -> bool) {
+fn check(root: &Path, mode: WriteMode, is_expected: impl Fn(&str) -> bool) {
     let text = render_report(&regenerate(root, mode).unwrap(), mode, false);
     let text = anstream::adapter::strip_str(&text).to_string();
-    assert!(expect(&text), "{text}");
+    assert!(is_expected(&text), "{text}");
 }
 
 #[test]
-fn what_is_current_takes_one_line() {
-    let folder = repository();
+fn current_output_is_reported_in_one_line() {
+    let folder = create_repository();
     for mode in [WriteMode::Check, WriteMode::Write] {
         check(folder.path(), mode, |text| text.starts_with("current ") && text.lines().count() == 1);
     }
@@ -47,8 +47,8 @@ fn what_is_current_takes_one_line() {
 }
 
 #[test]
-fn an_edited_file_is_named_shown_and_restored() {
-    let folder = repository();
+fn edited_file_is_reported_and_restored() {
+    let folder = create_repository();
     let path = folder.path().join(GENERATED_FOLDER).join("types.rs");
     let before = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{before}// An edit.\n")).unwrap();
@@ -59,7 +59,7 @@ fn an_edited_file_is_named_shown_and_restored() {
             && text.contains("-// An edit.\n")
             && text.ends_with("  -> cargo xtask regen\n")
     });
-    assert_ne!(fs::read_to_string(&path).unwrap(), before, "a check writes nothing");
+    assert_ne!(fs::read_to_string(&path).unwrap(), before, "a check must not write files");
     check(folder.path(), WriteMode::Write, |text| {
         text.starts_with("updated generated/src/generated/types.rs\n")
     });
@@ -67,8 +67,8 @@ fn an_edited_file_is_named_shown_and_restored() {
 }
 
 #[test]
-fn a_stray_is_removed() {
-    let folder = repository();
+fn stray_file_is_removed() {
+    let folder = create_repository();
     let stray = folder.path().join(GENERATED_FOLDER).join("old.rs");
     fs::write(&stray, "//! Left from a former version.\n").unwrap();
     check(folder.path(), WriteMode::Check, |text| {
@@ -82,8 +82,8 @@ fn a_stray_is_removed() {
 }
 
 #[test]
-fn an_edit_of_the_contract_changes_the_output() {
-    let folder = repository();
+fn contract_edit_changes_the_output() {
+    let folder = create_repository();
     let schema = SCHEMA.replace("\"string\"", "\"string\", \"maxLength\": 3");
     fs::write(folder.path().join("schemas/lot.schema.json"), schema).unwrap();
     let outcome = regenerate(folder.path(), WriteMode::Check).unwrap();
@@ -97,8 +97,8 @@ fn an_edit_of_the_contract_changes_the_output() {
 }
 
 #[test]
-fn a_mistake_in_the_contract_changes_nothing() {
-    let folder = repository();
+fn invalid_contract_changes_nothing() {
+    let folder = create_repository();
     let schema = SCHEMA.replace("\"required\": [", "\"required\": 7, \"x-was\": [");
     fs::write(folder.path().join("schemas/lot.schema.json"), schema).unwrap();
     let before = fs::read_to_string(folder.path().join(GENERATED_FOLDER).join("types.rs")).unwrap();
@@ -111,15 +111,14 @@ fn a_mistake_in_the_contract_changes_nothing() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_refused() {
-    let folder = repository();
+fn folder_without_generated_root_is_rejected() {
+    let folder = create_repository();
     fs::remove_file(folder.path().join(GENERATED_FOLDER).join("root.rs")).unwrap();
     assert_eq!(run(&RegenArgs::default(), folder.path()), CommandOutcome::NotRun);
 }
 
-/// The committed output is up to date.
 #[test]
-fn the_committed_output_is_current() {
+fn committed_output_is_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let outcome = regenerate(&root, WriteMode::Check).unwrap();
     assert!(outcome.changes.is_clean(), "{}", render_report(&outcome, WriteMode::Check, false));

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_keep_their_file_their_place_and_exact_numbers() {
+    fn groups_have_file_index_and_exact_numbers() {
         let text = br#"[{"description": "a", "schema": true, "tests": []},
             {"description": "b", "schema": {"maximum": 18446744073709551600.5},
              "tests": [{"description": "c", "data": 1.0, "valid": true}]}]"#;
@@ -189,30 +189,30 @@ mod tests {
     }
 
     #[test]
-    fn older_drafts_are_named() {
-        let named = |text: &[u8], draft| {
+    fn default_schema_is_set_for_older_drafts() {
+        let with_default = |text: &[u8], draft| {
             let mut schema = Json::parse(text).unwrap();
             set_default_schema(&mut schema, draft);
             schema.to_string()
         };
-        assert_eq!(named(b"{}", SchemaDraft::Latest), "{}");
-        assert_eq!(named(b"true", SchemaDraft::Draft7), "true");
-        assert_eq!(named(br#"{"$schema":"x"}"#, SchemaDraft::Draft7), r#"{"$schema":"x"}"#);
+        assert_eq!(with_default(b"{}", SchemaDraft::Latest), "{}");
+        assert_eq!(with_default(b"true", SchemaDraft::Draft7), "true");
+        assert_eq!(with_default(br#"{"$schema":"x"}"#, SchemaDraft::Draft7), r#"{"$schema":"x"}"#);
         assert_eq!(
-            named(b"{}", SchemaDraft::Draft7),
+            with_default(b"{}", SchemaDraft::Draft7),
             r#"{"$schema":"http://json-schema.org/draft-07/schema#"}"#
         );
     }
 
     #[test]
-    fn a_file_that_is_none_of_the_suite_is_refused() {
-        let refused = |text: &[u8]| {
+    fn invalid_suite_file_is_rejected() {
+        let parse_error = |text: &[u8]| {
             parse_groups(SuitePart::Required, "x.json", &Json::parse(text).unwrap()).unwrap_err()
         };
-        assert_eq!(refused(b"{}"), "not an array of groups");
-        assert_eq!(refused(br#"[{"description": "a"}]"#), "`tests` is missing");
+        assert_eq!(parse_error(b"{}"), "not an array of groups");
+        assert_eq!(parse_error(br#"[{"description": "a"}]"#), "`tests` is missing");
         assert_eq!(
-            refused(br#"[{"description": "a", "schema": true, "tests": [{"valid": 1}]}]"#),
+            parse_error(br#"[{"description": "a", "schema": true, "tests": [{"valid": 1}]}]"#),
             "`valid` is not a boolean"
         );
     }

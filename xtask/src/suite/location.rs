@@ -33,10 +33,10 @@ pub(super) fn find_suite(
     variable: Option<PathBuf>,
     fetched: &Path,
 ) -> Result<PathBuf, String> {
-    let given = named.map(Path::to_path_buf).or(variable);
+    let chosen = named.map(Path::to_path_buf).or(variable);
     let cases = SchemaDraft::Latest.folder();
     let is_suite = |folder: &Path| folder.join(&cases).is_dir() && folder.join("remotes").is_dir();
-    match given.or_else(|| newest_unpacked(fetched)) {
+    match chosen.or_else(|| newest_unpacked(fetched)) {
         Some(folder) if is_suite(&folder) => Ok(folder),
         Some(folder) => {
             Err(format!("{} does not contain {cases} and remotes;\n{MISSING_SUITE_HELP}", folder.display()))
@@ -74,27 +74,27 @@ pub(super) fn download_suite(into: &Path) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn suite(folder: &Path) {
+    fn create_suite(folder: &Path) {
         for part in [SchemaDraft::Latest.folder().as_str(), "remotes"] {
             fs::create_dir_all(folder.join(part)).unwrap();
         }
     }
 
     #[test]
-    fn a_named_copy_goes_before_the_variable_and_that_before_a_fetched_one() {
+    fn argument_precedes_variable_and_fetched_copy() {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let path = |name: &str| folder.path().join(name);
         for copy in ["named", "variable", "fetched/jsonschema-4.1.0/json", "fetched/jsonschema-4.2.0/json"] {
-            suite(&at(copy));
+            create_suite(&path(copy));
         }
-        let fetched = at("fetched");
-        assert_eq!(find_suite(Some(&at("named")), Some(at("variable")), &fetched), Ok(at("named")));
-        assert_eq!(find_suite(None, Some(at("variable")), &fetched), Ok(at("variable")));
-        assert_eq!(find_suite(None, None, &fetched), Ok(at("fetched/jsonschema-4.2.0/json")));
+        let fetched = path("fetched");
+        assert_eq!(find_suite(Some(&path("named")), Some(path("variable")), &fetched), Ok(path("named")));
+        assert_eq!(find_suite(None, Some(path("variable")), &fetched), Ok(path("variable")));
+        assert_eq!(find_suite(None, None, &fetched), Ok(path("fetched/jsonschema-4.2.0/json")));
     }
 
     #[test]
-    fn without_a_copy_it_says_how_to_get_one() {
+    fn missing_suite_error_explains_how_to_get_it() {
         let folder = tempfile::tempdir().unwrap();
         let missing = find_suite(None, None, &folder.path().join("none")).unwrap_err();
         assert!(missing.contains("git clone") && missing.contains("--fetch"), "{missing}");

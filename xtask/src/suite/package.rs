@@ -211,13 +211,13 @@ fn run_runner(folder: &Path, arguments: &[&str], questions: &str) -> Result<Stri
         let stdin = child.stdin.take();
         thread::scope(|scope| {
             // The runner writes while it reads, and pipes have a limited capacity.
-            let asking =
+            let writer =
                 scope.spawn(move || stdin.map_or(Ok(()), |mut pipe| pipe.write_all(questions.as_bytes())));
             let output = child.wait_with_output()?;
             if !output.status.success() {
                 return Err(io::Error::other(format!("failed: {}", output.status)));
             }
-            asking.join().unwrap_or(Ok(()))?;
+            writer.join().unwrap_or(Ok(()))?;
             String::from_utf8(output.stdout).map_err(io::Error::other)
         })
     };

@@ -23,7 +23,7 @@ pub(super) struct SuiteRun {
     pub(super) size: PackageSize,
     pub(super) generating: Duration,
     pub(super) compiling: Duration,
-    pub(super) asking: Duration,
+    pub(super) running: Duration,
     /// The differences that are worse than the recorded score.
     pub(super) problems: Vec<String>,
 }
@@ -69,7 +69,7 @@ impl SuiteRun {
             bytes as f64 / 1e6,
             seconds(self.generating),
             seconds(self.compiling),
-            seconds(self.asking)
+            seconds(self.running)
         );
         if self.problems.is_empty() {
             let _ = writeln!(out, "{SUCCESS}as recorded{SUCCESS:#}, or better");
@@ -83,7 +83,7 @@ impl SuiteRun {
     }
 
     fn render_wrong(&self, out: &mut String) {
-        let (known, news): (Vec<&WrongCase>, Vec<&WrongCase>) =
+        let (known, new): (Vec<&WrongCase>, Vec<&WrongCase>) =
             self.score.wrong.iter().partition(|wrong| wrong.reason.is_some());
         let mut reasons: Vec<(&str, usize)> = Vec::new();
         for wrong in known {
@@ -102,7 +102,7 @@ impl SuiteRun {
             }
         };
         for WrongCase { file, group, case, valid, wrong_part: by, details: how, .. } in
-            news.iter().take(MAX_SHOWN)
+            new.iter().take(MAX_SHOWN)
         {
             let valid = if *valid { "valid" } else { "invalid" };
             let how: String = how.chars().take(600).collect();
@@ -111,7 +111,7 @@ impl SuiteRun {
                 "{FAILURE}{file}{FAILURE:#}: {group}: {case} ({valid})\n  failed by {by}: {how}"
             );
         }
-        more(out, news.len());
+        more(out, new.len());
         for place in self.score.unreported.iter().take(MAX_SHOWN) {
             let _ = writeln!(out, "{FAILURE}missing in the report{FAILURE:#}: {place}");
         }
@@ -145,7 +145,7 @@ impl SuiteRun {
             "seconds": {
                 "generating": self.generating.as_secs_f64(),
                 "compiling": self.compiling.as_secs_f64(),
-                "asking": self.asking.as_secs_f64(),
+                "asking": self.running.as_secs_f64(),
             },
             "problems": self.problems,
         });

@@ -75,7 +75,7 @@ mod tests {
     };
 
     fn package(file: &str) -> PackageMetadata {
-        let about = ManifestFields {
+        let manifest = ManifestFields {
             file: file.to_owned(),
             rust_version: "1.95".to_owned(),
             keywords: vec!["json".to_owned()],
@@ -83,47 +83,47 @@ mod tests {
             published: true,
             unversioned: Vec::new(),
         };
-        PackageMetadata { manifest: about, ..PackageMetadata::default() }
+        PackageMetadata { manifest, ..PackageMetadata::default() }
     }
 
-    fn known(packages: Vec<(&str, PackageMetadata)>) -> WorkspaceMetadata {
+    fn workspace(packages: Vec<(&str, PackageMetadata)>) -> WorkspaceMetadata {
         let packages = packages.into_iter().map(|(name, package)| (name.to_owned(), package));
         WorkspaceMetadata { packages: packages.collect(), ..WorkspaceMetadata::default() }
     }
 
     #[test]
-    fn each_crate_says_what_a_registry_asks() {
+    fn missing_registry_metadata_is_reported() {
         let mut bad = package("b/Cargo.toml");
         bad.manifest.keywords = vec!["a keyword of no registry".to_owned()];
         bad.manifest.categories.clear();
         bad.manifest.rust_version = "1.80".to_owned();
         bad.manifest.unversioned.push("a".to_owned());
-        let known = known(vec![("a", package("a/Cargo.toml")), ("b", bad)]);
-        let rule = |repository: &RepositoryFiles| check(repository, &known);
+        let metadata = workspace(vec![("a", package("a/Cargo.toml")), ("b", bad)]);
+        let rule = |repository: &RepositoryFiles| check(repository, &metadata);
         assert_problems(rule, &[("a/README.md", "")], &["b/Cargo.toml crates"; 5]);
     }
 
     #[test]
-    fn what_nobody_publishes_needs_no_readme() {
+    fn unpublished_crate_needs_no_readme() {
         let mut inner = package("a/Cargo.toml");
         inner.manifest.published = false;
-        let known = known(vec![("a", inner)]);
-        assert_problems(|repository| check(repository, &known), &[], &[]);
+        let metadata = workspace(vec![("a", inner)]);
+        assert_problems(|repository| check(repository, &metadata), &[], &[]);
     }
 
     #[test]
-    fn no_example_overwrites_another() {
-        let with = |file: &str, kind: &str, name: &str| {
+    fn examples_with_the_same_name_are_reported() {
+        let package_with_target = |file: &str, kind: &str, name: &str| {
             let mut package = package(file);
             package.targets.insert((kind.to_owned(), name.to_owned()));
             package
         };
-        let known = known(vec![
-            ("a", with("a/Cargo.toml", "example", "change_set")),
-            ("b", with("b/Cargo.toml", "example", "change_set")),
-            ("c", with("c/Cargo.toml", "test", "all")),
-            ("d", with("d/Cargo.toml", "test", "all")),
+        let metadata = workspace(vec![
+            ("a", package_with_target("a/Cargo.toml", "example", "change_set")),
+            ("b", package_with_target("b/Cargo.toml", "example", "change_set")),
+            ("c", package_with_target("c/Cargo.toml", "test", "all")),
+            ("d", package_with_target("d/Cargo.toml", "test", "all")),
         ]);
-        assert_problems(|_| find_name_collisions(&known), &[], &["b/Cargo.toml crates"]);
+        assert_problems(|_| find_name_collisions(&metadata), &[], &["b/Cargo.toml crates"]);
     }
 }

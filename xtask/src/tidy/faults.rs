@@ -40,7 +40,7 @@ mod tests {
     use super::{super::assert_problems, *};
 
     #[test]
-    fn every_fault_has_tests_that_are_there() {
+    fn faults_without_existing_tests_are_reported() {
         let head = "# Faults\n\n| # | fault | expected | tests |\n|---|---|---|---|\n";
         let table = |rows: &str| format!("{head}{rows}");
         let code = ("a/b.rs", "#[test]\nfn one() {}\n");

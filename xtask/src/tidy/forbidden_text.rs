@@ -59,7 +59,7 @@ mod tests {
     use super::{super::assert_problems, *};
 
     #[test]
-    fn paths_of_machines_are_found_and_addresses_are_not() {
+    fn absolute_paths_are_reported_but_urls_are_not() {
         let [work, root, home] = MACHINE_FOLDERS;
         let bad = format!("a\nsee {work}main\n`{root}.cargo` file://{home}me\n");
         let good = format!("https://example.com{work}1 ../{}x {{base}}{home}\n", &work[1..]);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_work_is_found() {
+    fn unfinished_work_is_reported() {
         let [first, second] = UNFINISHED_MARKS;
         let bad = format!("// {first}: later\n// {second}\n    {UNFINISHED_MACRO})\n");
         let good = format!("METHOD{first} {first}S {}\n", first.to_lowercase());

@@ -379,11 +379,11 @@ mod tests {
     }
 
     #[test]
-    fn plain_documents_pass_and_dialect_is_reported_with_its_place() {
+    fn unclear_prose_is_reported_with_its_line() {
         let plain = filler();
         assert_eq!(messages(&[("docs/a.md", &plain)]), Vec::<String>::new());
-        let dialect = format!("{plain}It says who asks.\n");
-        let found = messages(&[("docs/a.md", &dialect)]);
+        let unclear = format!("{plain}It says who asks.\n");
+        let found = messages(&[("docs/a.md", &unclear)]);
         assert!(
             found.iter().any(|each| each.contains("docs/a.md:61") && each.contains("\\\"say\\\"")),
             "{found:?}"
@@ -394,9 +394,9 @@ mod tests {
     #[test]
     fn code_blocks_tests_and_generated_files_are_not_counted() {
         let code = format!("{}```\nsays says says says\n```\n", filler());
-        let dialect = format!("{}It says so.\n", filler());
+        let unclear = format!("{}It says so.\n", filler());
         let generated = format!("{GENERATED_FOLDER}a.md");
-        let files = [("docs/a.md", code.as_str()), ("tests/a.md", &dialect), (&generated, &dialect)];
+        let files = [("docs/a.md", code.as_str()), ("tests/a.md", &unclear), (&generated, &unclear)];
         assert_eq!(messages(&files), Vec::<String>::new());
     }
 

@@ -108,7 +108,7 @@ mod tests {
     use super::{super::assert_problems, *};
 
     #[test]
-    fn links_lead_somewhere() {
+    fn broken_links_are_reported() {
         let page = "# Page\n\n[a](a.md) [up](../README.md) [folder](sub/) [web](https://example.com) [b](<b.md>)\n\n[ref]: c.md\n";
         assert_problems(
             check,
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_there() {
+    fn links_to_missing_headings_are_reported() {
         let page =
             "# The Page: `x`, twice\n## Same\n## Same\n[1](#the-page-x-twice) [2](#same-1) [3](#same-2)\n";
         let other = "[1](page.md#same) [2](page.md#other)\n";
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_no_prose() {
+    fn links_in_code_are_ignored() {
         assert_problems(check, &[("a.md", "```\n[a](none.md)\n```\n`[b](none.md)`\n")], &[]);
     }
 }

@@ -75,7 +75,7 @@ mod tests {
     use super::{super::assert_problems, *};
 
     #[test]
-    fn dependencies_have_reasons() {
+    fn dependencies_need_a_comment() {
         let good = "[package]\nname = \"a\"\n\n[dependencies]\n# A group.\nserde = \"1\"\ntoml = \"1\"\n# One of several lines.\nhttp = { version = \"1\", features = [\n  \"a\",\n] }\n\n# A table.\n[dependencies.bytes]\nversion = \"1\"\n";
         let bad = "[dependencies]\nserde = \"1\"\n\n# A reason.\ntoml = \"1\"\n\nhttp.workspace = true\n\n[target.'cfg(unix)'.dev-dependencies]\nlibc = \"1\"\n\n[dependencies.bytes]\nversion = \"1\"\n";
         assert_problems(
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_is_committed() {
+    fn missing_lock_file_is_reported() {
         assert_problems(check, &[], &["Cargo.lock lock"]);
         assert_problems(check, &[("Cargo.lock", "")], &[]);
     }

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tests_count() {
+    fn ids_outside_of_tests_do_not_count() {
         let code = "//! Code.\n\n// AA-01\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    /// BBB-01\n    #[test]\n    fn b() {}\n}\n";
         assert_problems(
             problems,
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_there_is_not_cannot_be_named() {
+    fn unknown_ids_are_reported() {
         let test = "// AA-01, BBB-01, AA-09; CC-01 and RFC-94 are somebody else's\n";
         assert_problems(
             problems,
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_stands_once() {
+    fn duplicate_ids_are_reported() {
         let table = format!("{TABLE}| AA-02 | S | Again. |\n");
         let test = "// AA-01, BBB-01\n";
         assert_problems(
@@ -301,14 +301,14 @@ mod tests {
 
     /// A test counts only for the side of its folder.
     #[test]
-    fn each_side_is_counted_by_itself() {
+    fn coverage_is_counted_per_side() {
         let uncovered = |path: &str| {
             let (_, areas) = check(&RepositoryFiles::from_files(&[
                 (REQUIREMENTS_FILE, TABLE),
                 (path, "// AA-01, AA-02\n"),
             ]));
-            let of = |area: &AreaCoverage| (area.side.letter(), area.rows, area.uncovered.join(" "));
-            areas.iter().filter(|area| area.name == "AA").map(of).collect::<Vec<_>>()
+            let summarize = |area: &AreaCoverage| (area.side.letter(), area.rows, area.uncovered.join(" "));
+            areas.iter().filter(|area| area.name == "AA").map(summarize).collect::<Vec<_>>()
         };
         let expect = |contract: &str, service: &str, client: &str| {
             vec![("K", 1, contract.to_owned()), ("S", 1, service.to_owned()), ("C", 1, client.to_owned())]

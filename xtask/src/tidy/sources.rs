@@ -56,7 +56,7 @@ mod tests {
     use super::{super::assert_problems, *};
 
     #[test]
-    fn hand_written_files_say_what_they_are_for() {
+    fn hand_written_files_need_a_module_comment() {
         assert_problems(
             check,
             &[
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn hand_written_files_are_short() {
+    fn long_hand_written_files_are_reported() {
         let long = |lines: usize| format!("//! Long.\n{}", "\n".repeat(lines - 1));
         let generated = format!("// {HEADER}\n{}", "\n".repeat(900));
         assert_problems(
@@ -82,13 +82,13 @@ mod tests {
     }
 
     #[test]
-    fn modules_are_called_as_their_folder() {
+    fn mod_rs_files_are_reported() {
         let text = "//! A module.\n";
         assert_problems(check, &[("a/mod.rs", text), ("a/model.rs", text)], &["a/mod.rs sources"]);
     }
 
     #[test]
-    fn generated_files_say_so() {
+    fn generated_files_need_the_header() {
         let rust = format!("// {HEADER}\n");
         let toml = format!("# {HEADER}\n");
         assert_problems(

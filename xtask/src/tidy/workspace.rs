@@ -1,5 +1,5 @@
-//! The packages and programs of the workspace according to cargo, and the command-line interfaces of those
-//! programs that are known here.
+//! The packages and programs of the workspace according to cargo, and the command-line definitions of the
+//! programs that xtask can check.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cargo_says_what_there_is() {
+    fn metadata_is_read_from_cargo() {
         let known =
             WorkspaceMetadata::read_from_cargo(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).unwrap();
         assert!(known.has_target(Some("xtask"), "bin", "xtask"));

@@ -459,7 +459,8 @@ mod tests {
     fn untyped_json_that_may_contain_secrets_is_reported() {
         let members = r##""x": {"anyOf": [{"$ref": "#/properties/y"}, {"type": "object", "properties": {"c": true}}]},
             "y": {"type": "object", "properties": {"a": {"type": "string"}}}"##;
-        let expected = "/properties/x/anyOf/1: a secret may occur in this untyped JSON, which prints its content";
+        let expected =
+            "/properties/x/anyOf/1: a secret may occur in this untyped JSON, which prints its content";
         check(members, &["properties/a"], &[expected]);
     }
 

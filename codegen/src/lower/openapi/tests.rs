@@ -8,13 +8,13 @@ use contract_codegen_core::{
 use super::*;
 use crate::tests::folder::Case;
 
-fn of_text(text: &str) -> AnalyzedContract {
+fn parse_contract(text: &str) -> AnalyzedContract {
     let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", text)]).unwrap();
     Project::default().analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// Parses a lowered document with the `openapiv3` crate and with the loader of this crate.
-fn again(name: &str, document: &Document) -> AnalyzedContract {
+fn parse_lowered(name: &str, document: &LoweredDocument) -> AnalyzedContract {
     let text = serde_json::to_string_pretty(&document.value).unwrap();
     if let Err(problem) = serde_json::from_str::<openapiv3::OpenAPI>(&text) {
         panic!("{name}: {problem}\n{text}");
@@ -27,51 +27,54 @@ fn again(name: &str, document: &Document) -> AnalyzedContract {
 
 /// Describes the wire format of each operation that OpenAPI 3.0 supports, one line per item. `schemes` are
 /// the supported security schemes.
-fn wire(api: &OpenApiDocument, schemes: &Value) -> BTreeSet<String> {
+fn wire_lines(api: &OpenApiDocument, schemes: &Value) -> BTreeSet<String> {
     let callbacks = api.webhooks.iter().filter(|webhook| webhook.callback.is_some());
-    let all = api.operations.iter().chain(callbacks);
-    let known = all.filter(|operation| METHODS.contains(&operation.method.as_str()));
-    known.flat_map(|operation| lines(operation, schemes)).collect()
+    let operations = api.operations.iter().chain(callbacks);
+    let supported = operations.filter(|operation| METHODS.contains(&operation.method.as_str()));
+    supported.flat_map(|operation| operation_lines(operation, schemes)).collect()
 }
 
-fn lines(operation: &Operation, schemes: &Value) -> Vec<String> {
-    let (path, pairs) = written(operation);
+fn operation_lines(operation: &Operation, schemes: &Value) -> Vec<String> {
+    let (path, pairs) = split_fixed_query(operation);
     let callback = operation.callback.as_ref().map(|(_, expression)| expression);
-    let at = format!("{} {} {path} {callback:?}", operation.id, operation.method);
-    let mut out = vec![at.clone()];
-    let shown = operation.parameters.iter().filter(|each| each.location != ParameterIn::QueryString);
-    out.extend(shown.map(|each| {
+    let prefix = format!("{} {} {path} {callback:?}", operation.id, operation.method);
+    let mut out = vec![prefix.clone()];
+    let parameters = operation.parameters.iter().filter(|each| each.location != ParameterIn::QueryString);
+    out.extend(parameters.map(|each| {
         let Parameter { name, location, required, style, explode, content, .. } = each;
         let style = if style == "cookie" { "form" } else { style };
-        format!("{at}: {} {name} {required} {style} {explode} {content:?}", location.as_str())
+        format!("{prefix}: {} {name} {required} {style} {explode} {content:?}", location.as_str())
     }));
-    out.extend(pairs.iter().map(|(name, _)| format!("{at}: query {name} true form true None")));
+    out.extend(pairs.iter().map(|(name, _)| format!("{prefix}: query {name} true form true None")));
     if let Some(body) = &operation.request_body {
-        out.push(format!("{at}: {}", body.required));
+        out.push(format!("{prefix}: {}", body.required));
         for media in &body.content {
-            out.push(format!("{at}: {} {}", body.required, media.name));
+            out.push(format!("{prefix}: {} {}", body.required, media.name));
             for (part, raw) in &media.encoding {
-                let said = ["/contentType", "/style", "/explode"].map(|key| (key, raw.pointer(key)));
-                let said = said.into_iter().filter_map(|(key, value)| Some((key, value?)));
-                out.extend(said.map(|(key, value)| format!("{at}: {}{PART}{part}{key} {value}", media.name)));
+                let fields = ["/contentType", "/style", "/explode"].map(|key| (key, raw.pointer(key)));
+                let fields = fields.into_iter().filter_map(|(key, value)| Some((key, value?)));
+                out.extend(
+                    fields.map(|(key, value)| format!("{prefix}: {}{PART}{part}{key} {value}", media.name)),
+                );
             }
         }
     }
     for response in &operation.responses {
         let status = response.status.key();
-        out.push(format!("{at}: {status}"));
-        out.extend(response.content.iter().map(|each| format!("{at}: {status} {}", each.name)));
+        out.push(format!("{prefix}: {status}"));
+        out.extend(response.content.iter().map(|each| format!("{prefix}: {status} {}", each.name)));
         out.extend(
-            response.headers.iter().map(|each| format!("{at}: {status} {} {}", each.name, each.required)),
+            response.headers.iter().map(|each| format!("{prefix}: {status} {} {}", each.name, each.required)),
         );
     }
     if operation.responses.is_empty() {
-        out.push(format!("{at}: default"));
+        out.push(format!("{prefix}: default"));
     }
-    for all in &operation.security {
-        let known: BTreeSet<_> = all.iter().filter(|(name, _)| schemes.get(name).is_some()).collect();
-        if known.len() == all.len() {
-            out.push(format!("{at}: {known:?}"));
+    for alternative in &operation.security {
+        let supported: BTreeSet<_> =
+            alternative.iter().filter(|(name, _)| schemes.get(name).is_some()).collect();
+        if supported.len() == alternative.len() {
+            out.push(format!("{prefix}: {supported:?}"));
         }
     }
     out
@@ -82,8 +85,8 @@ const PART: &str = " part ";
 
 /// The wire format of every case is unchanged after lowering and reloading.
 #[test]
-fn documents_say_what_is_on_the_wire() {
-    let (mut asked, mut problems) = (0, Vec::new());
+fn lowered_documents_have_the_same_wire_format() {
+    let (mut count, mut problems) = (0, Vec::new());
     for case in Case::all().into_iter().filter(|case| !case.is_refused()) {
         let options = case.folder.join("codegen.toml");
         let mut project = if options.exists() {
@@ -96,23 +99,25 @@ fn documents_say_what_is_on_the_wire() {
         if contract.api.operations.is_empty() {
             continue;
         }
-        asked += 1;
-        let document = run_on_deep_stack(|| super::document(&contract));
+        count += 1;
+        let document = run_on_deep_stack(|| lower_contract(&contract));
         let schemes = &document.value["components"]["securitySchemes"];
-        let (before, after) =
-            (wire(&contract.api, schemes), wire(&again(&case.name, &document).api, schemes));
+        let (before, after) = (
+            wire_lines(&contract.api, schemes),
+            wire_lines(&parse_lowered(&case.name, &document).api, schemes),
+        );
         problems.extend(before.difference(&after).map(|line| format!("{}: lost {line}", case.name)));
         let added = after.difference(&before).filter(|line| !line.contains(PART));
         problems.extend(added.map(|line| format!("{}: added {line}", case.name)));
     }
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
-    assert!(asked > 20, "{asked} documents");
+    assert!(count > 20, "{count} documents");
 }
 
 /// Lowering an OpenAPI 3.0 document loses nothing, even constructs that other generators reject.
 #[test]
-fn what_openapi_3_0_says_stays() {
-    let contract = of_text(
+fn lowering_openapi_3_0_loses_nothing() {
+    let contract = parse_contract(
         r"
 openapi: 3.0.3
 info: { title: L, version: '1.0.0' }
@@ -154,27 +159,27 @@ components:
     toy: { type: object, required: [ kind ], properties: { kind: { type: string } } }
 ",
     );
-    let document = document(&contract);
-    let said: Vec<&str> = document.losses.iter().map(|loss| loss.what.as_str()).collect();
-    assert_eq!(said, [""; 0]);
-    assert_eq!((document.operations, document.left_out), (3, 0));
-    let again = again("here", &document);
+    let document = lower_contract(&contract);
+    let losses: Vec<&str> = document.losses.iter().map(|loss| loss.construct.as_str()).collect();
+    assert_eq!(losses, [""; 0]);
+    assert_eq!((document.operations, document.omitted), (3, 0));
+    let reparsed = parse_lowered("here", &document);
     let schemes = &document.value["components"]["securitySchemes"];
-    assert_eq!(wire(&again.api, schemes), wire(&contract.api, schemes));
-    assert_eq!(again.api.servers, ["https://a.example"]);
+    assert_eq!(wire_lines(&reparsed.api, schemes), wire_lines(&contract.api, schemes));
+    assert_eq!(reparsed.api.servers, ["https://a.example"]);
     let value = &document.value;
     let upload = &value["paths"]["/shapes"]["post"];
     assert_eq!(upload["requestBody"]["required"], false);
     assert_eq!(upload["security"], json!([{ "key": [] }]));
     let mapping = &value["components"]["schemas"]["pet_or_toy"]["discriminator"]["mapping"];
-    let due = json!({ "pet": "#/components/schemas/pet", "t": "#/components/schemas/toy" });
-    assert_eq!(*mapping, due);
+    let expected = json!({ "pet": "#/components/schemas/pet", "t": "#/components/schemas/toy" });
+    assert_eq!(*mapping, expected);
 }
 
-/// Metadata outside of requests, responses and schemas is copied unchanged.
+/// Covers `info`, servers, tags, links, examples and extensions.
 #[test]
-fn what_stands_beside_stays() {
-    let contract = of_text(
+fn metadata_is_copied_unchanged() {
+    let contract = parse_contract(
         r"
 openapi: 3.1.0
 info:
@@ -228,18 +233,18 @@ components:
   schemas: { Name: { type: string, maxLength: 9 } }
 ",
     );
-    let document = document(&contract);
-    let said: Vec<&str> = document.losses.iter().map(|loss| loss.what.as_str()).collect();
-    assert_eq!(said, [""; 0]);
-    let again = again("here", &document);
-    assert_eq!(again.api.servers, contract.api.servers);
-    assert_eq!(again.api.variables, contract.api.variables);
+    let document = lower_contract(&contract);
+    let losses: Vec<&str> = document.losses.iter().map(|loss| loss.construct.as_str()).collect();
+    assert_eq!(losses, [""; 0]);
+    let reparsed = parse_lowered("here", &document);
+    assert_eq!(reparsed.api.servers, contract.api.servers);
+    assert_eq!(reparsed.api.variables, contract.api.variables);
     let value = &document.value;
-    let about = json!({
+    let info = json!({
         "title": "L", "version": "1.0.0", "termsOfService": "https://a.example/terms",
         "contact": { "email": "a@a.example" }, "license": { "name": "MIT", "url": "https://a.example/mit" }, "x-own": 1,
     });
-    assert_eq!(value["info"], about);
+    assert_eq!(value["info"], info);
     assert_eq!(value["servers"][0]["description"], "all");
     assert_eq!(value["servers"][0]["variables"]["at"], json!({ "default": "a", "enum": ["a", "b"] }));
     assert_eq!(value["servers"][0]["variables"]["stage"]["description"], "which");
@@ -266,10 +271,10 @@ components:
         "kept": { "summary": "s", "value": { "a": 1 } }, "far": { "externalValue": "https://a.example/far.json" },
     });
     assert_eq!(json["examples"], examples);
-    let schema = whole(value, &json["schema"]);
+    let schema = resolve_schema(value, &json["schema"]);
     assert_eq!((&schema["xml"]["name"], &schema["x-own"]), (&json!("n"), &json!(3)));
     assert_eq!(schema["externalDocs"]["url"], "https://a.example/n");
-    let form = whole(value, &send["requestBody"]["content"]["multipart/form-data"]["schema"]);
+    let form = resolve_schema(value, &send["requestBody"]["content"]["multipart/form-data"]["schema"]);
     assert_eq!(form["properties"]["file"]["title"], "File");
     let ok = &send["responses"]["200"];
     assert_eq!(ok["headers"]["X-Left"]["example"], 5);
@@ -281,15 +286,16 @@ components:
 }
 
 /// Returns a schema with its reference resolved.
-fn whole<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
+fn resolve_schema<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
     let link = schema["$ref"].as_str().and_then(|link| link.strip_prefix('#'));
     link.map_or(schema, |link| document.pointer(link).unwrap())
 }
 
-/// `nullable` adds `null` to the `type` beside it, and does nothing where there is none (OpenAPI 3.0.3, 4.7.24.1).
+/// `nullable` adds `null` to the `type` of the same schema and has no effect without one (OpenAPI 3.0.3,
+/// 4.7.24.1).
 #[test]
-fn null_is_said_so_that_the_letter_of_openapi_3_0_allows_it() {
-    let contract = of_text(
+fn null_is_written_as_openapi_3_0_specifies() {
+    let contract = parse_contract(
         r"
 openapi: 3.1.0
 info: { title: L, version: '1.0.0' }
@@ -304,9 +310,9 @@ components:
     Nothing: { type: 'null', oneOf: [ { type: number } ] }
 ",
     );
-    let document = document(&contract);
+    let document = lower_contract(&contract);
     assert_eq!(document.losses, []);
-    let due = json!({
+    let expected = json!({
         "Text": { "type": "string", "nullable": true },
         "Several": { "anyOf": [{ "type": "integer", "nullable": true }, { "type": "string", "nullable": true }] },
         "Ship": { "anyOf": [{ "$ref": "#/components/schemas/Text" }, { "enum": [null], "nullable": true }] },
@@ -315,13 +321,13 @@ components:
         "Listed": { "type": "string", "enum": ["a"] },
         "Nothing": { "enum": [null], "oneOf": [{ "type": "number" }] },
     });
-    assert_eq!(document.value["components"]["schemas"], due);
+    assert_eq!(document.value["components"]["schemas"], expected);
 }
 
-/// Unsupported constructs are omitted and reported by name and location; expressible ones are translated.
+/// Constructs that OpenAPI 3.0 expresses differently are translated.
 #[test]
-fn what_openapi_3_0_lacks_is_told() {
-    let contract = of_text(
+fn unsupported_constructs_are_omitted_and_reported() {
+    let contract = parse_contract(
         r"
 openapi: 3.2.0
 info: { title: L, version: '1.0.0' }
@@ -372,24 +378,24 @@ components:
         open: { anyOf: [ { properties: { a: {} } } ], unevaluatedProperties: false }
 ",
     );
-    let document = document(&contract);
-    let said: Vec<String> =
-        document.losses.iter().map(|loss| format!("{} {}", loss.place.pointer, loss.what)).collect();
+    let document = lower_contract(&contract);
+    let losses: Vec<String> =
+        document.losses.iter().map(|loss| format!("{} {}", loss.location.pointer, loss.construct)).collect();
     assert_eq!(
-        said,
+        losses,
         [
             "/components/securitySchemes/cert the security scheme `cert`",
             "/paths/~1shapes/query the operation: OpenAPI 3.0 has no method `QUERY`",
-            "/paths/~1shapes/get/parameters/0 the parameter `q`, which is the whole query",
+            "/paths/~1shapes/get/parameters/0 the parameter `q` for the whole query string",
             "/paths/~1shapes/get/parameters/1 the style `cookie` of the parameter `c`",
             "/paths/~1shapes/get/responses/200 `itemSchema` of `application/jsonl`",
-            "/paths/~1shapes/get that it asks for `cert`",
-            "/paths/~1shapes/post that it asks for `cert`",
+            "/paths/~1shapes/get the security requirement `cert`",
+            "/paths/~1shapes/post the security requirement `cert`",
             "/paths/~1shapes/put/responses/200/content/application~1json/examples/e the example `e`",
             "/paths/~1shapes/put/responses/200/links/gone the link `gone`",
-            "/paths/~1shapes/put that it asks for `cert`",
-            "/webhooks/seen/post the webhook: OpenAPI 3.0 has none",
-            "/paths/~1shapes/post/callbacks/told the callback `told` of one more operation",
+            "/paths/~1shapes/put the security requirement `cert`",
+            "/webhooks/seen/post the webhook: OpenAPI 3.0 has no webhooks",
+            "/paths/~1shapes/post/callbacks/told the callback `told`, shared with another operation",
             "/components/schemas/Odd `required`",
             "/components/schemas/Odd/properties/one `oneOf`",
             "/components/schemas/Odd/properties/one/oneOf/0 `contains`",
@@ -402,12 +408,13 @@ components:
             "/components/schemas/Odd/properties/open `unevaluatedProperties`",
         ]
     );
-    assert_eq!((document.operations, document.left_out), (6, 2));
-    let again = again("here", &document);
-    assert_eq!(again.api.operations.len(), 3);
+    assert_eq!((document.operations, document.omitted), (6, 2));
+    let reparsed = parse_lowered("here", &document);
+    assert_eq!(reparsed.api.operations.len(), 3);
     // A partially supported alternative is written only if no alternative is fully supported.
-    let asked = ["get", "post", "put"].map(|method| &document.value["paths"]["/shapes"][method]["security"]);
-    assert_eq!(asked, [&json!(null), &json!([{ "key": [] }]), &json!([{ "key": [] }])]);
+    let security =
+        ["get", "post", "put"].map(|method| &document.value["paths"]["/shapes"][method]["security"]);
+    assert_eq!(security, [&json!(null), &json!([{ "key": [] }]), &json!([{ "key": [] }])]);
     let media = &document.value["paths"]["/shapes"]["post"]["requestBody"]["content"]["multipart/form-data"];
     assert_eq!(media["encoding"], json!({ "file": { "contentType": "image/png" } }));
     let link = media["schema"]["$ref"].as_str().unwrap().trim_start_matches('#').to_owned();

@@ -7,25 +7,25 @@ use super::{
     *,
 };
 
-fn known() -> WorkspaceMetadata {
+fn workspace() -> WorkspaceMetadata {
     let package = |targets: &[(&str, &str)], features: &[&str]| PackageMetadata {
         targets: targets.iter().map(|(kind, name)| ((*kind).to_owned(), (*name).to_owned())).collect(),
         features: features.iter().map(|feature| (*feature).to_owned()).collect(),
         ..PackageMetadata::default()
     };
-    let mut known = WorkspaceMetadata::default();
-    known.packages.insert("xtask".to_owned(), package(&[("bin", "xtask")], &[]));
-    known.packages.insert("exchange-cli".to_owned(), package(&[("bin", "exchange")], &[]));
-    known.packages.insert(
+    let mut metadata = WorkspaceMetadata::default();
+    metadata.packages.insert("xtask".to_owned(), package(&[("bin", "xtask")], &[]));
+    metadata.packages.insert("exchange-cli".to_owned(), package(&[("bin", "exchange")], &[]));
+    metadata.packages.insert(
         "exchange-api".to_owned(),
         package(&[("lib", "exchange_api"), ("example", "call")], &["client"]),
     );
-    known.programs.insert("xtask".to_owned(), crate::cli::Cli::command());
-    known
+    metadata.programs.insert("xtask".to_owned(), crate::cli::Cli::command());
+    metadata
 }
 
 #[test]
-fn commands_are_found_in_blocks_of_the_shell() {
+fn commands_in_shell_blocks_are_extracted() {
     let text = "`$ not this`\n\n```console\n$ cargo build \\\n    --release\noutput\n$ ls\n```\n\n```rust\n$ no\n```\n\n- in a list:\n  ```sh\n  # a comment\n  cargo test # all of them\n\n  $ git log\n  ```\n";
     let file = SourceFile { path: "README.md".to_owned(), text: text.to_owned() };
     let expect = [(4, "cargo build --release"), (7, "ls"), (17, "cargo test # all of them"), (19, "git log")];
@@ -35,7 +35,7 @@ fn commands_are_found_in_blocks_of_the_shell() {
 }
 
 #[test]
-fn lines_are_taken_apart() {
+fn lines_are_split_into_commands() {
     let check = |line: &str, expect: &[&[&str]]| assert_eq!(split_commands(line), expect, "{line}");
     check("cargo test # all", &[&["cargo", "test"]]);
     check(
@@ -54,13 +54,14 @@ fn lines_are_taken_apart() {
 /// Asserts the problem of a command; `expect` is empty if there is none.
 fn check(command: &str, expect: &str) {
     let repository = RepositoryFiles::from_files(&[(".ci/run", ""), ("codegen/Cargo.toml", "")]);
-    let found =
-        split_commands(command).iter().find_map(|words| verify_command(words, &known(), &repository).err());
+    let found = split_commands(command)
+        .iter()
+        .find_map(|words| verify_command(words, &workspace(), &repository).err());
     assert_eq!(found.unwrap_or_default(), expect, "{command}");
 }
 
 #[test]
-fn commands_that_exist_pass() {
+fn existing_commands_pass() {
     for command in [
         "cargo xtask regen --check",
         "cargo xtask test -- round_trip",
@@ -80,7 +81,7 @@ fn commands_that_exist_pass() {
 }
 
 #[test]
-fn commands_that_do_not_exist_are_refused() {
+fn unknown_commands_are_rejected() {
     check("cargo xtask regenerate", "unrecognized subcommand 'regenerate'");
     check("cargo xtask regen --chekc", "unexpected argument '--chekc' found");
     check("cargo run -p xtask -- clean", "unrecognized subcommand 'clean'");
@@ -95,8 +96,8 @@ fn commands_that_do_not_exist_are_refused() {
 }
 
 #[test]
-fn problems_name_the_line() {
-    let rule = |repository: &RepositoryFiles| super::check(repository, &known());
+fn violations_contain_the_line() {
+    let rule = |repository: &RepositoryFiles| super::check(repository, &workspace());
     assert_problems(rule, &[("README.md", "```sh\ncargo xtask ci\n```\n")], &[]);
     assert_problems(
         rule,
