@@ -48,6 +48,7 @@ impl AnalyzedContract {
     /// Pointer. Returns `None` if there is no schema or it needs no type of its own.
     ///
     /// ```
+    /// # use contract_codegen_core as contract_codegen;
     /// use contract_codegen::{Project, Sources};
     ///
     /// let text = r#"{"title": "Seat", "type": "object", "properties": {"row": {"type": "integer"}}}"#;

@@ -18,6 +18,7 @@ use crate::{
 /// Generates one file during a Cargo build; a `build.rs` needs nothing else.
 ///
 /// ```no_run
+/// # use contract_codegen_core as contract_codegen;
 /// use std::process::ExitCode;
 ///
 /// use contract_codegen::BuildScript;

@@ -5,6 +5,7 @@
 //! `#/components/schemas/Error`.
 //!
 //! ```
+//! # use contract_codegen_core as contract_codegen;
 //! use contract_codegen::config::{Config, OutputLayout, UnboundedIntegerType};
 //!
 //! let mut config = Config::default();

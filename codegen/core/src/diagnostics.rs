@@ -7,6 +7,7 @@
 //! report and recover. Only [`FaultPolicy`] determines if faults reject a contract.
 //!
 //! ```
+//! # use contract_codegen_core as contract_codegen;
 //! use contract_codegen::{Sources, diagnostics::Severity};
 //!
 //! let problems = Sources::from_texts(&[("seat.schema.json", "", r#"{"type": }"#)]).unwrap_err();

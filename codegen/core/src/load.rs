@@ -384,6 +384,7 @@ impl Sources {
     /// Iterates over all documents with their absolute URIs.
     ///
     /// ```
+    /// # use contract_codegen_core as contract_codegen;
     /// use contract_codegen::Sources;
     ///
     /// let text = "$id: https://a.example/seat\ntype: string";

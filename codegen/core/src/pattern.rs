@@ -11,6 +11,7 @@
 //! next to a class escape.
 //!
 //! ```
+//! # use contract_codegen_core as contract_codegen;
 //! use contract_codegen::pattern::compile;
 //!
 //! assert!(compile(r"^\p{Lu}{3}$")?.is_match("ÄÖÜ"));

@@ -6,6 +6,7 @@
 //! A test that the committed code is up to date:
 //!
 //! ```no_run
+//! # use contract_codegen_core as contract_codegen;
 //! use contract_codegen::{Project, write::{WriteMode, apply_files}};
 //!
 //! let generated = Project::from_config("codegen.toml".as_ref())?.generate()?;
