@@ -120,7 +120,7 @@ impl Transport for SigningTransport {
 
 impl fmt::Debug for SigningTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Carrier").field("gateway", &self.0.gateway).finish_non_exhaustive()
+        f.debug_struct("SigningTransport").field("gateway", &self.0.gateway).finish_non_exhaustive()
     }
 }
 
