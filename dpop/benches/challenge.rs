@@ -14,7 +14,7 @@ fn main() {
     divan::main();
 }
 
-/// Name, beginning, and what one line repeats to its full length; `#` stands for a number that grows.
+/// Name, prefix, and the part that repeats up to the full length of the line; `#` is a growing number.
 const HOSTILE: [(&str, &str, &str); 8] = [
     ("commas", "S", ", "),
     ("spaces", "S", " \t"),

@@ -39,7 +39,7 @@ fn check(bencher: Bencher<'_, '_>, key: impl SyncSigner, verifier: impl Verifier
     bencher.bench_local(|| call.verify(black_box(proof.as_str()), &thumbprint, &verifier));
 }
 
-/// Everything but the signature: what the whole costs more than the bare operation.
+/// Everything except the signature: the overhead of a proof over the bare operation.
 mod without_cryptography {
     use dpop_bound::{
         ProofSigner, PublicKey, Signature,

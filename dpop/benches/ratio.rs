@@ -29,7 +29,7 @@ impl Best {
     }
 }
 
-/// One backend, and what it took so far.
+/// One backend with the durations measured so far.
 struct Contest<K, V> {
     name: &'static str,
     prover: Prover<K, SystemRandom>,

@@ -128,7 +128,7 @@ struct DemoNetwork {
     now: UnixTime,
     started: UnixTime,
     /// The lines of the story so far.
-    told: Vec<String>,
+    lines: Vec<String>,
 }
 
 impl DemoNetwork {
@@ -147,7 +147,7 @@ impl DemoNetwork {
             session: Session::new(key, SystemRandom),
             token: AccessToken::new("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU")?,
         };
-        Ok(Self { gateway, client, now, started: now, told: Vec::new() })
+        Ok(Self { gateway, client, now, started: now, lines: Vec::new() })
     }
 
     /// Returns the client's two clocks; the wall clock is slow.
@@ -165,13 +165,13 @@ impl DemoNetwork {
     /// Sends a request and records the response.
     fn send(&mut self, request: &HttpRequest) -> HttpResponse {
         self.pass(40);
-        let answer = self.gateway.answer(request, self.now);
+        let response = self.gateway.answer(request, self.now);
         self.pass(40);
-        self.told.extend(answer.log.map(|reason| format!("    gateway's log: refused, {reason}")));
-        self.told.push(format!("    {} DPoP-Nonce: {}", answer.status, answer.nonce));
-        self.told
-            .extend(answer.challenge.iter().map(|challenge| format!("    WWW-Authenticate: {challenge}")));
-        answer
+        self.lines.extend(response.log.map(|reason| format!("    gateway's log: refused, {reason}")));
+        self.lines.push(format!("    {} DPoP-Nonce: {}", response.status, response.nonce));
+        self.lines
+            .extend(response.challenge.iter().map(|challenge| format!("    WWW-Authenticate: {challenge}")));
+        response
     }
 
     /// Performs a call: the request, and a retry if the gateway requires a nonce or shows another time.
@@ -180,10 +180,14 @@ impl DemoNetwork {
         loop {
             let (request, transmission) = self.client.request(&call, self.reading())?;
             let apart = seconds_between(transmission.iat(), self.now);
-            self.told.push(format!("  GET {TARGET}, iat {apart} s from the gateway's time"));
-            let answer = self.send(&request);
-            match self.client.session.handle_response(&mut call, transmission, &answer.seen(), self.reading())
-            {
+            self.lines.push(format!("  GET {TARGET}, iat {apart} s from the gateway's time"));
+            let response = self.send(&request);
+            match self.client.session.handle_response(
+                &mut call,
+                transmission,
+                &response.seen(),
+                self.reading(),
+            ) {
                 NextStep::Done => return Ok(request),
                 NextStep::Retry(_) => {}
                 NextStep::GiveUp(why) => return Err(why.into()),
@@ -196,17 +200,17 @@ impl DemoNetwork {
 fn story() -> Result<Vec<String>, ExampleError> {
     let mut world = DemoNetwork::new()?;
     let slow = SLOW.as_secs();
-    world.told.push(format!("The first call: no nonce yet, and a clock that is {slow} s slow."));
+    world.lines.push(format!("The first call: no nonce yet, and a clock that is {slow} s slow."));
     let request = world.call()?;
-    world.told.push("A thief sends the same bytes again.".to_owned());
+    world.lines.push("A thief sends the same bytes again.".to_owned());
     world.send(&request);
-    world.told.push("The next call: the nonce and the time are known.".to_owned());
+    world.lines.push("The next call: the nonce and the time are known.".to_owned());
     world.pass(1000);
     world.call()?;
-    world.told.push("Ten minutes later: the nonce is too old.".to_owned());
+    world.lines.push("Ten minutes later: the nonce is too old.".to_owned());
     world.pass(600_000);
     world.call()?;
-    Ok(world.told)
+    Ok(world.lines)
 }
 
 fn main() -> Result<(), ExampleError> {
@@ -229,7 +233,7 @@ fn date(now: UnixTime) -> String {
 /// The decision depends on the nonce that was sent. If another response has brought a newer nonce in the
 /// meantime, the session does not give up: the retry uses the nonce of its own response.
 #[test]
-fn the_nonce_that_was_sent_is_remembered() -> Result<(), ExampleError> {
+fn sent_nonce_is_remembered() -> Result<(), ExampleError> {
     let mut world = DemoNetwork::new()?;
     world.call()?;
     world.pass(600_000);
@@ -238,10 +242,11 @@ fn the_nonce_that_was_sent_is_remembered() -> Result<(), ExampleError> {
     let (request, transmission) = world.client.request(&slow, world.reading())?;
     let sent = transmission.nonce().cloned();
     world.call()?;
-    let answer = world.send(&request);
-    assert_ne!(sent.as_ref().map(|nonce| nonce.as_str()), Some(answer.nonce.as_str()));
-    let next = world.client.session.handle_response(&mut slow, transmission, &answer.seen(), world.reading());
-    assert_eq!((answer.status, next), (401, NextStep::Retry(RetryReason::Nonce)));
+    let response = world.send(&request);
+    assert_ne!(sent.as_ref().map(|nonce| nonce.as_str()), Some(response.nonce.as_str()));
+    let next =
+        world.client.session.handle_response(&mut slow, transmission, &response.seen(), world.reading());
+    assert_eq!((response.status, next), (401, NextStep::Retry(RetryReason::Nonce)));
     let (request, _) = world.client.request(&slow, world.reading())?;
     assert_eq!(world.send(&request).status, 200);
     Ok(())
@@ -249,15 +254,15 @@ fn the_nonce_that_was_sent_is_remembered() -> Result<(), ExampleError> {
 
 /// The README shows the beginning of the output.
 #[test]
-fn the_readme_tells_it() -> Result<(), ExampleError> {
-    let told = story()?;
+fn readme_shows_the_output() -> Result<(), ExampleError> {
+    let lines = story()?;
     let statuses: Vec<&str> =
-        told.iter().filter(|line| line.contains("DPoP-Nonce")).filter_map(|line| line.get(4..7)).collect();
+        lines.iter().filter(|line| line.contains("DPoP-Nonce")).filter_map(|line| line.get(4..7)).collect();
     assert_eq!(statuses, ["401", "200", "401", "200", "401", "200"]);
     let readme = include_str!("../README.md");
-    let shown = readme.split("```text\n").find(|block| block.starts_with(&told[0])).unwrap_or_default();
+    let shown = readme.split("```text\n").find(|block| block.starts_with(&lines[0])).unwrap_or_default();
     let shown: Vec<&str> = shown.lines().take_while(|line| *line != "…").collect();
-    assert_eq!(shown, told[..shown.len()]);
+    assert_eq!(shown, lines[..shown.len()]);
     assert!(shown.len() > 10);
     Ok(())
 }

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_one_spelling() {
+    fn encoding_is_canonical() {
         for (text, bytes) in
             [("", Some(&b""[..])), ("Zg", Some(b"f")), ("Zm8", Some(b"fo")), ("-_8", Some(b"\xfb\xff"))]
         {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_have_their_length() {
+    fn fixed_arrays_require_their_length() {
         assert_eq!(decode_array::<2>("Zm8"), Some(*b"fo"));
         for text in ["", "Zg", "Zm9v", "Zm9", "Zm8=", "Zm8A"] {
             assert_eq!(decode_array::<2>(text), None, "{text}");

@@ -155,16 +155,16 @@ impl ServerClock {
     /// If the new bounds do not intersect the old ones, a clock was stepped or the response came from a
     /// cache. The new bounds then replace the old ones.
     pub fn observe(&mut self, observation: &ClockObservation) {
-        let told = observation.server_bounds();
+        let bounds = observation.server_bounds();
         let reading = observation.received();
         let known = self.anchor.map(|anchor| anchor.extrapolate_to(reading, self.tolerance).bounds);
         self.contradictions = match known {
-            Some(known) if known.gap_to(told) > to_nanos(SAME_WITHIN) => {
+            Some(known) if known.gap_to(bounds) > to_nanos(SAME_WITHIN) => {
                 self.contradictions.saturating_add(1)
             }
             Some(_) | None => 0,
         };
-        let server = known.and_then(|known| known.intersection(told)).unwrap_or(told);
+        let server = known.and_then(|known| known.intersection(bounds)).unwrap_or(bounds);
         self.anchor = Some(ClockAnchor { reading, server });
     }
 

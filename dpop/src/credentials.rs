@@ -158,20 +158,20 @@ mod tests {
     }
 
     #[test]
-    fn which_of_them_ask_for_a_proof() {
+    fn missing_proof_errors_require_a_proof() {
         let all = [NoToken, SeveralTokens, Bearer, Scheme, Token, NoProof, SeveralProofs];
         let required: Vec<_> = all.into_iter().filter(|each| each.is_proof_required()).collect();
         assert_eq!(required, [Bearer, NoProof]);
     }
 
     #[test]
-    fn nothing_prints_a_token() {
+    fn debug_output_hides_the_token() {
         let presented = parse_credentials([&b"DPoP secret"[..]], [&b"proof"[..]]);
         assert_eq!(format!("{presented:?}"), "Ok(Presented(6 and 5 bytes))");
     }
 
     #[test]
-    fn values_that_are_no_text() {
+    fn non_ascii_header_values_are_rejected() {
         assert_eq!(parse_credentials([&b"DPoP \xff"[..]], [&b"p"[..]]).err(), Some(Scheme));
         assert_eq!(parse_proof_header([&b"\xff"[..]]), Ok(""));
     }

@@ -149,7 +149,7 @@ mod tests {
     ];
 
     #[test]
-    fn points_of_the_curve_and_no_others() {
+    fn only_points_on_the_curve_are_accepted() {
         for (x, y) in POINTS.map(|(x, y)| (bytes(x), bytes(y))) {
             assert!(is_on_curve(&x, &y));
             assert!(!is_on_curve(&y, &x));
@@ -184,7 +184,7 @@ mod tests {
         /// Another implementation agrees about points from compressed coordinates, half of which are on the
         /// curve, and about the same points with one bit flipped.
         #[test]
-        fn another_implementation_agrees(x: [u8; 32], odd: bool, at in 0usize..64, bit in 0u8..8) {
+        fn p256_crate_agrees_about_points(x: [u8; 32], odd: bool, at in 0usize..64, bit in 0u8..8) {
             use p256::{PublicKey, Sec1Point};
             let compressed = [&[2 + u8::from(odd)][..], &x].concat();
             if let Ok(key) = PublicKey::from_sec1_bytes(&compressed) {

@@ -60,8 +60,8 @@ impl<'a> From<&'a Parts> for ResponseHead<'a> {
 
 /// Reads status and headers of a response. Add the body with [`ResponseHead::with_body`] if needed.
 impl<'a, B> From<&'a Response<B>> for ResponseHead<'a> {
-    fn from(answer: &'a Response<B>) -> Self {
-        Self::from_headers(answer.status().as_u16(), answer.headers())
+    fn from(response: &'a Response<B>) -> Self {
+        Self::from_headers(response.status().as_u16(), response.headers())
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
 
     /// DPP-20, ERR-06: several lines with the same name count as several values.
     #[test]
-    fn headers_of_a_request() {
+    fn request_header_values() {
         let mut headers = HeaderMap::new();
         assert_eq!(parse_credentials(&headers).err(), Some(CredentialsError::NoToken));
         let token = AccessToken::new("abc").unwrap();
@@ -157,7 +157,7 @@ mod tests {
 
     /// DPP-08, DPP-13
     #[test]
-    fn what_is_written() {
+    fn header_values_are_written() {
         let token = AccessToken::new("secret").unwrap();
         assert_eq!(HeaderValue::from(&token), "DPoP secret");
         assert_eq!(format!("{:?}", HeaderValue::from(&token)), "Sensitive");
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_an_answer() {
-        let answer =
+    fn response_head_from_http_response() {
+        let response =
             Response::builder().status(401).header(DPOP_NONCE, "n").header("x", "y").body(()).unwrap();
-        let here = ResponseHead::from(&answer);
+        let here = ResponseHead::from(&response);
         let same = ResponseHead::new(401, [("DPoP-Nonce", &b"n"[..])]);
         assert_eq!(here, same);
-        let (parts, ()) = answer.into_parts();
+        let (parts, ()) = response.into_parts();
         assert_eq!(ResponseHead::from(&parts), same);
     }
 }

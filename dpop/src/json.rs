@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_values() {
+    fn value_kinds() {
         let text = |text: &'static str| JsonValue::String(Cow::from(text));
         check("{}", Ok(&[]));
         check(" {\"a\" : \"b\"}\n", Ok(&[("a", text("b"))]));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object() {
+    fn non_objects_are_rejected() {
         let deep = "{\"a\":".repeat(200) + "1" + &"}".repeat(200);
         for text in [
             "",

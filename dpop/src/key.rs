@@ -223,7 +223,7 @@ mod tests {
 
     /// DPP-21: the JSON form is the string of `cnf.jkt`, for every kind of deserializer.
     #[test]
-    fn a_thumbprint_in_json() {
+    fn thumbprint_serializes_as_a_string() {
         let text = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
         let (jkt, json): (Thumbprint, _) = (text.parse().unwrap(), format!("\"{text}\""));
         assert_eq!(serde_json::to_string(&jkt).unwrap(), json);

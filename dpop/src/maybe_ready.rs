@@ -20,13 +20,13 @@ enum FutureState<'a, T> {
 
 impl<'a, T> MaybeReady<'a, T> {
     /// Creates a future that is ready with this value. Does not allocate.
-    pub const fn ready(answer: T) -> Self {
-        Self(FutureState::Ready(Some(answer)))
+    pub const fn ready(response: T) -> Self {
+        Self(FutureState::Ready(Some(response)))
     }
 
     /// Creates a future that boxes and polls another one.
-    pub fn boxed(answer: impl Future<Output = T> + Send + 'a) -> Self {
-        Self(FutureState::Boxed(Box::pin(answer)))
+    pub fn boxed(response: impl Future<Output = T> + Send + 'a) -> Self {
+        Self(FutureState::Boxed(Box::pin(response)))
     }
 }
 

@@ -115,8 +115,8 @@ impl<S: ProofSigner, R: RandomSource> Prover<S, R> {
 /// Appends `htu` as the content of a JSON string. Hosts may contain quotes; no URL contains a backslash or a
 /// control character.
 fn push_htu(claims: &mut String, htu: &str) {
-    for (at, part) in htu.split('"').enumerate() {
-        claims.push_str(if at == 0 { "" } else { "\\\"" });
+    for (index, part) in htu.split('"').enumerate() {
+        claims.push_str(if index == 0 { "" } else { "\\\"" });
         claims.push_str(part);
     }
 }

@@ -30,20 +30,13 @@
 //! - *A step forward*: the removed records lie before the window, where proofs are invalid anyway. No effect.
 //! - *A step back* by *s* seconds: some valid proofs have an `iat` whose records were removed. They are
 //!   rejected for at most *s* seconds, or *s* plus the window's length if records ahead of the window were
-//!   removed. While *s*
-//!   is less
-//!   than `past`, proofs that are created now are not affected. Two threads that read the clock in one order
-//!   and arrive
-//!   in the other are the same case with a far smaller *s*.
+//!   removed. While *s* is less than `past`, proofs that are created now are not affected. Two threads that
+//!   read the clock in one order and arrive in the other are the same case with a far smaller *s*.
 //! - *A step far ahead and back*, for example by a year: the step ahead removes all records, the step back
 //!   those that were accepted in between. The memory is free immediately, so no limit locks clients out. The
-//!   cache
-//!   rejects proofs
-//!   from the time before the step, for no longer than they would have been valid, and a year later proofs
-//!   from the
-//!   duration of the accident. The time in between stays unaffected, because the cache stores a set of times
-//!   and not
-//!   only the latest one.
+//!   cache rejects proofs from the time before the step, for no longer than they would have been valid, and a
+//!   year later proofs from the duration of the accident. The time in between stays unaffected, because the
+//!   cache stores a set of times and not only the latest one.
 //! - *A wider window* ([`ReplayCache::set_window`]): times that the narrower window removed stay removed for
 //!   as long as the window was widened by.
 //!

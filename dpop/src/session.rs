@@ -178,15 +178,16 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
         &self,
         call: &mut DpopRequest,
         transmission: Transmission,
-        answer: &ResponseHead<'_>,
+        response: &ResponseHead<'_>,
         received: ClockReading,
     ) -> NextStep {
         let Transmission { sent, first, .. } = transmission;
         let origin = call.origin.as_str();
         let mut state = lock_state(&self.state);
-        let nonce = state.jar.record_nonces(origin, answer.nonces.iter().copied(), received.wall).cloned();
-        let date =
-            answer.origin_date().and_then(|date| ClockObservation::from_header(date, sent.at, received).ok());
+        let nonce = state.jar.record_nonces(origin, response.nonces.iter().copied(), received.wall).cloned();
+        let date = response
+            .origin_date()
+            .and_then(|date| ClockObservation::from_header(date, sent.at, received).ok());
         if let Some(observation) = &date {
             state.clocks.observe(origin, observation);
         }
@@ -200,7 +201,7 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
         first_request::wake_all(waiting);
         drop(first);
 
-        match ProofVerdict::from_response(answer) {
+        match ProofVerdict::from_response(response) {
             ProofVerdict::NotRefused => NextStep::Done,
             ProofVerdict::NonceRequired => {
                 match after_challenge(sent.nonce.as_ref(), nonce.as_ref(), call.nonce_attempt) {
@@ -338,17 +339,17 @@ enum ProofVerdict {
 impl ProofVerdict {
     /// Classifies a response by a challenge in its headers (RFC 9449, 7.1 and 9), or else by the error in its
     /// body (5 and 8). Only status codes from 400 to 499 can reject a proof.
-    fn from_response(answer: &ResponseHead<'_>) -> Self {
-        if !(400..500).contains(&answer.status) {
+    fn from_response(response: &ResponseHead<'_>) -> Self {
+        if !(400..500).contains(&response.status) {
             return Self::NotRefused;
         }
-        let challenge = DpopChallenge::find_in_headers(answer.challenges.iter().copied());
+        let challenge = DpopChallenge::find_in_headers(response.challenges.iter().copied());
         match challenge.as_ref().and_then(DpopChallenge::error) {
             Some(DpopError::UseDpopNonce) => return Self::NonceRequired,
             Some(DpopError::InvalidDpopProof) => return Self::InvalidProof,
             _ => {}
         }
-        let Some(error) = TokenError::from_body(answer.body) else { return Self::NotRefused };
+        let Some(error) = TokenError::from_body(response.body) else { return Self::NotRefused };
         match error.proof_relevance() {
             ProofRelevance::Yes if *error.error() == DpopError::UseDpopNonce => Self::NonceRequired,
             ProofRelevance::Yes => Self::InvalidProof,

@@ -167,7 +167,7 @@ impl SignError {
 mod tests {
     use super::*;
 
-    /// DPP-06: r and s as two halves of 32 bytes, whatever the key store answers.
+    /// DPP-06: r and s are two halves of 32 bytes for any DER integer lengths.
     #[test]
     fn signatures_from_der() {
         let number = |length: usize, first: u8| {

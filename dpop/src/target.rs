@@ -210,7 +210,7 @@ mod tests {
 
     /// DPP-03, DPP-08, A29: one spelling.
     #[test]
-    fn the_htu_of_a_url() {
+    fn htu_from_url() {
         for (url, htu) in [
             ("https://gateway.example/exchange/v1", "https://gateway.example/exchange/v1"),
             ("HTTPS://Gateway.EXAMPLE/Exchange/V1", "https://gateway.example/Exchange/V1"),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_of_a_request() {
+    fn invalid_request_urls_are_rejected() {
         use UrlError::{Character, Host, Port, Scheme, User};
         for (url, refusal) in [
             ("", Scheme),
@@ -304,7 +304,7 @@ mod tests {
 
     /// DPP-08: the gateway compares plain text.
     #[test]
-    fn targets_compare_as_they_stand() {
+    fn targets_are_compared_as_plain_text() {
         let origin = Origin::from_url("https://gateway.example").unwrap();
         let url = Htu::from_url("https://id.example/token").unwrap();
         for (target, htu, is) in [

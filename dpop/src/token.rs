@@ -96,7 +96,7 @@ mod tests {
 
     /// DPP-04; RFC 9449, 7.1: token and `ath` of its figures 12 and 13.
     #[test]
-    fn the_hash_of_the_rfc() {
+    fn token_hash_matches_the_rfc() {
         let token = AccessToken::new("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU").unwrap();
         let ath = "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo";
         assert_eq!(token.hash().to_string(), ath);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_header_can_carry_is_a_token() {
+    fn only_token68_is_an_access_token() {
         for text in ["a", "a==", "A-z0._~+/"] {
             assert!(AccessToken::new(text).is_ok(), "{text}");
         }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_prints_a_token() {
+    fn debug_output_hides_the_token() {
         let token = AccessToken::new("secret").unwrap();
         assert_eq!(format!("{token:?} {:?}", token.hash()), "AccessToken(6 bytes) TokenHash(…)");
     }

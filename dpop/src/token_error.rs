@@ -111,7 +111,7 @@ mod tests {
 
     /// DPP-17: what authorization servers answer, Keycloak's words among them.
     #[test]
-    fn which_errors_are_about_the_proof() {
+    fn errors_about_the_proof() {
         use ProofRelevance::{No, Unclear, Yes};
         for (body, error, expect) in [
             (r#"{"error":"use_dpop_nonce"}"#, "use_dpop_nonce", Yes),
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn error_round_trips() {
         for description in [None, Some("plain"), Some("with \"quotes\", \\ and \u{e4}")] {
             let error = TokenError::new(DpopError::UseDpopNonce, description);
             assert_eq!(TokenError::from_body(error.to_json().as_bytes()), Some(error));

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn every_refusal_has_a_word_and_a_sentence_of_its_own() {
+    fn every_error_has_its_own_reason_and_message() {
         let all = all();
         let words: HashSet<_> = all.iter().map(VerificationError::reason).collect();
         let sentences: HashSet<_> = all.iter().map(ToString::to_string).collect();
@@ -278,7 +278,7 @@ mod tests {
 
     /// DPP-13, DPP-15, DPP-16, ERR-06, ERR-07, ERR-08.
     #[test]
-    fn each_has_its_challenge() {
+    fn each_error_has_its_challenge() {
         let check = |refusal: VerificationError, expect: Option<&str>| {
             let challenge = refusal.challenge().map(|challenge| challenge.to_string());
             assert_eq!(challenge.as_deref(), expect, "{refusal:?}");
@@ -317,7 +317,7 @@ mod tests {
 
     /// ERR-06: `DPOP_REQUIRED`.
     #[test]
-    fn which_of_them_ask_for_a_bound_token_and_a_proof() {
+    fn errors_that_require_a_proof() {
         let required: Vec<_> = all().into_iter().filter(VerificationError::is_proof_required).collect();
         let expect: [VerificationError; 3] =
             [CredentialsError::Bearer.into(), CredentialsError::NoProof.into(), ClaimError::NotBound.into()];
@@ -327,19 +327,19 @@ mod tests {
     /// DPP-17: a client parses the error that a token endpoint writes, with the same content as the
     /// challenge.
     #[test]
-    fn each_has_its_error_at_the_token_endpoint() {
+    fn each_error_maps_to_a_token_endpoint_error() {
         for refusal in all() {
             let error = refusal.token_error();
             assert_eq!(error.is_some(), refusal.challenge().is_some(), "{refusal:?}");
             let Some(error) = error else { continue };
             assert_eq!(TokenError::from_body(error.to_json().as_bytes()).as_ref(), Some(&error));
-            let (nonce, said) = (matches!(refusal, VerificationError::Nonce(_)), error.description());
+            let (nonce, description) = (matches!(refusal, VerificationError::Nonce(_)), error.description());
             let expect = if nonce {
                 (DpopError::UseDpopNonce, None)
             } else {
                 (DpopError::InvalidDpopProof, Some(refusal.to_string()))
             };
-            assert_eq!((error.error(), said), (&expect.0, expect.1.as_deref()), "{refusal:?}");
+            assert_eq!((error.error(), description), (&expect.0, expect.1.as_deref()), "{refusal:?}");
         }
     }
 }

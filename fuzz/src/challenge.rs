@@ -30,7 +30,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Whatever the server says, there is a time to write.
+/// Any parsed challenge can be written again.
 fn clock(date: UnixTime) {
     let reading = |secs| ClockReading {
         wall: UnixTime::from_secs(1_790_000_000 + secs),

@@ -1,4 +1,4 @@
-//! Everything between a document and its Rust files. The first byte says JSON or YAML.
+//! The pipeline from a document to its Rust files. The first byte selects JSON or YAML.
 
 use contract_codegen::{
     GeneratedCode, Project, Sources,
@@ -6,7 +6,7 @@ use contract_codegen::{
     diagnostics::Diagnostics,
 };
 
-/// Generates; a document that is refused is told why, and what comes out is Rust.
+/// Generates code. A rejected document has an error message, and the output is valid Rust.
 pub fn run(data: &[u8]) {
     let Some((kind, text)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(text);
@@ -15,7 +15,7 @@ pub fn run(data: &[u8]) {
         Ok(generated) => assert!(generated.files.iter().next().is_some(), "nothing is generated"),
         Err(problems) => {
             assert!(problems.has_errors(), "refused without an error");
-            // The generator prints what it wrote, and says `internal` when that is no Rust.
+            // The generator parses its own output, and reports `internal` if it is not valid Rust.
             let bad = problems.iter().find(|problem| problem.code == "internal");
             assert!(bad.is_none(), "{}", problems.render(false));
         }

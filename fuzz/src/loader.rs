@@ -1,9 +1,9 @@
-//! Reading documents. The first byte says whether the rest is JSON or YAML.
+//! Document loading. The first byte selects JSON or YAML.
 
 use contract_codegen::Sources;
 use contract_runtime::Json;
 
-/// Reads a document; what JSON is read as is what the runtime reads it as.
+/// Loads a document; JSON gives the same value as the parser of the runtime.
 pub fn run(data: &[u8]) {
     let Some((kind, text)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(text);

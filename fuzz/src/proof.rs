@@ -1,4 +1,4 @@
-//! DPoP proofs: what the gateway reads before it knows anybody.
+//! DPoP proofs, which the gateway parses before it identifies a client.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use dpop_bound::{
@@ -6,10 +6,10 @@ use dpop_bound::{
     TokenHash, UnixTime, Verifier, signed_proof::ProofLimits,
 };
 
-/// Takes every signature, so that what is behind it is reached.
-struct Trusting;
+/// Accepts every signature, so that the checks after it are reached.
+struct AcceptAllVerifier;
 
-impl Verifier for Trusting {
+impl Verifier for AcceptAllVerifier {
     fn verify(&self, _: &PublicKey, _: &[u8], _: &Signature) -> bool {
         true
     }
@@ -25,7 +25,7 @@ pub fn run(data: &[u8]) {
 }
 
 fn read(proof: &str) {
-    let Ok(signed) = SignedProof::verify_signature(proof, &Trusting) else {
+    let Ok(signed) = SignedProof::verify_signature(proof, &AcceptAllVerifier) else {
         assert!(
             SignedProof::verify_signature(proof, &Es256).is_err(),
             "what is no proof for one is none for any"

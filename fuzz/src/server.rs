@@ -17,21 +17,21 @@ struct Nothing;
 
 impl Service for Nothing {
     fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response {
-        // Printing what is wrong is part of refusing.
+        // Formatting the errors is part of a rejection.
         let text = format!("{rejection} {:?} {:?}", rejection.violations(), context.uri());
         Response::new(Body::from(text))
     }
 }
 
-/// Answers a request; parameters and bodies are read before anybody is asked.
+/// Responds to a request; parameters and bodies are parsed before the handler is called.
 pub fn run(data: &[u8]) {
     let Some(request) = request(data) else { return };
     let router = router(Arc::new(Nothing), RouterOptions::default());
     let mut call = pin!(router.oneshot(request));
     // Nothing waits for anything but itself.
     for _ in 0..10_000 {
-        if let Poll::Ready(answer) = call.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
-            answer.expect("a router never fails");
+        if let Poll::Ready(response) = call.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
+            response.expect("a router never fails");
             return;
         }
     }

@@ -1,4 +1,5 @@
-//! A client's session, and whatever a server answers: it ends, and never sends a nonce where it is not from.
+//! A client session with arbitrary server responses: every call ends, and no nonce is sent to an origin that
+//! did not issue it.
 
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use dpop_bound::{
     signer::{ProofSigner, SignError, SignFuture, SyncSigner},
 };
 
-/// Signs without cryptography: nobody verifies.
-struct Nothing(PublicKey);
+/// Signs without cryptography; no signature is verified.
+struct NullSigner(PublicKey);
 
-impl ProofSigner for Nothing {
+impl ProofSigner for NullSigner {
     fn public_key(&self) -> &PublicKey {
         &self.0
     }
@@ -23,15 +24,15 @@ impl ProofSigner for Nothing {
     }
 }
 
-impl SyncSigner for Nothing {
+impl SyncSigner for NullSigner {
     fn sign_now(&self, _: &[u8]) -> Result<Signature, SignError> {
         Ok(Signature::from_bytes([7; 64]))
     }
 }
 
-struct Zeros;
+struct ZeroRandom;
 
-impl RandomSource for Zeros {
+impl RandomSource for ZeroRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         bytes.fill(0);
         Ok(())
@@ -41,10 +42,10 @@ impl RandomSource for Zeros {
 /// The key of RFC 7517, A.1.
 const KEY: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
 
-/// Each paragraph is an answer: a line of its status, lines of headers, an empty one, its body. The first bytes
-/// that are JSON are what an earlier process saved.
+/// Each paragraph is a response: a status line, header lines, an empty line, and the body. A JSON prefix is
+/// the state saved by an earlier process.
 pub fn run(data: &[u8]) {
-    let session = Session::new(Nothing(PublicKey::from_jwk(KEY).expect("a key")), Zeros);
+    let session = Session::new(NullSigner(PublicKey::from_jwk(KEY).expect("a key")), ZeroRandom);
     let reading = |seconds| ClockReading {
         wall: UnixTime::from_secs(1_790_000_000 + seconds),
         monotonic: Duration::from_secs(seconds),
@@ -53,19 +54,19 @@ pub fn run(data: &[u8]) {
         session.restore(saved, reading(0));
     }
     let text = String::from_utf8_lossy(data);
-    let mut answers = text.split("\n\n\n").map(answer);
+    let mut responses = text.split("\n\n\n").map(parse_response);
     let url = Htu::from_url("https://gateway.example/a").expect("a URL");
     let mut call = DpopRequest::new("POST", url);
     let mut sent = 0;
     for seconds in 0.. {
-        let Some((status, headers, body)) = answers.next() else { break };
+        let Some((status, headers, body)) = responses.next() else { break };
         let Ok(PrepareOutcome::Send(transmission)) = session.prepare_now(&call, reading(seconds)) else {
-            panic!("nobody else is on the way");
+            panic!("no other request is in flight");
         };
         sent += 1;
         let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
-        let answer = ResponseHead::new(status, headers).with_body(body.as_bytes());
-        match session.handle_response(&mut call, transmission, &answer, reading(seconds)) {
+        let response = ResponseHead::new(status, headers).with_body(body.as_bytes());
+        match session.handle_response(&mut call, transmission, &response, reading(seconds)) {
             NextStep::Retry(_) => assert!(sent < 3, "a request was sent too often"),
             NextStep::Done | NextStep::GiveUp(_) => {
                 call = DpopRequest::new("POST", call.htu().clone());
@@ -79,13 +80,13 @@ pub fn run(data: &[u8]) {
     if let Ok(PrepareOutcome::Send(transmission)) = session.prepare_now(&other, reading(99)) {
         assert_eq!(transmission.nonce().is_some(), known);
     }
-    let again = Session::new(Nothing(PublicKey::from_jwk(KEY).expect("a key")), Zeros);
+    let again = Session::new(NullSigner(PublicKey::from_jwk(KEY).expect("a key")), ZeroRandom);
     again.restore(session.save(reading(99)), reading(99));
     assert!(again.save(reading(99)).nonces.nonces.len() <= 100);
 }
 
 /// Status, headers, body.
-fn answer(text: &str) -> (u16, Vec<(&str, &str)>, &str) {
+fn parse_response(text: &str) -> (u16, Vec<(&str, &str)>, &str) {
     let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let mut lines = head.lines();
     let status = lines.next().and_then(|line| line.trim().parse().ok()).unwrap_or(401);

@@ -26,7 +26,7 @@ fn check<T: Contract>(document: &[u8]) {
         Err(_) => return,
     };
     let written = read.to_json().expect("what was read can be written");
-    // Three ways to ask one question.
+    // Three equivalent ways to validate.
     let valid = read.is_valid();
     assert_eq!(valid, read.validate().is_ok(), "{written}");
     assert_eq!(valid, T::VALIDATOR.is_valid(&written), "{written}");

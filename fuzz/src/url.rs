@@ -2,7 +2,7 @@
 
 use dpop_bound::{Htu, Origin, RequestTarget};
 
-/// Reads the bytes as a URL; what comes of it has one spelling.
+/// Parses the bytes as a URL; the result is canonical.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Ok(htu) = Htu::from_url(&text) else { return };

@@ -107,15 +107,15 @@ impl CommandSpec {
         &self,
     ) -> impl Iterator<Item = (usize, &'static Parameter, &'static ArgumentSpec)> + use<> {
         let rows = self.operation.parameters.iter().zip(self.arguments).enumerate();
-        let rows = rows.map(|(at, (parameter, argument))| (at, parameter, argument));
+        let rows = rows.map(|(index, (parameter, argument))| (index, parameter, argument));
         rows.filter(|(.., argument)| !argument.name.is_empty())
     }
 
     /// Returns the constant parameters by index.
     fn constant_arguments(&self) -> impl Iterator<Item = (usize, &'static str)> + use<> {
         let rows = self.operation.parameters.iter().zip(self.arguments).enumerate();
-        rows.filter_map(|(at, (parameter, argument))| match parameter.route_match {
-            Some(RouteMatch::Equals(text)) if argument.name.is_empty() => Some((at, text)),
+        rows.filter_map(|(index, (parameter, argument))| match parameter.route_match {
+            Some(RouteMatch::Equals(text)) if argument.name.is_empty() => Some((index, text)),
             _ => None,
         })
     }
@@ -256,8 +256,8 @@ impl CliProgram {
         };
         runtime.block_on(async {
             let sent = core.send_untyped(request, &output::accept_header(operation)).await;
-            let answer = sent.map_err(|error| CliError::from_send_error(error, row))?;
-            output::show_response(operation, answer, &mut outlet).await
+            let response = sent.map_err(|error| CliError::from_send_error(error, row))?;
+            output::show_response(operation, response, &mut outlet).await
         })
     }
 
@@ -285,29 +285,29 @@ impl CliProgram {
         };
         let mut keyring = Keyring::new(security);
         let mut clients = Vec::new();
-        for (at, (scheme, credential)) in security.schemes.iter().zip(self.credentials).enumerate() {
+        for (index, (scheme, credential)) in security.schemes.iter().zip(self.credentials).enumerate() {
             let token = said(credential.name);
             if let Some(text) = said(credential.client) {
                 let (id, secret) = split_pair(&text, credential.client, "ID:SECRET")?;
                 let client = ClientCredentials::new(id, secret);
-                keyring = keyring.client(at, client.clone());
+                keyring = keyring.client(index, client.clone());
                 if token.is_none() {
-                    clients.push((at, client));
+                    clients.push((index, client));
                 }
             }
             let Some(text) = token else { continue };
             keyring = match scheme.kind {
                 SchemeKind::Basic => {
                     let (name, password) = split_pair(&text, credential.name, "NAME:PASSWORD")?;
-                    keyring.basic(at, name, password)
+                    keyring.basic(index, name, password)
                 }
-                _ => keyring.secret(at, text),
+                _ => keyring.secret(index, text),
             };
         }
         // The alternative that is used, and so the scopes to request, depends on all credentials together.
-        for (at, client) in clients {
-            let scopes = keyring.scopes(operation, at);
-            keyring = keyring.client(at, client.with_scopes(scopes.iter().copied()));
+        for (index, client) in clients {
+            let scopes = keyring.scopes(operation, index);
+            keyring = keyring.client(index, client.with_scopes(scopes.iter().copied()));
         }
         Ok(Some(keyring))
     }

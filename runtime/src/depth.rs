@@ -161,7 +161,7 @@ mod tests {
 
     /// Every slice of the document has the levels of the document; a copy of it does not.
     #[test]
-    fn a_stack_is_sized_for_one_document() {
+    fn stack_is_sized_for_one_document() {
         let (document, other) = ("[[1], 2]", "[[1], 2]".to_owned());
         let parts = [document, &document[1..4], &document[8..], other.as_str(), &other[1..4]];
         let found = read_on_new_stack(document.as_bytes(), 300, || parts.map(stack_levels));

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_read_without_case_and_parameters() {
+    fn type_and_subtype_ignore_case_and_parameters() {
         let csv = MediaType::parse("text/csv ; charset=\"utf-8\"; header=present");
         assert_eq!((csv.essence(), csv.top_level_type(), csv.subtype()), ("text/csv", "text", "csv"));
         assert_eq!(csv.parameter("CHARSET").as_deref(), Some("utf-8"));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_cut_outside_of_quotes_alone() {
+    fn parameters_are_split_only_outside_quotes() {
         let check = |text: &'static str, expect: &[(&str, &str)]| {
             let found: Vec<_> = MediaType::parse(text).parameters().collect();
             let found: Vec<_> = found.iter().map(|(name, value)| (*name, &**value)).collect();
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_contain_what_they_name() {
+    fn ranges_contain_matching_types() {
         let check = |range: &str, other: &str, expect: bool| {
             assert_eq!(MediaType::parse(range).contains(&MediaType::parse(other)), expect, "{range} {other}");
         };
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_for_a_range_is_in_it() {
+    fn concrete_type_of_a_range_is_contained_in_it() {
         for range in ["application/*+json", "*/json", "multipart/*", "*/*", "application/*", "*/*+json"] {
             let sent = MediaType::parse(concrete_media_type(range));
             assert!(MediaType::parse(range).contains(&sent) && !sent.is_range(), "{range}");

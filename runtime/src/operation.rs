@@ -201,7 +201,7 @@ pub struct PartSpec {
     pub encoding: PartEncoding,
     /// The number of parts.
     pub count: PartCount,
-    /// `ContentSpec-Type` of each part unless the file has its own; empty for none.
+    /// `Content-Type` of each part unless the file has its own; empty for none.
     pub media_type: &'static str,
 }
 
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_beat_placeholders_and_the_path_comes_before_the_method() {
+    fn literals_precede_placeholders_and_path_precedes_method() {
         assert_eq!(found("GET", "/pets/7"), "pet");
         assert_eq!(found("GET", "/pets/mine"), "mine");
         assert_eq!(found("HEAD", "/pets/mine"), "mine");
@@ -537,7 +537,7 @@ mod tests {
 
     #[cfg(feature = "server")]
     #[test]
-    fn operations_of_one_path_are_found_by_what_marks_them() {
+    fn operations_of_one_path_are_matched_by_parameters() {
         const fn action(text: &'static str) -> Parameter {
             Parameter { name: "Action", route_match: Some(RouteMatch::Equals(text)), ..Parameter::QUERY }
         }
@@ -574,7 +574,7 @@ mod tests {
             ("GET", "/?Action=Stop", "stop"),
             ("HEAD", "/?a=1&Action=Run+it", "run"),
             ("GET", "/?%41ction=Run%20it&Action=", "run"),
-            // A request for neither must not be told about the parameters of one of them.
+            // A request for neither must not get errors about the parameters of one of them.
             ("GET", "/?Action=Else", "run"),
             ("POST", "/", "plain"),
             ("PUT", "/", "GET, HEAD, POST"),
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_looked_up_from_its_own_entry_to_default() {
+    fn status_lookup_falls_back_to_default() {
         const fn row(statuses: StatusRange, outcome: ResponseKind) -> ResponseSpec {
             ResponseSpec { statuses, kind: outcome, content: &[] }
         }

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_take_what_stands_in_their_place() {
+    fn placeholders_match_their_segment() {
         for (template, path, name, expect) in [
             ("/pets/{id}", "/pets/7", "id", Some("7")),
             ("/pets/{id}", "/pets/a%2Fb", "id", Some("a%2Fb")),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_placeholders_do_not_make_a_shape() {
+    fn placeholder_names_do_not_affect_the_shape() {
         assert!(same_shape("/a/{x}/b", "/a/{y}/b"));
         assert!(same_shape("/a", "/a"));
         assert!(same_shape("/a?x=1", "/a?x=2"));

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_come_back_from_their_tokens() {
+    fn names_round_trip_through_tokens() {
         for name in ["", "a", "a/b", "~", "~1", "~01", "a~b/c", "/", "//~~", "ü/€"] {
             assert_eq!(unescape_token(&escape_token(name)).as_deref(), Some(name), "{name}");
             let pointer = join_token("/x", name);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pointer() {
+    fn invalid_pointers_are_rejected() {
         assert!(split_tokens("a").is_none());
         assert_eq!(split_tokens("").unwrap().count(), 0);
         assert_eq!(split_tokens("/").unwrap().collect::<Vec<_>>(), [""]);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_have_one_spelling() {
+    fn indices_are_canonical() {
         assert_eq!((parse_index("0"), parse_index("10")), (Some(0), Some(10)));
         for token in ["", "00", "01", "+1", "-1", "1a", "99999999999999999999"] {
             assert_eq!(parse_index(token), None, "{token}");

@@ -79,8 +79,8 @@ impl<T: AsRef<str>> PartialEq for Secret<T> {
     fn eq(&self, other: &Self) -> bool {
         let (own, guess) = (self.0.as_ref().as_bytes(), other.0.as_ref().as_bytes());
         let mut difference = own.len() ^ guess.len();
-        for (at, byte) in own.iter().enumerate() {
-            difference |= usize::from(byte ^ guess.get(at).unwrap_or(&0));
+        for (index, byte) in own.iter().enumerate() {
+            difference |= usize::from(byte ^ guess.get(index).unwrap_or(&0));
         }
         std::hint::black_box(difference) == 0
     }

@@ -204,7 +204,7 @@ impl<T> EventReader<T> {
     /// Reconnects when a connection ends without one of the configured end markers, and resumes after the
     /// last event id.
     ///
-    /// As the standard defines, the reader waits and reconnects with `Last-ServerSentEvent-ID`, however the connection
+    /// As the standard defines, the reader waits and reconnects with `Last-Event-ID`, however the connection
     /// ended. A response that is not an event stream ends the stream with [`StreamError::Reconnect`], `204`
     /// without an error. The stream ends with an error after [`ReconnectOptions::max_idle_connections`]
     /// consecutive connections without data. Operations that are not safe to repeat

@@ -92,7 +92,7 @@ impl LineStarts {
     #[must_use]
     pub fn new(text: &str) -> Self {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        Self { starts: std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect() }
+        Self { starts: std::iter::once(0).chain(breaks.map(|(index, _)| index + 1)).collect() }
     }
 
     /// Returns the line that contains the byte at `offset`, counted from 0.

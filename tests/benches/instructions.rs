@@ -24,7 +24,7 @@ use oracle::{errors, oracle};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    // Without a step it is one of all benchmarks, and has nothing to say.
+    // Without a step it runs as part of all benchmarks and prints nothing.
     let [step, document] = words.as_slice() else { return };
     match (step.as_str(), document.as_str()) {
         ("derive", "set") => derive(),
@@ -70,7 +70,7 @@ fn run<D: Document>(step: &str) {
     }
 }
 
-/// Done twice, so that what is made once is there; the second time is what `--toggle-collect` sees.
+/// Done twice, so that one-time initialization is complete; `--toggle-collect` measures the second run.
 fn measured(step: impl Fn()) {
     step();
     counted(&step);

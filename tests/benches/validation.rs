@@ -52,7 +52,7 @@ mod check {
     }
 }
 
-/// What an attacker buys: a body with something wrong in every entry, all of it explained.
+/// The cost of a hostile body: an error in every entry, all of them reported.
 #[divan::bench_group]
 mod refuse_from_bytes {
     use super::*;

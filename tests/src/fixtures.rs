@@ -16,7 +16,7 @@ use crate::schemas;
 
 pub use made::{RECIPES, Recipe};
 
-/// A fixture: what it is for, its bytes, the violations that it must give.
+/// A fixture: its name, its bytes, and the expected violations.
 #[derive(Clone, Debug)]
 pub struct Fixture {
     /// `stock-lot--lotKey/invalid/empty.json`

@@ -23,14 +23,14 @@ pub fn schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas")
 }
 
-/// What became of a document that a generated type was asked to hold.
+/// The result of reading a document as a generated type.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The document as the type writes it, when it could be read at all.
     pub written: Option<Json>,
-    /// What the typed value says of itself, when it could be read.
+    /// The violations of the typed value, if it could be parsed.
     pub typed: Option<Vec<(String, String)>>,
-    /// What reading and checking in one go says; empty when the document is valid.
+    /// The violations from reading and validating in one step; empty if the document is valid.
     pub checked: Vec<(String, String)>,
     /// Pointers of undeclared members.
     pub undeclared: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Outcome {
     pub failure: Option<String>,
 }
 
-/// A generated type: where its schema stands, and how to try a document with it.
+/// A generated type: the location of its schema, and a function that checks a document.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Rust name.
@@ -48,7 +48,7 @@ pub struct Model {
     /// Reads, checks and writes a document.
     check: fn(&[u8], Validator<'static>) -> Outcome,
     validator: Validator<'static>,
-    /// What refers to the schema that it publishes, for those that have one.
+    /// The reference to the published schema, for types that have one.
     pub published: Option<fn(&mut SchemaGenerator) -> schemars::Schema>,
 }
 

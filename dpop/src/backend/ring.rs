@@ -118,7 +118,7 @@ mod tests {
 
     /// Without this key pair, [`Drop`] would leave the private key in memory.
     #[test]
-    fn there_is_a_pair_to_overwrite_with() {
+    fn overwrite_key_pair_parses() {
         let one = KeyPair::from_pkcs8(ONE).unwrap();
         assert_eq!(
             one.public_key().to_jwk(),

@@ -137,7 +137,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn what_is_written_is_read(list in vec(challenge(), 0..5)) {
+    fn challenges_round_trip(list in vec(challenge(), 0..5)) {
         let line = list.iter().map(Challenge::to_string).collect::<Vec<_>>().join(", ");
         prop_assert_eq!(Challenge::parse_line(line.as_bytes()), Ok(list.clone()));
         prop_assert_eq!(Challenge::parse_lines([line.as_bytes()]), list);
@@ -145,7 +145,7 @@ proptest! {
 
     /// DPP-13
     #[test]
-    fn every_form_is_read_alike(list in vec(challenge(), 0..5), bytes in vec(any::<u8>(), 1..200)) {
+    fn all_spellings_parse_to_the_same_challenges(list in vec(challenge(), 0..5), bytes in vec(any::<u8>(), 1..200)) {
         let lines = RandomChoices { bytes: bytes.iter().cycle() }.malformed_bytes(&list);
         let mut read = Vec::new();
         for line in &lines {
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_refused_where_it_is_malformed_or_can_be_written_again(line in arbitrary_bytes()) {
+    fn random_bytes_are_rejected_or_round_trip(line in arbitrary_bytes()) {
         let tolerant = Challenge::parse_lines([line.as_slice()]);
         match Challenge::parse_line(&line) {
             Ok(list) => {
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_hides_no_other_line(before in arbitrary_bytes(), list in vec(challenge(), 1..3), after in arbitrary_bytes()) {
+    fn malformed_line_does_not_hide_other_lines(before in arbitrary_bytes(), list in vec(challenge(), 1..3), after in arbitrary_bytes()) {
         let line = list.iter().map(Challenge::to_string).collect::<Vec<_>>().join(", ");
         let mut expect = Challenge::parse_lines([before.as_slice()]);
         expect.extend(list);

@@ -129,7 +129,7 @@ fn malformed_lines() {
 }
 
 #[test]
-fn what_is_malformed_hides_nothing_else() {
+fn malformed_challenge_does_not_hide_others() {
     #[track_caller]
     fn check(lines: &[&str], expect: &[&str]) {
         let list = Challenge::parse_lines(lines.iter().map(|line| line.as_bytes()));
@@ -156,7 +156,7 @@ fn what_is_malformed_hides_nothing_else() {
 
 /// DPP-13, DPP-14, DPP-17
 #[test]
-fn the_dpop_challenge_is_found_anywhere() {
+fn dpop_challenge_is_found_among_other_schemes() {
     #[track_caller]
     fn check(lines: &[&[u8]], algs: Option<&[&str]>, error: Option<DpopError>) {
         let found = DpopChallenge::find_in_headers(lines.iter().copied()).unwrap();
@@ -187,7 +187,7 @@ fn the_dpop_challenge_is_found_anywhere() {
 
 /// DPP-13, DPP-15, ERR-07, ERR-08
 #[test]
-fn what_a_dpop_challenge_says() {
+fn dpop_challenge_parameters_are_parsed() {
     let lines = [br#"DPoP realm="r", scope="a b", error="insufficient_scope", error_description="d", algs="ES256 ES384""#];
     let challenge = DpopChallenge::find_in_headers(lines.map(|line| line.as_slice())).unwrap();
     assert_eq!(challenge.error(), Some(&DpopError::InsufficientScope));
@@ -213,7 +213,7 @@ fn what_a_dpop_challenge_says() {
 
 /// DPP-13, DPP-15, DPP-16
 #[test]
-fn what_servers_write() {
+fn server_challenges_round_trip() {
     #[track_caller]
     fn check(challenge: &DpopChallenge, expect: &str) {
         assert_eq!(challenge.to_string(), expect);
@@ -242,7 +242,7 @@ fn what_servers_write() {
 }
 
 #[test]
-fn what_can_be_written() {
+fn challenge_constructors_validate_their_input() {
     let written =
         Challenge::with_parameters("Newauth", [("title", "Login to \"apps\" \\"), ("Type", "")]).unwrap();
     assert_eq!(written.to_string(), r#"Newauth title="Login to \"apps\" \\", Type="""#);

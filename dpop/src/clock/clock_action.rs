@@ -95,7 +95,7 @@ mod tests {
 
     /// DPP-10
     #[test]
-    fn what_may_be_outside_the_window() {
+    fn iat_possibly_outside_the_window() {
         // `Date` 1000 after a round trip of 2 s: checked between 998 and 1001.
         let reading =
             |secs| ClockReading { wall: UnixTime::from_secs(secs), monotonic: Duration::from_secs(secs) };

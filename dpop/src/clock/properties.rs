@@ -61,7 +61,7 @@ proptest! {
 
     /// DPP-09
     #[test]
-    fn bounds_hold_and_never_grow_by_an_answer(
+    fn responses_never_widen_the_bounds(
         offset in -24 * HOUR..24 * HOUR,
         rate in rate(),
         history in clock_history(),
@@ -74,12 +74,12 @@ proptest! {
                 ClockEvent::Sleep(time) => world.sleep(time),
                 ClockEvent::StepWall(by) => world.step_wall(by),
                 ClockEvent::Answer(there, back) => {
-                    let answer = world.answer(there, back).unwrap();
-                    let before = clock.anchor.map(|anchor| anchor.extrapolate_to(answer.received(), ClockTolerance::default()).bounds);
-                    clock.observe(&answer);
+                    let response = world.answer(there, back).unwrap();
+                    let before = clock.anchor.map(|anchor| anchor.extrapolate_to(response.received(), ClockTolerance::default()).bounds);
+                    clock.observe(&response);
                     prop_assert_eq!(clock.contradictions(), 0);
                     let bounds = clock.anchor.unwrap().server;
-                    prop_assert!(width(bounds) <= width(answer.server_bounds()) + ROUNDING);
+                    prop_assert!(width(bounds) <= width(response.server_bounds()) + ROUNDING);
                     if let Some(before) = before {
                         prop_assert!(width(bounds) <= width(before) + ROUNDING);
                     }
@@ -99,7 +99,7 @@ proptest! {
     /// DPP-09, DPP-10: proofs are valid up to ten minutes later, even if the request takes up to 6 s to the
     /// server.
     #[test]
-    fn one_honest_answer_is_enough(
+    fn one_correct_response_synchronizes_the_clock(
         offset in -24 * HOUR..24 * HOUR,
         small in -20 * SECOND..20 * SECOND,
         rate in rate(),
@@ -118,9 +118,9 @@ proptest! {
         }
     }
 
-    /// DPP-10: whatever caused the rejection of the first proof, the second one has the right time.
+    /// DPP-10: after any cause of the first rejection, the second proof has the right time.
     #[test]
-    fn a_retry_is_right_after_any_offset(
+    fn retry_is_accepted_after_any_offset(
         offset in -24 * HOUR..24 * HOUR,
         there in 0..5 * SECOND,
         back in 0..5 * SECOND,

@@ -95,7 +95,7 @@ mod tests {
 
     /// DPP-09: the next process sends the right time immediately if the wall clock is as wrong as before.
     #[test]
-    fn the_next_process_knows_the_time() {
+    fn saved_clock_is_used_by_the_next_process() {
         for (ahead, after, expect) in
             [(-95, 0, true), (3600, 600, true), (-95, 86_399, true), (-95, 86_400, false), (2, 0, false)]
         {
@@ -117,7 +117,7 @@ mod tests {
 
     /// DPP-10: a clock that was set in the meantime causes one contradiction, then the new time is used.
     #[test]
-    fn a_clock_that_was_set_is_believed() {
+    fn changed_local_clock_replaces_the_saved_offset() {
         let mut clocks = ServerClocks::default();
         answered(&mut clocks, A, NOW, started(0, -95));
         let (mut next, right) = (ServerClocks::default(), started(60, 0));
@@ -130,7 +130,7 @@ mod tests {
 
     /// An imported clock does not replace a measurement of this process, and the capacity stays limited.
     #[test]
-    fn what_is_known_stays() {
+    fn restored_clock_does_not_replace_a_measurement() {
         let wrong = |origin: &str| SavedClock {
             origin: origin.to_owned(),
             ahead: 7_000_000,

@@ -100,15 +100,15 @@ impl World {
     }
 }
 
-fn after(answers: impl IntoIterator<Item = ClockObservation>) -> ServerClock {
+fn after(responses: impl IntoIterator<Item = ClockObservation>) -> ServerClock {
     let mut clock = ServerClock::default();
-    answers.into_iter().for_each(|answer| clock.observe(&answer));
+    responses.into_iter().for_each(|response| clock.observe(&response));
     clock
 }
 
 /// DPP-09
 #[test]
-fn one_answer_corrects_any_offset() {
+fn one_response_corrects_any_offset() {
     for seconds in [25, 26, 30, 60, 90, 600, 3599, 3600] {
         for offset in [seconds * SECOND, -seconds * SECOND] {
             for trip in [0, 20 * MILLI, 300 * MILLI, SECOND, 3 * SECOND, 10 * SECOND] {
@@ -130,7 +130,7 @@ fn one_answer_corrects_any_offset() {
 
 /// DPP-09, A30, A40
 #[test]
-fn iat_is_whole_and_aims_at_the_middle() {
+fn iat_is_a_whole_second_near_the_middle() {
     let reading =
         |millis| ClockReading { wall: UnixTime::from_millis(millis), monotonic: Duration::from_secs(5) };
     let clock = ServerClock::default();
@@ -152,7 +152,7 @@ fn iat_is_whole_and_aims_at_the_middle() {
 
 /// DPP-09, A30: only an offset of more than 2 s is corrected.
 #[test]
-fn small_offsets_are_left_alone() {
+fn small_offsets_are_not_corrected() {
     // `Date` 1000 and no round trip: the server shows 1000.5 ± 0.5.
     #[track_caller]
     fn check(wall_millis: u64, basis: EstimateBasis, time_millis: u64, uncertainty_millis: u64) {
@@ -173,7 +173,7 @@ fn small_offsets_are_left_alone() {
 
 /// DPP-09
 #[test]
-fn a_slow_answer_spoils_nothing_and_many_narrow() {
+fn slow_response_keeps_bounds_and_many_narrow_them() {
     let mut world = World::ahead(100 * SECOND);
     let mut clock = after(world.answer(10 * MILLI, 10 * MILLI));
     assert_eq!(clock.now(world.reading()).uncertainty, Duration::from_millis(510));
@@ -195,7 +195,7 @@ fn a_slow_answer_spoils_nothing_and_many_narrow() {
 
 /// DPP-09
 #[test]
-fn a_machine_that_slept() {
+fn suspended_machine() {
     for offset in [0, 60 * SECOND, -HOUR] {
         let mut world = World::ahead(offset);
         let mut clock = after(world.answer(50 * MILLI, 50 * MILLI));
@@ -219,7 +219,7 @@ fn a_machine_that_slept() {
 
 /// DPP-09
 #[test]
-fn a_monotonic_clock_that_runs_wrong() {
+fn inaccurate_monotonic_clock() {
     for rate in [700_000, 1_300_000] {
         for offset in [0, 60 * SECOND, -HOUR] {
             let mut world = World::ahead(offset).rate(rate);
@@ -237,7 +237,7 @@ fn a_monotonic_clock_that_runs_wrong() {
 
 /// DPP-09
 #[test]
-fn a_wall_clock_that_is_stepped() {
+fn stepped_wall_clock() {
     for step in [HOUR, -HOUR] {
         for offset in [0, HOUR, -HOUR] {
             let mut world = World::ahead(offset);
@@ -257,10 +257,10 @@ fn a_wall_clock_that_is_stepped() {
 
 /// DPP-09
 #[test]
-fn between_two_answers_the_monotonic_clock_counts() {
+fn monotonic_clock_counts_between_responses() {
     let mut world = World::ahead(MINUTE);
     let clock = after(world.answer(0, 0));
-    let told = clock.now(world.reading());
+    let earlier = clock.now(world.reading());
     for time in [2 * MINUTE, -2 * MINUTE] {
         // Answers overtake each other, so readings may be older than the last answer.
         let mut then = world;
@@ -268,16 +268,16 @@ fn between_two_answers_the_monotonic_clock_counts() {
         then.step_wall(1_900 * MILLI);
         let estimate = clock.now(then.reading());
         assert_eq!(estimate.basis, EstimateBasis::Server);
-        assert_eq!(to_nanos(estimate.time.since_epoch()) - to_nanos(told.time.since_epoch()), time);
+        assert_eq!(to_nanos(estimate.time.since_epoch()) - to_nanos(earlier.time.since_epoch()), time);
         // 60 ms of drift by the wall clock, which is 1.9 s and as many millionths further.
-        let wider = to_nanos(estimate.uncertainty) - to_nanos(told.uncertainty);
+        let wider = to_nanos(estimate.uncertainty) - to_nanos(earlier.uncertainty);
         assert_eq!(wider, 1_900 * MILLI + (time + 1_900 * MILLI).abs() / 2_000);
     }
 }
 
 /// DPP-09
 #[test]
-fn answers_that_contradict_each_other() {
+fn contradicting_responses_are_counted() {
     let mut world = World::ahead(10 * SECOND);
     let mut clock = after(world.answer(0, 0));
 
@@ -308,7 +308,7 @@ fn answers_that_contradict_each_other() {
 
 /// DPP-09
 #[test]
-fn dates_and_readings_from_nowhere() {
+fn extreme_dates_and_readings() {
     let ends = [UnixTime::default(), UnixTime::from_secs(253_402_300_799), UnixTime::from_secs(u64::MAX)];
     let readings = ends
         .into_iter()
@@ -363,7 +363,7 @@ fn forms_of_a_date() {
 
 /// DPP-09
 #[test]
-fn answers_that_tell_nothing() {
+fn unusable_observations_are_rejected() {
     #[track_caller]
     fn check(sent: (u64, u64), received: (u64, u64), expect: Result<Duration, ObservationError>) {
         let reading = |(wall, monotonic)| ClockReading {
@@ -409,7 +409,7 @@ fn each_origin_has_its_own_clock() {
 
 /// DPP-10, A30, ERR-08
 #[test]
-fn what_to_do_after_a_refusal() {
+fn action_after_a_rejected_proof() {
     use ClockAction::{ClockIsCorrect, ClockUnsynchronized, RetryWithCorrectedClock};
 
     // The uncorrected clock sends a proof, and the rejection has a `Date`.
@@ -483,7 +483,7 @@ fn what_to_do_after_a_refusal() {
 
 /// A30: the threshold is two seconds, unless it is configured.
 #[test]
-fn tolerance_is_a_setting() {
+fn tolerance_is_configurable() {
     for (corrected_beyond, expect) in
         [(2, EstimateBasis::Server), (3, EstimateBasis::Server), (6, EstimateBasis::Local)]
     {

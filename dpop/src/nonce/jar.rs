@@ -258,7 +258,7 @@ mod tests {
         SavedNonces { nonces: rows.into_iter().map(save).collect() }
     }
 
-    /// What the jar holds for each of these origins.
+    /// Asserts the nonce that the jar stores for each of these origins.
     #[track_caller]
     fn check(name: &str, jar: &NonceJar, expect: &[(&str, Option<&str>)]) {
         for (origin, text) in expect {
@@ -267,9 +267,9 @@ mod tests {
         }
     }
 
-    /// DPP-05, DPP-12: what an answer's `DPoP-Nonce` fields make of an origin that has "old".
+    /// DPP-05, DPP-12: the `DPoP-Nonce` headers of a response, for an origin with the stored nonce "old".
     #[test]
-    fn an_answer_brings_one_nonce_or_none() {
+    fn response_sets_at_most_one_nonce() {
         let longest = [b'n'; Nonce::MAX_BYTES];
         let longest = str::from_utf8(&longest).unwrap();
         type Values<'a> = &'a [&'a [u8]];
@@ -300,7 +300,7 @@ mod tests {
 
     /// DPP-12, DPP-17
     #[test]
-    fn each_origin_has_its_own_latest() {
+    fn each_origin_has_its_own_nonce() {
         let mut jar = jar(9);
         check("at first", &jar, &[(A, None), (B, None)]);
         jar.record_nonces(A, [b"challenge".as_slice()], at(0));
@@ -319,7 +319,7 @@ mod tests {
 
     /// The origin that was unused for the longest goes first.
     #[test]
-    fn a_full_jar_drops_the_least_used() {
+    fn full_jar_drops_the_least_recently_used() {
         fn learn(jar: &mut NonceJar, origin: &str) {
             jar.record_nonces(origin, [b"n".as_slice()], at(0));
         }
@@ -352,11 +352,11 @@ mod tests {
         check("101 origins", &jar, &[("https://0.example", None), ("https://1.example", Some("n"))]);
     }
 
-    /// A7, LIM-12: what one process saves at 1 000 and another restores.
+    /// A7, LIM-12: nonces that one process saves at 1,000 and another one restores.
     #[test]
-    fn a_saved_nonce_is_restored_while_it_is_young() {
+    fn saved_nonce_is_restored_until_it_expires() {
         let known = Some("known");
-        // Origin, nonce, received at; then what a jar has that knew A since 1 000.
+        // Origin, nonce, receipt time; then the content of a jar with a nonce for A since 1,000.
         let rows = [
             ("just received", (B, "saved", 1000), Some("saved")),
             ("just younger than ten minutes", (B, "saved", 401), Some("saved")),
@@ -389,9 +389,9 @@ mod tests {
         check("599.5 s old", &late, &[(C, Some("saved"))]);
     }
 
-    /// What was saved gives way to what this process uses.
+    /// Restored nonces are evicted before the nonces that this process uses.
     #[test]
-    fn a_restored_nonce_is_the_first_to_go() {
+    fn restored_nonce_is_evicted_first() {
         let mut jar = jar(2);
         jar.record_nonces(A, [b"a".as_slice()], at(0));
         jar.restore(saved([(B, "b", 0), (C, "c", 0)]), at(0));
@@ -400,9 +400,9 @@ mod tests {
         check("and goes before what was known", &jar, &[(A, Some("a")), (B, Some("new")), (C, None)]);
     }
 
-    /// What a server hands out that is longer than most: as long as it was allowed to be.
+    /// A nonce of the maximum length.
     #[test]
-    fn limits_are_settings() {
+    fn limits_are_configurable() {
         let limits =
             JarLimits { max_nonce_bytes: 1000, max_age: Duration::from_secs(5), ..JarLimits::default() };
         let mut jar = NonceJar::new(limits);
@@ -432,7 +432,7 @@ mod tests {
 
     /// DPP-14, DPP-15, DPP-17, ERR-07
     #[test]
-    fn a_challenge_is_answered_once() {
+    fn challenge_is_retried_once() {
         use Attempt::First;
         use ChallengeAction::{AlreadyRetried, NoNonce, Retry, SameNonce};
         let retried = Attempt::Retry;
@@ -470,10 +470,10 @@ mod tests {
             cases: 256, failure_persistence: None, ..ProptestConfig::default()
         })]
 
-        /// DPP-05, DPP-12, A7: after any answers the jar is the map of the latest nonces, less what was
-        /// unused for the longest, and the next process has the same jar.
+        /// DPP-05, DPP-12, A7: after any responses the jar equals the map of the latest nonces without the
+        /// least recently used ones, and the next process restores the same jar.
         #[test]
-        fn the_jar_is_a_map_of_the_latest(capacity in 1..=6_usize, steps in steps()) {
+        fn jar_equals_a_map_of_the_latest_nonces(capacity in 1..=6_usize, steps in steps()) {
             let mut jar = jar(capacity);
             let mut latest: HashMap<String, (&str, usize)> = HashMap::new();
             let mut now = at(0);

@@ -48,9 +48,7 @@ impl NonceKey {
     ///
     /// - a shared [`ReplayStore`](crate::ReplayStore). With one store per process, each process would admit a
     ///   stolen proof once. With a store in memory and a key that outlives the process, a restart would
-    ///   forget
-    ///   proofs that
-    ///   are still valid;
+    ///   forget proofs that are still valid;
     /// - the same server name ([`NonceIssuer::new`]) and the same window ([`NonceIssuer::with_window`]).
     ///   Otherwise they reject each other's nonces, and a client receives a challenge whenever it changes
     ///   servers;
@@ -191,15 +189,16 @@ mod tests {
         UnixTime::from_millis(START * 1000 + millis)
     }
 
-    /// LIM-12, DPP-13, A31: five to ten minutes, whenever in its window it was handed out.
+    /// LIM-12, DPP-13, A31: a nonce is valid for five to ten minutes, depending on when it was issued in its
+    /// window.
     #[test]
-    fn a_nonce_holds_for_its_window_and_the_next() {
+    fn nonce_is_valid_in_its_window_and_the_next() {
         use NonceAge::{Current, Previous};
         assert_eq!(START % 300, 0);
         let issuer = issuer(1, "gateway");
         for issued in [0, 1, 150_000, 299_999] {
             let nonce = issuer.issue(at(issued));
-            for (asked, expect) in [
+            for (checked_at, expect) in [
                 (0, Ok(Current)),
                 (issued, Ok(Current)),
                 (299_999, Ok(Current)),
@@ -208,7 +207,11 @@ mod tests {
                 (600_000, Err(NonceError::Foreign)),
                 (86_400_000, Err(NonceError::Foreign)),
             ] {
-                assert_eq!(issuer.check_nonce(Some(nonce.as_str()), at(asked)), expect, "{issued} {asked}");
+                assert_eq!(
+                    issuer.check_nonce(Some(nonce.as_str()), at(checked_at)),
+                    expect,
+                    "{issued} {checked_at}"
+                );
             }
             // A clock that was stepped back: the nonce is of a window that has not begun.
             let before = UnixTime::from_millis(START * 1000 - 1);
@@ -218,7 +221,7 @@ mod tests {
 
     /// DPP-17; list C: no nonce, another server's, altered in any bit.
     #[test]
-    fn what_is_not_this_servers_is_foreign() {
+    fn nonce_of_another_issuer_is_foreign() {
         let issuer_ = issuer(1, "gateway");
         assert_eq!(issuer_.check_nonce(None, at(0)), Err(NonceError::Missing));
         let check = |nonce: &str| issuer_.check_nonce(Some(nonce), at(0)).err();
@@ -241,7 +244,7 @@ mod tests {
 
     /// List C: a nonce of two windows ago; and windows of another length, down to none.
     #[test]
-    fn windows_have_the_length_that_was_asked_for() {
+    fn window_length_is_configurable() {
         let issuer = issuer(1, "gateway").with_window(Duration::from_secs(60));
         let nonce = issuer.issue(at(0));
         assert_eq!(issuer.check_nonce(Some(nonce.as_str()), at(119_999)), Ok(NonceAge::Previous));
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_out_is_a_nonce() {
+    fn issued_nonce_is_well_formed() {
         let issuer = issuer(1, "gateway");
         let nonce = issuer.issue(at(0));
         assert_eq!(Nonce::new(nonce.as_str()), Ok(nonce.clone()));

@@ -165,11 +165,11 @@ pub async fn one_of_many_at_once_is_admitted(stores: &impl StoreFactory) {
     let one = stores.create_empty(ProofWindow::default(), ROOMY).await;
     let other = stores.open_again(&one).await;
     let same = account_proof("at once", 0);
-    let asked = (0..MANY).map(|at| if at % 2 == 0 { &one } else { &other });
-    let answers = join_all(asked.map(|store| store.admit(&same, seconds_after_start(0, 0)))).await;
-    let admitted = answers.iter().filter(|answer| answer.is_ok()).count();
-    let replayed = answers.iter().filter(|answer| **answer == Err(ReplayError::Replayed)).count();
-    assert_eq!((admitted, replayed), (1, MANY - 1), "equal proofs at once: {answers:?}");
+    let calls = (0..MANY).map(|at| if at % 2 == 0 { &one } else { &other });
+    let results = join_all(calls.map(|store| store.admit(&same, seconds_after_start(0, 0)))).await;
+    let admitted = results.iter().filter(|result| result.is_ok()).count();
+    let replayed = results.iter().filter(|result| **result == Err(ReplayError::Replayed)).count();
+    assert_eq!((admitted, replayed), (1, MANY - 1), "equal proofs at once: {results:?}");
 
     // The limits are atomic too: of more different proofs than there is room for, exactly as many as fit are
     // admitted.
@@ -178,10 +178,10 @@ pub async fn one_of_many_at_once_is_admitted(stores: &impl StoreFactory) {
     let other = stores.open_again(&one).await;
     let jtis: Vec<String> = (0..MANY).map(|at| format!("at once {at}")).collect();
     let proofs: Vec<_> = jtis.iter().map(|jti| account_proof(jti, 0)).collect();
-    let asked = proofs.iter().enumerate().map(|(at, proof)| (if at % 2 == 0 { &one } else { &other }, proof));
-    let answers = join_all(asked.map(|(store, proof)| store.admit(proof, seconds_after_start(0, 0)))).await;
-    let admitted = answers.iter().filter(|answer| answer.is_ok()).count();
-    assert_eq!(admitted, 5, "different proofs at once, with room for five: {answers:?}");
+    let calls = proofs.iter().enumerate().map(|(at, proof)| (if at % 2 == 0 { &one } else { &other }, proof));
+    let results = join_all(calls.map(|(store, proof)| store.admit(proof, seconds_after_start(0, 0)))).await;
+    let admitted = results.iter().filter(|result| result.is_ok()).count();
+    assert_eq!(admitted, 5, "different proofs at once, with room for five: {results:?}");
 }
 
 /// Checks that processes share their records, even if a process with a fast clock removed a record.
@@ -584,7 +584,7 @@ pub async fn what_cannot_be_asked_refuses(stores: &impl StoreFactory) {
     for jti in ["a", "b", "a"] {
         check_admission(
             &store,
-            "nobody answers",
+            "an unreachable store",
             account_proof(jti, 0),
             seconds_after_start(0, 0),
             ExpectedOutcome::Unavailable,
@@ -622,9 +622,9 @@ impl ExpectedOutcome {
     }
 
     /// Returns true if the result is this outcome.
-    fn matches(self, answer: Result<(), ReplayError>) -> bool {
+    fn matches(self, result: Result<(), ReplayError>) -> bool {
         let full = |seconds| move |refusal: ReplayError| refusal.retry_after() == Some(seconds);
-        match (self, answer) {
+        match (self, result) {
             (Self::Admitted, Ok(()))
             | (Self::Expired, Err(ReplayError::Expired))
             | (Self::Early, Err(ReplayError::TooFarAhead))
@@ -646,15 +646,15 @@ async fn check_admission(
     now: UnixTime,
     expect: ExpectedOutcome,
 ) {
-    let answer = store.admit(&proof, now).await;
-    let said = match answer {
+    let result = store.admit(&proof, now).await;
+    let description = match result {
         Ok(()) => "admitted".to_owned(),
         Err(refusal) => format!("refused, as {refusal} ({refusal:?})"),
     };
     let ReplayCandidate { jti, iat, .. } = proof;
     let (iat, now) = (i128::from(iat) - i128::from(START), now.since_epoch());
     let now = now.saturating_sub(Duration::from_secs(START));
-    assert!(expect.matches(answer), "{name}: `{jti}` of {iat} s at {now:?} is {said}, not {expect:?}");
+    assert!(expect.matches(result), "{name}: `{jti}` of {iat} s at {now:?} is {description}, not {expect:?}");
 }
 
 /// Creates an account's proof with an `iat` that is `iat` seconds after the start.
@@ -686,17 +686,17 @@ fn secs(length: Duration) -> i64 {
 /// Polls all futures concurrently on the current task and returns their outputs.
 async fn join_all<F: Future + Unpin>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     let mut futures: Vec<F> = futures.collect();
-    let mut answers: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
+    let mut results: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
     poll_fn(|context| {
-        for (future, answer) in futures.iter_mut().zip(&mut answers) {
-            if answer.is_none()
+        for (future, result) in futures.iter_mut().zip(&mut results) {
+            if result.is_none()
                 && let Poll::Ready(ready) = std::pin::Pin::new(future).poll(context)
             {
-                *answer = Some(ready);
+                *result = Some(ready);
             }
         }
-        if answers.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+        if results.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
-    answers.into_iter().flatten().collect()
+    results.into_iter().flatten().collect()
 }

@@ -46,10 +46,10 @@ impl ForgottenTimes {
 
     fn merge_closest_spans(&mut self, held: RetentionWindow) {
         let pairs = self.0.iter().zip(self.0.iter().skip(1)).enumerate();
-        let order = pairs.map(|(at, (a, b))| (!held.is_expired(b.last), b.first.abs_diff(a.last), at));
-        if let Some((_, _, at)) = order.min() {
-            let after = self.0.remove(at + 1);
-            self.0[at].last = after.last;
+        let order = pairs.map(|(index, (a, b))| (!held.is_expired(b.last), b.first.abs_diff(a.last), index));
+        if let Some((_, _, index)) = order.min() {
+            let after = self.0.remove(index + 1);
+            self.0[index].last = after.last;
         }
     }
 }
@@ -74,7 +74,7 @@ mod tests {
 
     /// DPP-18
     #[test]
-    fn the_closest_spans_are_joined_and_no_time_is_lost() {
+    fn closest_spans_are_joined_without_losing_times() {
         check("nothing", [], 9, &[]);
         check("the ends alone", [3, 1, 3, 6], 9, &[1, 3, 6]);
         check("as many as there are spans", (0..8).map(|i| 2 * i), 15, &[0, 2, 4, 6, 8, 10, 12, 14]);

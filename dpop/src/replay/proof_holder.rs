@@ -80,7 +80,7 @@ mod tests {
 
     /// DPP-19: the network and the client count; the host part of an address does not.
     #[test]
-    fn who_is_the_same() {
+    fn holder_identity() {
         let same = [
             (source("2001:db8::1", "c"), source("2001:db8::ffff:1:2:3", "c")),
             (source("::ffff:192.0.2.1", "c"), source("192.0.2.1", "c")),

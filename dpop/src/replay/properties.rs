@@ -84,10 +84,10 @@ fn config() -> ProptestConfig {
 proptest! {
     #![proptest_config(config())]
 
-    /// DPP-18, DPP-19, LIM-06: all results and counts equal the model's, and no proof is admitted twice,
-    /// whatever the clock and the window do.
+    /// DPP-18, DPP-19, LIM-06: all results and counts equal those of the model, and no proof is admitted
+    /// twice, for any changes of the clock and the window.
     #[test]
-    fn live_proofs_are_as_the_model_says(
+    fn replay_cache_agrees_with_the_model(
         (per_account, per_source, total) in (0..=4_usize, 0..=3_usize, 0..=7_usize),
         steps in clock_steps(any_clock()),
         windows in windows(),
@@ -101,19 +101,19 @@ proptest! {
             live.set_window(window);
             model.window = window;
             let presented = step.candidate(now);
-            let answer = live.admit(&presented, now);
-            prop_assert_eq!(answer, model.admit(&presented, now));
+            let result = live.admit(&presented, now);
+            prop_assert_eq!(result, model.admit(&presented, now));
             prop_assert_eq!((live.proof_count(), live.holder_count()), (model.proof_count(), model.holder_count()));
             for holder in HOLDERS {
                 prop_assert_eq!(live.proof_count_for(&holder), model.proof_count_for(&holder));
             }
-            prop_assert!(answer.is_err() || admitted.insert((step.key, step.jti, presented.iat)));
+            prop_assert!(result.is_err() || admitted.insert((step.key, step.jti, presented.iat)));
         }
     }
 
-    /// DPP-18: while time moves forwards, no valid proof is expired, whatever the length of the window.
+    /// DPP-18: while time moves forward, no valid proof expires, for any length of the window.
     #[test]
-    fn time_that_goes_forwards_expires_what_is_over(
+    fn forward_time_expires_only_old_proofs(
         steps in clock_steps(0..=90_000_i64),
         (past, future) in (0..=500_u64, 0..=500_u64),
     ) {
@@ -131,7 +131,7 @@ proptest! {
 
     /// ERR-09, ERR-10: after the reported wait there is room, and a nanosecond earlier there is none.
     #[test]
-    fn waiting_helps(steps in clock_steps(0..=4_000_i64), per_account in 1..=3_usize) {
+    fn proof_is_admitted_after_the_reported_wait(steps in clock_steps(0..=4_000_i64), per_account in 1..=3_usize) {
         let mut live = caps(per_account, 5);
         let mut now = secs(0);
         for (i, step) in steps.iter().enumerate() {
@@ -146,9 +146,9 @@ proptest! {
                 let almost = now + (wait - Duration::from_nanos(1));
                 let again = ReplayCandidate { iat, ..presented };
                 prop_assert!(live.admit(&again, almost).is_err());
-                let answer = live.admit(&again, now + wait);
-                let full_of_others = matches!(answer, Err(ReplayError::Full { .. }));
-                prop_assert!(answer == Ok(()) || full_of_others, "{:?}", answer);
+                let result = live.admit(&again, now + wait);
+                let full_of_others = matches!(result, Err(ReplayError::Full { .. }));
+                prop_assert!(result == Ok(()) || full_of_others, "{:?}", result);
                 now = now + wait;
             }
         }

@@ -25,21 +25,15 @@ pub type AdmitFuture<'a> = MaybeReady<'a, Result<(), ReplayError>>;
 /// - *No trace*: a rejected proof is not recorded and does not count; it may be admitted later.
 /// - *Time*: a proof is valid while its `iat` lies in [`window`](Self::window), both bounds included. It
 ///   counts against the limits for exactly that time and is rejected afterwards. Wait times extend from `now`
-///   until the
-///   oldest proof
-///   that counts against the limit has expired.
+///   until the oldest proof that counts against the limit has expired.
 /// - *Never twice*: neither a clock step back nor a wider window lets a proof be admitted again. A store that
 ///   uses the clocks of its callers keeps records longer than proofs are valid, by the maximum difference of
-///   these
-///   clocks. It
-///   need not count them for the additional time.
+///   these clocks. It need not count them for the additional time.
 /// - *Ids belong to keys*: the same `jti` with another key is another proof. The same `jti` with the same key
 ///   is a replay, regardless of the other claims.
 /// - *Fail closed*: a store that is unavailable or times out rejects the proof
 ///   ([`ReplayError::Unavailable`]), even if it may have recorded the proof before the response was lost; the
-///   client retries with a new proof. The
-///   store logs
-///   the cause itself.
+///   client retries with a new proof. The store logs the cause itself.
 pub trait ReplayStore: Send + Sync {
     /// Returns the window of this store. Check the claims with it
     /// ([`ExpectedRequest::window`](crate::ExpectedRequest::window)).

@@ -50,8 +50,8 @@ type Answer = Result<(), ReplayError>;
 /// Presents the proofs in this order and compares each result and the number of valid proofs after it.
 #[track_caller]
 fn check(live: &mut ReplayCache, rows: &[(&str, ReplayCandidate<'_>, UnixTime, Answer, usize)]) {
-    for (name, proof, now, answer, count) in rows {
-        assert_eq!(live.admit(proof, *now), *answer, "{name}");
+    for (name, proof, now, result, count) in rows {
+        assert_eq!(live.admit(proof, *now), *result, "{name}");
         assert_eq!(live.proof_count(), *count, "{name}");
     }
 }
@@ -59,7 +59,7 @@ fn check(live: &mut ReplayCache, rows: &[(&str, ReplayCandidate<'_>, UnixTime, A
 /// DPP-18, ERR-09, ERR-10: the wait behind one proof and its `Retry-After`; waiting that long is enough, and
 /// a nanosecond less is not.
 #[test]
-fn the_wait_ends_just_after_the_end() {
+fn wait_ends_one_nanosecond_after_expiry() {
     let nano = Duration::from_nanos(1);
     // Issued at (s), now (ns), to the end, `Retry-After`.
     let rows = [
@@ -102,7 +102,7 @@ fn the_wait_ends_just_after_the_end() {
 
 /// DPP-18: a proof is valid up to its last moment and not after it.
 #[test]
-fn a_proof_counts_up_to_its_end() {
+fn proof_is_valid_until_its_last_moment() {
     let rows = [
         ("issued now", 0, 0, Ok(())),
         ("at its end", 0, 30 * SECOND, Ok(())),
@@ -115,8 +115,8 @@ fn a_proof_counts_up_to_its_end() {
         ("the greatest `iat`", i64::MAX, 0, Err(ReplayError::TooFarAhead)),
         ("the epoch", -(T0.cast_signed()), 0, Err(ReplayError::Expired)),
     ];
-    for (name, iat, now, answer) in rows {
-        check(&mut caps(9, 9), &[(name, proof("a", iat), at(now), answer, usize::from(answer.is_ok()))]);
+    for (name, iat, now, result) in rows {
+        check(&mut caps(9, 9), &[(name, proof("a", iat), at(now), result, usize::from(result.is_ok()))]);
     }
     let longest = ProofWindow { past: Duration::MAX, future: Duration::MAX };
     for iat in [0, u64::MAX] {
@@ -133,16 +133,16 @@ fn a_proof_counts_up_to_its_end() {
 /// DPP-18: the same proof again, every half second of the 61 s after its admission, for every `iat` of the
 /// window.
 #[test]
-fn a_replay_is_refused_at_every_offset() {
+fn replay_is_rejected_at_every_offset() {
     for iat in -30..=30 {
         for offset in 0..=2 * 61 {
             let mut live = caps(9, 9);
             let now = at(offset * SECOND / 2);
-            let answer = if now <= secs(iat + 30) { ReplayError::Replayed } else { ReplayError::Expired };
+            let result = if now <= secs(iat + 30) { ReplayError::Replayed } else { ReplayError::Expired };
             live.admit(&proof("a", iat), at(0)).unwrap();
             assert_eq!(
                 live.admit(&proof("a", iat), now),
-                Err(answer),
+                Err(result),
                 "issued at {iat} s, again at {offset}/2 s"
             );
         }
@@ -151,7 +151,7 @@ fn a_replay_is_refused_at_every_offset() {
 
 /// DPP-18, DPP-19: a `jti` belongs to one key, and another `iat` does not make it another proof.
 #[test]
-fn a_jti_belongs_to_a_key() {
+fn jti_is_scoped_to_its_key() {
     let (other, nul) = (Thumbprint::from_bytes([2; 32]), "a\0");
     let full = Duration::from_secs(30) + Duration::from_nanos(1);
     check(
@@ -178,7 +178,7 @@ fn a_jti_belongs_to_a_key() {
 
 /// DPP-18: the effects of a clock that steps back.
 #[test]
-fn nothing_forgotten_is_admitted_again() {
+fn removed_proof_is_not_admitted_again() {
     check(
         &mut caps(9, 9),
         &[
@@ -198,7 +198,7 @@ fn nothing_forgotten_is_admitted_again() {
 /// DPP-18, LIM-06: a step back removes the later of two records. Its room is free, the wait is for the
 /// earlier one, and the proof is not admitted again.
 #[test]
-fn an_end_out_of_reach_gives_its_room_back() {
+fn clock_step_back_frees_the_later_record() {
     let wait = Duration::from_secs(60) + Duration::from_nanos(1);
     let early = Err(ReplayError::TooFarAhead);
     check(
@@ -227,7 +227,7 @@ fn an_end_out_of_reach_gives_its_room_back() {
 /// DPP-18, LIM-06: a clock that is a year ahead for an hour. No limit stays exhausted, the time in between is
 /// unaffected, and a year later the proofs of that hour are still rejected.
 #[test]
-fn a_clock_far_ahead_is_recovered_from() {
+fn clock_far_ahead_recovers() {
     let year = 365 * 86_400;
     let new: Vec<String> = (0..9).map(|i| format!("new {i}")).collect();
     let new = |i: usize, iat| proof(&new[i], iat);
@@ -258,7 +258,7 @@ fn a_clock_far_ahead_is_recovered_from() {
 
 /// LIM-06, ERR-09: 600 proofs per member over all keys; other members are not affected.
 #[test]
-fn an_account_has_600() {
+fn account_limit_is_600() {
     let mut live = ReplayCache::new(WINDOW, GATEWAY);
     for i in 0..600_u32 {
         let key = Thumbprint::from_bytes([(i % 7) as u8; 32]);
@@ -300,7 +300,7 @@ fn an_account_has_600() {
 
 /// LIM-06, ERR-10: 100,000 proofs in total; the member's limit is checked first, a replay before both.
 #[test]
-fn there_are_100_000() {
+fn total_limit_is_100_000() {
     let mut live = ReplayCache::new(WINDOW, GATEWAY);
     let names: Vec<String> = (0..167).map(|i| format!("member {i}")).collect();
     for i in 0..100_000_usize {
@@ -344,7 +344,7 @@ fn there_are_100_000() {
 
 /// DPP-19: each kind of error, and that the same proof is admitted without the cause of the error.
 #[test]
-fn what_is_refused_takes_no_room() {
+fn rejected_proof_takes_no_capacity() {
     let after = |secs| Duration::from_secs(secs) + Duration::from_nanos(1);
     let mut live = caps(1, 2);
     check(
@@ -386,7 +386,7 @@ fn what_is_refused_takes_no_room() {
 
 /// LIM-06: counts follow the time without an admission; when all proofs have expired, the memory is freed.
 #[test]
-fn forgetting_gives_back() {
+fn expired_proofs_free_their_memory() {
     let mut live = ReplayCache::new(WINDOW, GATEWAY);
     let jtis: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
     for (i, jti) in jtis.iter().enumerate() {
@@ -416,7 +416,7 @@ fn forgetting_gives_back() {
 
 /// Zero counts as one.
 #[test]
-fn there_is_room_for_one() {
+fn zero_limit_counts_as_one() {
     let wait = Duration::from_secs(30) + Duration::from_nanos(1);
     check(
         &mut caps(0, 0),
@@ -472,7 +472,7 @@ fn most_per_proof(total: usize, holders: usize, window: ProofWindow) -> usize {
 
 /// LIM-06: a member that was busy once and now has one proof uses the memory of one.
 #[test]
-fn an_account_gives_back_its_room() {
+fn idle_account_frees_its_memory() {
     let mut live = ReplayCache::new(WINDOW, GATEWAY);
     for i in 0..600 {
         live.admit(&proof(&i.to_string(), i64::from(i / 200)), at(0)).unwrap();
@@ -504,7 +504,7 @@ fn memory_is_bounded() {
 /// A proof within the server's window is admitted and remembered for the length of the window, however long
 /// it is.
 #[test]
-fn the_window_may_be_long() {
+fn long_window_is_supported() {
     for past in [121, 300, 86_400] {
         let mut live = ReplayCache::new(ProofWindow::from_secs(past, 0), GATEWAY);
         let past = past.cast_signed();
@@ -524,7 +524,7 @@ fn the_window_may_be_long() {
 /// A window that is widened at run time admits no proof twice and rejects new proofs for at most the added
 /// length.
 #[test]
-fn the_window_may_change() {
+fn window_may_change_at_run_time() {
     let mut live = caps(9, 9);
     let expired = Err(ReplayError::Expired);
     check(&mut live, &[("in the narrow one", proof("a", 0), at(0), Ok(()), 1)]);
@@ -544,18 +544,18 @@ fn the_window_may_change() {
     check(&mut live, &[("what is left of it is over", proof("e", 91), secs(91), Ok(()), 2)]);
 }
 
-/// DPP-19; the exchange's token endpoint: a source with a new key for each request has the limit of one
-/// source, whichever addresses of its network it uses.
+/// DPP-19: at the exchange's token endpoint, a source with a new key for each request has the limit of one
+/// source, from any address of its network.
 #[test]
-fn new_keys_of_one_source_take_its_room_alone() {
+fn new_keys_share_the_limit_of_their_source() {
     let mut live = ReplayCache::new(WINDOW, ReplayLimits { per_account: 600, per_source: 60, total: 600 });
     let wait = Duration::from_secs(30) + Duration::from_nanos(1);
     for i in 0..5_000_u16 {
         let key = Thumbprint::from_bytes(std::array::from_fn(|at| i.to_be_bytes()[at % 2]));
         let jti = i.to_string();
         let thrown_away = ReplayCandidate { key: &key, ..from(source(1, i), proof(&jti, 0)) };
-        let answer = if i < 60 { Ok(()) } else { Err(ReplayError::SourceFull { wait }) };
-        assert_eq!(live.admit(&thrown_away, at(0)), answer, "{i}");
+        let result = if i < 60 { Ok(()) } else { Err(ReplayError::SourceFull { wait }) };
+        assert_eq!(live.admit(&thrown_away, at(0)), result, "{i}");
     }
     assert_eq!((live.proof_count(), live.proof_count_for(&source(1, 9)), live.holder_count()), (60, 60, 1));
     check(&mut live, &[("another source", from(source(2, 1), proof("a", 0)), at(0), Ok(()), 61)]);

@@ -34,20 +34,20 @@ impl fmt::Debug for ResponseHead<'_> {
 impl<'a> ResponseHead<'a> {
     /// Creates a response from its status and its header lines. Names are compared without case.
     pub fn new(status: u16, headers: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Self {
-        let mut answer = Self { status, ..Self::default() };
+        let mut response = Self { status, ..Self::default() };
         for (name, value) in headers {
             let is = |known: &str| name.eq_ignore_ascii_case(known);
             if is("DPoP-Nonce") {
-                answer.nonces.push(value);
+                response.nonces.push(value);
             } else if is("WWW-Authenticate") {
-                answer.challenges.push(value);
+                response.challenges.push(value);
             } else if is("Date") {
-                answer.dates.push(value);
+                response.dates.push(value);
             } else if is("Age") {
-                answer.aged = true;
+                response.aged = true;
             }
         }
-        answer
+        response
     }
 
     /// Adds the body. Needed only for error responses of token and revocation endpoints.
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_an_answer_holds_is_printed() {
+    fn debug_output_hides_response_headers() {
         let headers = ["DPoP-Nonce", "WWW-Authenticate", "Date"].map(|name| (name, &b"hush"[..]));
         let printed = format!("{:?}", ResponseHead::new(401, headers).with_body(b"hush"));
         assert_eq!(

@@ -35,7 +35,7 @@ fn is_id(word: &str) -> bool {
 /// Returns the documentation lines outside of test modules.
 fn documentation(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let public = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let lines = public.lines().enumerate().map(|(at, line)| (at + 1, line.trim_start()));
+    let lines = public.lines().enumerate().map(|(index, line)| (index + 1, line.trim_start()));
     lines.filter(|(_, line)| line.starts_with("///") || line.starts_with("//!"))
 }
 
@@ -54,7 +54,7 @@ fn inside<'t>(file: &Path, lines: impl Iterator<Item = (usize, &'t str)>) -> Vec
 }
 
 #[test]
-fn public_documentation_stands_by_itself() {
+fn public_documentation_has_no_internal_references() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     sources(&package.join("src"), &mut files);
@@ -70,7 +70,7 @@ fn public_documentation_stands_by_itself() {
     whole.push(package.join("README.md"));
     for file in &whole {
         let text = fs::read_to_string(file).unwrap();
-        found.extend(inside(file, text.lines().enumerate().map(|(at, line)| (at + 1, line))));
+        found.extend(inside(file, text.lines().enumerate().map(|(index, line)| (index + 1, line))));
     }
     assert_eq!(found, [""; 0]);
     assert!(is_id("DPP-18") && is_id("A7") && !is_id("RFC-9449") && !is_id("A128") && !is_id("ES256"));

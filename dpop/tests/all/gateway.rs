@@ -127,8 +127,8 @@ pub(crate) fn check(cases: Vec<Case>) {
     let wrong: Vec<_> = cases
         .into_iter()
         .filter_map(|(name, proof, expect)| {
-            let answer = verdict(proof);
-            (answer != expect).then(|| format!("{name}: {answer:?}, not {expect:?}"))
+            let response = verdict(proof);
+            (response != expect).then(|| format!("{name}: {response:?}, not {expect:?}"))
         })
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -43,7 +43,7 @@ backends!(aws_lc_rs, ring, p256);
 
 /// DPP-06: PKCS#8 goes from one to the other.
 #[test]
-fn what_one_writes_all_read() {
+fn all_backends_read_exported_keys() {
     for key in generated() {
         assert_eq!(key.pkcs8.len(), 138, "{}", key.name);
         for (name, read) in read(&key.pkcs8) {
@@ -53,13 +53,13 @@ fn what_one_writes_all_read() {
 }
 
 #[test]
-fn what_one_signs_all_verify() {
+fn all_backends_verify_signatures() {
     let keys = generated();
     for (name, verifier) in verifiers() {
-        for (at, key) in keys.iter().enumerate() {
+        for (index, key) in keys.iter().enumerate() {
             assert!(verifier.verify(&key.public, MESSAGE, &key.signature), "{} by {name}", key.name);
             assert!(!verifier.verify(&key.public, b"header.claimz", &key.signature), "{name}");
-            let other = &keys[(at + 1) % keys.len()];
+            let other = &keys[(index + 1) % keys.len()];
             assert!(!verifier.verify(&other.public, MESSAGE, &key.signature), "{name}");
             for byte in 0..64 {
                 let mut bytes = *key.signature.as_bytes();
@@ -74,7 +74,7 @@ fn what_one_signs_all_verify() {
 }
 
 #[test]
-fn what_is_no_key_is_refused() {
+fn invalid_keys_are_rejected() {
     let good = generated().remove(0).pkcs8;
     let mut other_half = good.clone();
     let last = other_half.len() - 1;
@@ -92,7 +92,7 @@ fn what_is_no_key_is_refused() {
 }
 
 #[test]
-fn keys_differ() {
+fn generated_keys_differ() {
     let (one, two) = (generated(), generated());
     for (one, two) in one.iter().zip(&two) {
         assert_ne!(one.public, two.public, "{}", one.name);

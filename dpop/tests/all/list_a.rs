@@ -11,7 +11,7 @@ use crate::{
     gateway::{Answer, Answer::*, Case, Gateway, Request, cases, verdict},
 };
 
-cases! { form, claims, htu_is_plain_text, more_than_is_asked_for }
+cases! { form, claims, htu_is_plain_text, unknown_members_are_ignored }
 
 /// ERR-06; RFC 9449, 4.3 (1) and 7.1.
 #[test]
@@ -131,7 +131,7 @@ fn htu_is_plain_text() -> Vec<Case> {
 
 /// The request's query is not compared.
 #[test]
-fn the_query_of_the_request_does_not_count() {
+fn request_query_is_ignored() {
     let request = |path| Request { path, ..Request::with(Draft::good().proof()) };
     let ask = |path| Gateway::new().ask(&request(path));
     assert_eq!(ask("/exchange/v1/me/stock/changes?limit=1"), Accepted);
@@ -140,7 +140,7 @@ fn the_query_of_the_request_does_not_count() {
 }
 
 /// A proof may have further members: unknown members are ignored (RFC 7515, 4; RFC 7519, 4.3).
-fn more_than_is_asked_for() -> Vec<Case> {
+fn unknown_members_are_ignored() -> Vec<Case> {
     let good = Draft::good;
     vec![
         ("extra header", good().header("kid", "1").header("x", json!({ "a": [1, 2] })).proof(), Accepted),
@@ -161,7 +161,7 @@ fn more_than_is_asked_for() -> Vec<Case> {
 
 /// DPP-15: errors are reported in this order.
 #[test]
-fn the_first_wrong_claim_is_the_answer() {
+fn first_wrong_claim_is_reported() {
     let mut draft = Draft::good()
         .of(key(2))
         .claim("htm", "GET")
@@ -170,15 +170,15 @@ fn the_first_wrong_claim_is_the_answer() {
         .claim("ath", "x")
         .claim("jti", "x");
     let good = Draft::good();
-    let expect = |draft: &Draft, answer: Answer| assert_eq!(verdict(draft.proof()), answer);
-    for (name, answer) in [("htm", Claim(Htm)), ("htu", Claim(Htu)), ("iat", Claim(Old))] {
-        expect(&draft, answer);
+    let expect = |draft: &Draft, response: Answer| assert_eq!(verdict(draft.proof()), response);
+    for (name, response) in [("htm", Claim(Htm)), ("htu", Claim(Htu)), ("iat", Claim(Old))] {
+        expect(&draft, response);
         draft.claims[name] = good.claims[name].clone();
     }
     expect(&draft, Claim(Key));
     draft = draft.of(crate::forge::client());
-    for (name, answer) in [("ath", Claim(Ath)), ("jti", Claim(Jti))] {
-        expect(&draft, answer);
+    for (name, response) in [("ath", Claim(Ath)), ("jti", Claim(Jti))] {
+        expect(&draft, response);
         draft.claims[name] = good.claims[name].clone();
     }
     expect(&draft, Accepted);

@@ -114,7 +114,7 @@ fn keys() -> Vec<Case> {
 
 /// A coordinate that begins with a zero byte keeps it: RFC 7518, 6.2.1.2.
 #[test]
-fn leading_zeros_are_kept() {
+fn leading_zeros_are_preserved() {
     let key = (0..=u8::MAX)
         .map(crate::forge::key)
         .find(|key| key.public_key().point()[1] == 0 || key.public_key().point()[33] == 0)
@@ -271,8 +271,8 @@ fn headers_that_change_the_rules() -> Vec<Case> {
     ]
 }
 
-/// A proof of exactly so many bytes: three bytes of JSON become four characters, so header and claims share
-/// what is left over.
+/// A proof of exactly this many bytes. Three bytes of JSON become four characters, so header and claims share
+/// the remainder.
 fn of_length(bytes: usize) -> String {
     let padded = |header: usize, claims: usize| {
         Draft::good().header("x", "a".repeat(header)).claim("x", "a".repeat(claims)).proof()
@@ -300,7 +300,7 @@ fn sizes() -> Vec<Case> {
 
 /// LIM-23: the lengths are settings.
 #[test]
-fn limits_are_settings() {
+fn limits_are_configurable() {
     use dpop_bound::{
         Es256, ExpectedRequest, Htu, KeyBinding, ProofWindow, RequestTarget, SignedProof, UnixTime,
         signed_proof::ProofLimits,

@@ -75,7 +75,7 @@ fn no_challenge_for_what_is_no_proof() -> Vec<Case> {
 
 /// DPP-03; LIM: 30 s either side, both bounds included, to the fraction of the gateway's second.
 #[test]
-fn the_window_of_the_gateway() {
+fn gateway_window_bounds() {
     for (iat, fraction, expect) in [
         (-31, 0, Claim(Old)),
         (-30, 1, Claim(Old)),
@@ -97,7 +97,7 @@ fn the_window_of_the_gateway() {
 
 /// A clock that was stepped back sees proofs of its future; the nonce of that future is foreign.
 #[test]
-fn the_clock_steps_back() {
+fn clock_step_back() {
     let mut gateway = Gateway::new();
     gateway.now = UnixTime::from_secs(NOW - 3600);
     assert_eq!(gateway.ask(&Request::with(Draft::good().proof())), Nonce(Foreign));
@@ -110,10 +110,10 @@ fn the_clock_steps_back() {
 
 /// Each check uses only its own request: no state leaks into the next one.
 #[test]
-fn one_gateway_many_requests() {
+fn requests_are_checked_independently() {
     let gateway = Gateway::new();
     let good = || Request::with(Draft::good().proof());
-    let answers: Vec<Answer> = [
+    let responses: Vec<Answer> = [
         good(),
         Request { method: "GET", ..good() },
         Request { path: "/", ..good() },
@@ -124,5 +124,5 @@ fn one_gateway_many_requests() {
     .iter()
     .map(|request| gateway.ask(request))
     .collect();
-    assert_eq!(answers, [Accepted, Claim(Htm), Claim(Htu), Accepted, Claim(Ath), Accepted]);
+    assert_eq!(responses, [Accepted, Claim(Htm), Claim(Htu), Accepted, Claim(Ath), Accepted]);
 }

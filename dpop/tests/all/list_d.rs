@@ -29,11 +29,11 @@ fn gateway(per_account: usize, total: usize) -> Gateway {
 
 /// DPP-18: two identical proofs at the same time: one is served.
 #[test]
-fn one_of_two_at_once() {
+fn concurrent_replay_is_served_once() {
     let (gateway, start) = (Gateway::new(), Barrier::new(8));
     let request = numbered(1);
-    let answers: Vec<Answer> = thread::scope(|scope| {
-        let asked: Vec<_> = (0..8)
+    let responses: Vec<Answer> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
                     start.wait();
@@ -41,15 +41,15 @@ fn one_of_two_at_once() {
                 })
             })
             .collect();
-        asked.into_iter().map(|thread| thread.join().unwrap()).collect()
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    assert_eq!(answers.iter().filter(|answer| **answer == Accepted).count(), 1);
-    assert_eq!(answers.iter().filter(|answer| **answer == REPLAYED).count(), 7);
+    assert_eq!(responses.iter().filter(|response| **response == Accepted).count(), 1);
+    assert_eq!(responses.iter().filter(|response| **response == REPLAYED).count(), 7);
 }
 
 /// Another signature, the other value of s or additional claims do not make another proof: only id and key count.
 #[test]
-fn another_text_with_the_same_id() {
+fn same_id_in_another_proof_is_a_replay() {
     let gateway = Gateway::new();
     let draft = Draft::good();
     let once = Request::with(draft.proof());
@@ -65,7 +65,7 @@ fn another_text_with_the_same_id() {
 
 /// An id belongs to a key: others cannot use it up.
 #[test]
-fn equal_ids_of_two_keys() {
+fn equal_ids_of_two_keys_are_accepted() {
     let mut gateway = Gateway::new();
     assert_eq!(gateway.serve(&Request::with(Draft::good().proof()), "ada"), Accepted);
     gateway.bound = Some(key(2).public_key().thumbprint());
@@ -76,7 +76,7 @@ fn equal_ids_of_two_keys() {
 /// DPP-18: at no moment between its acceptance and the end of its window is a proof taken twice; after it, it
 /// is too old.
 #[test]
-fn a_replay_at_every_moment() {
+fn replay_is_rejected_at_every_moment() {
     for iat in [NOW - 30, NOW, NOW + 30] {
         let mut gateway = Gateway::new();
         let request = |gateway: &Gateway| {
@@ -96,7 +96,7 @@ fn a_replay_at_every_moment() {
 
 /// LIM-12: a restart forgets all proofs, and makes them foreign: none can be replayed.
 #[test]
-fn a_replay_after_a_restart() {
+fn replay_after_a_restart() {
     let gateway = Gateway::new();
     let request = numbered(1);
     assert_eq!(gateway.serve(&request, "ada"), Accepted);
@@ -107,7 +107,7 @@ fn a_replay_after_a_restart() {
 
 /// LIM-06, ERR-09: the member's cap, its exact wait, room afterwards, and no effect on other members.
 #[test]
-fn the_cap_of_a_member() {
+fn member_limit() {
     let mut gateway = gateway(3, 100);
     for number in 0..3 {
         assert_eq!(gateway.serve(&numbered(number), "ada"), Accepted);
@@ -126,7 +126,7 @@ fn the_cap_of_a_member() {
 
 /// LIM-06, ERR-10: the cap of all.
 #[test]
-fn the_cap_of_all() {
+fn total_limit() {
     let gateway = gateway(3, 4);
     for (number, member) in ["ada", "bob", "ada", "bob"].into_iter().enumerate() {
         assert_eq!(gateway.serve(&numbered(number), member), Accepted);
@@ -137,7 +137,7 @@ fn the_cap_of_all() {
 
 /// DPP-19: a proof that is rejected for its format, nonce, claims or a limit takes no room.
 #[test]
-fn what_is_refused_takes_no_room() {
+fn rejected_proof_takes_no_capacity() {
     let gateway = gateway(2, 100);
     let good = Draft::good;
     let one =
@@ -159,7 +159,7 @@ fn what_is_refused_takes_no_room() {
 
 /// ERR-06: a token that is bound to no key counts as a bearer token, with any proof, and takes no room.
 #[test]
-fn a_token_that_is_not_bound() {
+fn unbound_token() {
     let mut gateway = Gateway::new();
     gateway.bound = None;
     let request = Request::with(Draft::good().proof());
@@ -174,7 +174,7 @@ fn a_token_that_is_not_bound() {
 /// LIM-10: the window that claims are checked with and the store's are one; where they are two by mistake,
 /// the store's decides.
 #[test]
-fn the_window_is_the_stores() {
+fn verification_uses_the_window_of_the_store() {
     let mut gateway = Gateway::new();
     gateway.live = std::sync::Mutex::new(ReplayCache::new(ProofWindow::from_secs(300, 0), CAPS));
     let old = Request::with(Draft::good().claim("iat", NOW - 300).proof());

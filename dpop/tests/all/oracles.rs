@@ -67,9 +67,9 @@ fn made_by(key: impl SyncSigner) -> String {
     Prover::new(key, SystemRandom).prove_now(&request).unwrap().into_string()
 }
 
-/// DPP-02 to DPP-06, whichever library signs.
+/// DPP-02 to DPP-06, with each of the signing libraries.
 #[test]
-fn they_accept_ours() {
+fn other_libraries_accept_our_proofs() {
     let pkcs8 = forge::client().to_pkcs8().unwrap();
     let jkt = forge::client().public_key().thumbprint().to_string();
     for proof in [
@@ -86,7 +86,7 @@ fn they_accept_ours() {
 
 /// A proof signed by `jsonwebtoken`, with its own header and its own order of members.
 #[test]
-fn we_accept_theirs() {
+fn proof_of_another_library_is_accepted() {
     let key = forge::client();
     let jwk: Jwk = serde_json::from_str(&key.public_key().to_jwk()).unwrap();
     let header = Header { typ: Some("dpop+jwt".into()), jwk: Some(jwk), ..Header::new(Algorithm::ES256) };
@@ -137,9 +137,9 @@ const TAKEN_BY_JWS: &[&str] = &[
 
 /// DPP-16: of all named cases that are no proof, the others refuse every one but those.
 #[test]
-fn all_refuse_the_broken_ones() {
+fn other_libraries_reject_malformed_proofs() {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
-    let broken = || lists.iter().filter(|(_, _, answer)| matches!(answer, Answer::Form(_)));
+    let broken = || lists.iter().filter(|(_, _, response)| matches!(response, Answer::Form(_)));
     let taken = |takes: fn(&str) -> bool| -> Vec<&str> {
         broken().filter(|(_, proof, _)| takes(proof)).map(|(name, ..)| *name).collect()
     };
@@ -150,9 +150,9 @@ fn all_refuse_the_broken_ones() {
 
 /// The others accept every proof that this crate accepts, except for known differences.
 #[test]
-fn all_take_the_good_ones() {
+fn other_libraries_accept_valid_proofs() {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
-    let good: Vec<_> = lists.iter().filter(|(_, _, answer)| *answer == Answer::Accepted).collect();
+    let good: Vec<_> = lists.iter().filter(|(_, _, response)| *response == Answer::Accepted).collect();
     assert!(good.len() > 10, "{}", good.len());
     let refused = |takes: fn(&str) -> bool| -> Vec<&str> {
         good.iter().filter(|(_, proof, _)| !takes(proof)).map(|(name, ..)| *name).collect()

@@ -32,9 +32,9 @@ pub(crate) fn now<F: Future>(future: F) -> F::Output {
 
 /// Counts: 0, 1, 2, …
 #[derive(Default)]
-struct Counting(Mutex<u8>);
+struct CountingRandom(Mutex<u8>);
 
-impl RandomSource for Counting {
+impl RandomSource for CountingRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         let mut next = self.0.lock().unwrap();
         for byte in bytes {
@@ -45,9 +45,9 @@ impl RandomSource for Counting {
     }
 }
 
-struct Empty;
+struct EmptyRandom;
 
-impl RandomSource for Empty {
+impl RandomSource for EmptyRandom {
     fn fill(&self, _: &mut [u8]) -> Result<(), RandomError> {
         Err(RandomError)
     }
@@ -65,9 +65,9 @@ fn request(htu: &Htu) -> ProofRequest<'_> {
 
 /// DPP-01 to DPP-06: header, claims and signature at the token endpoint and at the API.
 #[test]
-fn what_a_proof_holds() {
+fn proof_contains_header_claims_and_signature() {
     let htu = Htu::from_url("https://Gateway.example:443/exchange/v1?limit=1").unwrap();
-    let prover = Prover::new(forge::client(), Counting::default());
+    let prover = Prover::new(forge::client(), CountingRandom::default());
     let (header, claims, signature) = decoded(prover.prove_now(&request(&htu)).unwrap().as_str());
     let jwk: Value = prover.signer().public_key().to_jwk().parse().unwrap();
     assert_eq!(header, json!({ "typ": "dpop+jwt", "alg": "ES256", "jwk": jwk }));
@@ -99,13 +99,13 @@ fn what_a_proof_holds() {
 fn a_proof_byte_for_byte() {
     let key = p256::KeyPair::from_pkcs8(&forge::client().to_pkcs8().unwrap()).unwrap();
     let htu = Htu::from_url("https://gateway.example/exchange/v1").unwrap();
-    let proof = Prover::new(key, Counting::default()).prove_now(&request(&htu)).unwrap();
+    let proof = Prover::new(key, CountingRandom::default()).prove_now(&request(&htu)).unwrap();
     assert_eq!(proof.as_str(), include_str!("proof.txt").trim_end());
 }
 
 /// DPP-01, DPP-03: a new id in every proof, of 128 bits.
 #[test]
-fn no_two_proofs_are_alike() {
+fn proof_ids_are_unique() {
     let htu = Htu::from_url("https://gateway.example/").unwrap();
     let prover = Prover::new(forge::client(), SystemRandom);
     let ids: HashSet<Vec<u8>> = (0..200)
@@ -119,7 +119,7 @@ fn no_two_proofs_are_alike() {
 
 /// The capacity of a proof is computed exactly.
 #[test]
-fn a_proof_fills_its_room() {
+fn proof_capacity_is_exact() {
     let (nonce, token) = (Nonce::new("nonce").unwrap(), AccessToken::new(forge::TOKEN).unwrap());
     let prover = Prover::new(forge::client(), SystemRandom);
     for path in ["", "/a", "/ab", "/abc"] {
@@ -134,7 +134,7 @@ fn a_proof_fills_its_room() {
 
 /// DPP-01 to DPP-05, DPP-08: the gateway accepts the client's proofs.
 #[test]
-fn the_gateway_takes_it() {
+fn gateway_accepts_client_proofs() {
     let htu = Htu::from_url(&format!("{}{}?a=b", forge::ORIGIN, forge::PATH)).unwrap();
     let (nonce, token) =
         (forge::issuer().issue(UnixTime::from_secs(NOW)), AccessToken::new(forge::TOKEN).unwrap());
@@ -153,8 +153,8 @@ fn no_character_can_be_changed() {
             let mut changed = proof.clone();
             changed.replace_range(at..=at, other);
             if changed != proof {
-                let answer = verdict(&changed);
-                assert!(matches!(answer, Answer::Form(_)), "{at} {other}: {answer:?}");
+                let response = verdict(&changed);
+                assert!(matches!(response, Answer::Form(_)), "{at} {other}: {response:?}");
             }
         }
     }
@@ -168,7 +168,7 @@ proptest::proptest! {
     /// DPP-01, DPP-03 to DPP-05, DPP-08: a proof is accepted for its request, and for no request that differs
     /// in one property.
     #[test]
-    fn a_proof_is_for_one_request(
+    fn proof_is_valid_for_one_request_only(
         method in "[A-Z!#$%&'*+.^_`|~-]{1,12}",
         host in "[a-zA-Z0-9.-]{1,20}",
         port in proptest::option::of(1u16..),
@@ -223,9 +223,9 @@ proptest::proptest! {
 }
 
 /// A remote key whose signature is not ready immediately.
-struct Remote<'a>(&'a KeyPair);
+struct RemoteSigner<'a>(&'a KeyPair);
 
-impl ProofSigner for Remote<'_> {
+impl ProofSigner for RemoteSigner<'_> {
     fn public_key(&self) -> &PublicKey {
         self.0.public_key()
     }
@@ -245,9 +245,9 @@ impl ProofSigner for Remote<'_> {
 
 /// RFC 9449, 11.2: a platform's key store may take its time.
 #[test]
-fn keys_elsewhere_may_take_their_time() {
+fn remote_signer_may_be_pending() {
     let (key, htu) = (forge::client(), Htu::from_url("https://gateway.example/").unwrap());
-    let prover = Prover::new(Remote(&key), SystemRandom);
+    let prover = Prover::new(RemoteSigner(&key), SystemRandom);
     let request = request(&htu);
     let mut proof = pin!(prover.prove(&request));
     let mut context = Context::from_waker(Waker::noop());
@@ -257,9 +257,9 @@ fn keys_elsewhere_may_take_their_time() {
 }
 
 /// A key that cannot sign.
-struct Lost(PublicKey);
+struct LostSigner(PublicKey);
 
-impl ProofSigner for Lost {
+impl ProofSigner for LostSigner {
     fn public_key(&self) -> &PublicKey {
         &self.0
     }
@@ -270,12 +270,12 @@ impl ProofSigner for Lost {
 }
 
 #[test]
-fn what_fails_says_why() {
+fn failures_have_distinct_errors() {
     let (key, htu) = (forge::client(), Htu::from_url("https://gateway.example/").unwrap());
-    let lost = Prover::new(Lost(key.public_key().clone()), SystemRandom);
+    let lost = Prover::new(LostSigner(key.public_key().clone()), SystemRandom);
     let error = now(lost.prove(&request(&htu))).unwrap_err();
     assert_eq!(error.to_string(), "signing failed: the key store is locked");
-    let empty = Prover::new(&key, Empty).prove_now(&request(&htu));
+    let empty = Prover::new(&key, EmptyRandom).prove_now(&request(&htu));
     assert!(matches!(empty, Err(ProveError::Random(RandomError))));
     let prover = Prover::new(&key, SystemRandom);
     for method in ["", "GET ", "G\"ET", "G\\ET", "GET\n", "GÉT"] {
@@ -287,7 +287,7 @@ fn what_fails_says_why() {
 
 /// `Debug` output contains no proof, token, id or key.
 #[test]
-fn nothing_is_printed_by_accident() {
+fn debug_output_contains_no_secrets() {
     let (key, htu) = (forge::client(), Htu::from_url("https://gateway.example/").unwrap());
     let prover = Prover::new(&key, SystemRandom);
     let proof = prover.prove_now(&request(&htu)).unwrap();

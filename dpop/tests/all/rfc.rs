@@ -36,7 +36,7 @@ fn the_proof_at_the_token_endpoint() {
     let checked =
         signed.clone().check_claims(&ExpectedRequest { binding: KeyBinding::Key(&jkt), ..any }).unwrap();
     assert_eq!((checked.jti(), checked.iat()), ("-BwC3ESc6acc2lTc", 1_562_262_616));
-    // The first request of a grant binds whatever key it comes with.
+    // The first request of a grant binds its key.
     assert_eq!(*signed.clone().check_claims(&any).unwrap().thumbprint(), jkt);
     let other = Thumbprint::from_bytes([0; 32]);
     let refused = signed.check_claims(&ExpectedRequest { binding: KeyBinding::Key(&other), ..any });

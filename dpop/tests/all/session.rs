@@ -37,9 +37,9 @@ const TOKENS: &str = "https://id.example/token";
 /// The exchange's identity provider: LIM-11, A40.
 const AT_THE_PROVIDER: ProofWindow = ProofWindow::from_secs(25, 15);
 
-type Ours = Session<KeyPair, SystemRandom>;
+type TestSession = Session<KeyPair, SystemRandom>;
 
-fn session() -> Ours {
+fn session() -> TestSession {
     Session::new(forge::client(), SystemRandom)
 }
 
@@ -84,33 +84,33 @@ fn date(seconds: i64) -> String {
 }
 
 /// A response in a table: status, header lines, body.
-struct Said(u16, Vec<(&'static str, String)>, &'static str);
+struct ServerReply(u16, Vec<(&'static str, String)>, &'static str);
 
-impl Said {
+impl ServerReply {
     /// Responds to one transmission, and returns the nonce of its proof and the next step.
-    fn to(&self, session: &Ours, call: &mut DpopRequest, seconds: u64) -> (Option<String>, NextStep) {
+    fn to(&self, session: &TestSession, call: &mut DpopRequest, seconds: u64) -> (Option<String>, NextStep) {
         let transmission = go(session.prepare_now(call, at(seconds)).unwrap());
         let nonce = claims(&transmission)["nonce"].as_str().map(str::to_owned);
         let headers = self.1.iter().map(|(name, value)| (*name, value.as_bytes()));
-        let answer = ResponseHead::new(self.0, headers).with_body(self.2.as_bytes());
-        (nonce, session.handle_response(call, transmission, &answer, at(seconds)))
+        let response = ResponseHead::new(self.0, headers).with_body(self.2.as_bytes());
+        (nonce, session.handle_response(call, transmission, &response, at(seconds)))
     }
 }
 
-fn challenged(nonce: &str, challenge: &str) -> Said {
-    Said(401, vec![("DPoP-Nonce", nonce.to_owned()), ("WWW-Authenticate", challenge.to_owned())], "")
+fn challenged(nonce: &str, challenge: &str) -> ServerReply {
+    ServerReply(401, vec![("DPoP-Nonce", nonce.to_owned()), ("WWW-Authenticate", challenge.to_owned())], "")
 }
 
 const QUOTED: &str = r#"DPoP algs="ES256", error="use_dpop_nonce""#;
 
-/// The answers to one call after another, each with the nonce that its proof has to carry and what has to
-/// come of it; a call goes on while it is to be sent again.
+/// Responses to successive calls, each with the expected nonce of its proof and the expected next step. A
+/// call continues while it has to be sent again.
 #[track_caller]
-fn check(call: fn() -> DpopRequest, rows: &[(&str, Said, Option<&str>, NextStep)]) {
+fn check(call: fn() -> DpopRequest, rows: &[(&str, ServerReply, Option<&str>, NextStep)]) {
     let session = session();
     let mut now = call();
-    for (name, said, nonce, expect) in rows {
-        let (sent, next) = said.to(&session, &mut now, 0);
+    for (name, reply, nonce, expect) in rows {
+        let (sent, next) = reply.to(&session, &mut now, 0);
         assert_eq!((sent.as_deref(), next), (*nonce, *expect), "{name}");
         if !matches!(next, NextStep::Retry(_)) {
             now = call();
@@ -120,9 +120,9 @@ fn check(call: fn() -> DpopRequest, rows: &[(&str, Said, Option<&str>, NextStep)
 
 const NONCE: NextStep = NextStep::Retry(RetryReason::Nonce);
 
-/// DPP-12 to DPP-14, ERR-07: one more transmission for a nonce, whichever way the challenge is written.
+/// DPP-12 to DPP-14, ERR-07: one more transmission for a nonce, for each spelling of the challenge.
 #[test]
-fn a_challenge_is_answered_once() {
+fn challenge_is_retried_once() {
     for challenge in [
         QUOTED,
         "DPoP algs=ES256, error=use_dpop_nonce",
@@ -133,11 +133,16 @@ fn a_challenge_is_answered_once() {
             api,
             &[
                 (challenge, challenged("n-1", challenge), None, NONCE),
-                ("with it", Said(200, vec![], ""), Some("n-1"), NextStep::Done),
-                ("kept, as the answer has none", Said(200, vec![], ""), Some("n-1"), NextStep::Done),
-                ("renewed", Said(200, vec![("dpop-nonce", "n-2".into())], ""), Some("n-1"), NextStep::Done),
+                ("with it", ServerReply(200, vec![], ""), Some("n-1"), NextStep::Done),
+                ("kept, as the answer has none", ServerReply(200, vec![], ""), Some("n-1"), NextStep::Done),
+                (
+                    "renewed",
+                    ServerReply(200, vec![("dpop-nonce", "n-2".into())], ""),
+                    Some("n-1"),
+                    NextStep::Done,
+                ),
                 ("too old", challenged("n-3", challenge), Some("n-2"), NONCE),
-                ("with the new one", Said(204, vec![], ""), Some("n-3"), NextStep::Done),
+                ("with the new one", ServerReply(204, vec![], ""), Some("n-3"), NextStep::Done),
             ],
         );
     }
@@ -145,8 +150,8 @@ fn a_challenge_is_answered_once() {
 
 /// DPP-14, DPP-15: no server can cause an endless loop.
 #[test]
-fn challenges_without_end() {
-    let done = Said(200, vec![], "");
+fn endless_challenges_are_given_up() {
+    let done = ServerReply(200, vec![], "");
     check(
         api,
         &[
@@ -161,31 +166,31 @@ fn challenges_without_end() {
             ),
             (
                 "none at all",
-                Said(401, vec![("WWW-Authenticate", QUOTED.into())], ""),
+                ServerReply(401, vec![("WWW-Authenticate", QUOTED.into())], ""),
                 Some("b"),
                 NextStep::GiveUp(RetryError::NoNonce),
             ),
             (
                 "none of ours",
-                Said(401, vec![("WWW-Authenticate", "Bearer".into())], ""),
+                ServerReply(401, vec![("WWW-Authenticate", "Bearer".into())], ""),
                 Some("b"),
                 NextStep::Done,
             ),
             (
                 "no refusal",
-                Said(200, vec![("WWW-Authenticate", QUOTED.into())], ""),
+                ServerReply(200, vec![("WWW-Authenticate", QUOTED.into())], ""),
                 Some("b"),
                 NextStep::Done,
             ),
             (
                 "a broken server",
-                Said(503, vec![("WWW-Authenticate", QUOTED.into())], ""),
+                ServerReply(503, vec![("WWW-Authenticate", QUOTED.into())], ""),
                 Some("b"),
                 NextStep::Done,
             ),
             (
                 "the token ran out",
-                Said(401, vec![("WWW-Authenticate", "DPoP error=\"invalid_token\"".into())], ""),
+                ServerReply(401, vec![("WWW-Authenticate", "DPoP error=\"invalid_token\"".into())], ""),
                 Some("b"),
                 NextStep::Done,
             ),
@@ -196,8 +201,8 @@ fn challenges_without_end() {
 /// DPP-17: a token endpoint reports the error in the body, and its nonces are used for no other server.
 #[test]
 fn errors_of_a_token_endpoint() {
-    let nonce = |body| Said(400, vec![("DPoP-Nonce", "id-1".into()), ("Date", date(0))], body);
-    let plain = |body| Said(400, vec![("Date", date(0))], body);
+    let nonce = |body| ServerReply(400, vec![("DPoP-Nonce", "id-1".into()), ("Date", date(0))], body);
+    let plain = |body| ServerReply(400, vec![("Date", date(0))], body);
     check(
         tokens,
         &[
@@ -224,21 +229,21 @@ fn errors_of_a_token_endpoint() {
     let session = session();
     let (_, next) = nonce(r#"{"error":"use_dpop_nonce"}"#).to(&session, &mut tokens(), 0);
     assert_eq!(next, NONCE);
-    let (sent, _) = Said(200, vec![], "").to(&session, &mut api(), 0);
+    let (sent, _) = ServerReply(200, vec![], "").to(&session, &mut api(), 0);
     assert_eq!(sent, None, "the provider's nonce went to the gateway");
 }
 
 /// DPP-09, DPP-10, ERR-08: a proof refused for its time is replaced once, with the server's time; `iat` is
 /// aimed at the middle of that server's window.
 #[test]
-fn a_clock_that_is_wrong() {
+fn wrong_clock() {
     let invalid = r#"DPoP error="invalid_dpop_proof""#;
     let refused = |date: Option<String>| {
         let mut headers = vec![("WWW-Authenticate", invalid.to_owned())];
         headers.extend(date.map(|date| ("Date", date)));
-        Said(401, headers, "")
+        ServerReply(401, headers, "")
     };
-    let iat = |session: &Ours, call: DpopRequest, seconds| {
+    let iat = |session: &TestSession, call: DpopRequest, seconds| {
         let transmission = go(session.prepare_now(&call, at(seconds)).unwrap());
         claims(&transmission)["iat"].as_u64().unwrap()
     };
@@ -252,7 +257,7 @@ fn a_clock_that_is_wrong() {
     let doubt = NextStep::GiveUp(RetryError::Clock(ClockSyncError::RetryRefused));
     assert_eq!(refused(Some(date(96))).to(&ours, &mut call, 1).1, doubt);
 
-    let give_up = |said: Said| said.to(&session(), &mut api(), 0).1;
+    let give_up = |reply: ServerReply| reply.to(&session(), &mut api(), 0).1;
     assert_eq!(give_up(refused(Some(date(0)))), NextStep::GiveUp(RetryError::Proof));
     assert_eq!(give_up(refused(None)), NextStep::GiveUp(RetryError::Clock(ClockSyncError::NoDate)));
     let mut from_a_cache = refused(Some(date(-500)));
@@ -263,7 +268,7 @@ fn a_clock_that_is_wrong() {
     assert_eq!(give_up(two_dates), NextStep::GiveUp(RetryError::Clock(ClockSyncError::NoDate)));
 
     // An ambiguous error is retried once if the time explains it.
-    let any = Said(400, vec![("Date", date(95))], r#"{"error":"invalid_request"}"#);
+    let any = ServerReply(400, vec![("Date", date(95))], r#"{"error":"invalid_request"}"#);
     let (ours, mut call) = (session(), tokens());
     assert_eq!(any.to(&ours, &mut call, 0).1, NextStep::Retry(RetryReason::Clock));
     assert_eq!(any.to(&ours, &mut call, 0).1, NextStep::Done);
@@ -271,9 +276,9 @@ fn a_clock_that_is_wrong() {
 
 /// Counts how often it is woken.
 #[derive(Default)]
-struct Woken(AtomicUsize);
+struct WakeCounter(AtomicUsize);
 
-impl Wake for Woken {
+impl Wake for WakeCounter {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -281,14 +286,14 @@ impl Wake for Woken {
 
 /// A7, DPP-13: while nothing is known of a server one request goes, and the rest wait for its answer.
 #[test]
-fn one_goes_first() {
+fn first_request_goes_alone() {
     let (session, origin) = (session(), Origin::from_url("https://gateway.example").unwrap());
     assert!(!session.would_wait(&origin));
     let mut call = api();
     let first = go(session.prepare_now(&call, at(0)).unwrap());
     assert!(first.is_first() && session.would_wait(&origin));
 
-    let woken = Arc::new(Woken::default());
+    let woken = Arc::new(WakeCounter::default());
     let waker = Waker::from(Arc::clone(&woken));
     let mut context = Context::from_waker(&waker);
     let mut second = pin!(wait(session.prepare_now(&api(), at(0)).unwrap()));
@@ -297,7 +302,7 @@ fn one_goes_first() {
     assert!(second.as_mut().poll(&mut context).is_pending());
     assert!(third.as_mut().poll(&mut context).is_pending());
 
-    // Others are not concerned, nor those who will not wait.
+    // Other origins are not affected, nor requests that do not wait.
     assert!(go(session.prepare_now(&tokens(), at(0)).unwrap()).is_first());
     let hasty = go(session.prepare_now(&api().without_waiting(), at(0)).unwrap());
     assert!(!hasty.is_first() && hasty.nonce().is_none());
@@ -317,18 +322,18 @@ fn one_goes_first() {
 /// DPP-13: waiting requests continue as soon as the server's state is known, from any response or from a
 /// saved session, even if the first request hangs.
 #[test]
-fn a_first_that_hangs_keeps_nobody() {
-    let answered: fn(&Ours) = |session| {
-        let said = Said(200, vec![("DPoP-Nonce", "n-1".to_owned())], "");
-        assert_eq!(said.to(session, &mut api().without_waiting(), 0).1, NextStep::Done);
+fn hanging_first_request_blocks_no_others() {
+    let answered: fn(&TestSession) = |session| {
+        let reply = ServerReply(200, vec![("DPoP-Nonce", "n-1".to_owned())], "");
+        assert_eq!(reply.to(session, &mut api().without_waiting(), 0).1, NextStep::Done);
     };
-    let restored: fn(&Ours) = |ours| {
+    let restored: fn(&TestSession) = |ours| {
         let before = session();
-        let _ = Said(200, vec![("DPoP-Nonce", "n-1".to_owned())], "").to(&before, &mut api(), 0);
+        let _ = ServerReply(200, vec![("DPoP-Nonce", "n-1".to_owned())], "").to(&before, &mut api(), 0);
         ours.restore(before.save(at(0)), at(0));
     };
     for learns in [answered, restored] {
-        let (session, woken) = (session(), Arc::new(Woken::default()));
+        let (session, woken) = (session(), Arc::new(WakeCounter::default()));
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
         let hangs = go(session.prepare_now(&api(), at(0)).unwrap());
@@ -344,13 +349,13 @@ fn a_first_that_hangs_keeps_nobody() {
         assert_eq!(second.poll(&mut context), Poll::Ready(()));
         assert!(third.poll(&mut context).is_pending());
         drop(hangs);
-        assert_eq!(woken.0.load(Ordering::Relaxed), 1, "nobody twice");
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1, "no waiter is woken twice");
     }
 }
 
 /// If the first request fails, another one goes first; one whose proof failed never was the first.
 #[test]
-fn the_first_may_fail() {
+fn failed_first_request_passes_its_role_on() {
     let session = session();
     let first = go(session.prepare_now(&api(), at(0)).unwrap());
     let waiting = wait(session.prepare_now(&api(), at(0)).unwrap());
@@ -372,9 +377,9 @@ fn the_first_may_fail() {
 }
 
 /// A key that signs when the test releases it.
-struct Slow(KeyPair);
+struct SlowSigner(KeyPair);
 
-impl ProofSigner for Slow {
+impl ProofSigner for SlowSigner {
     fn public_key(&self) -> &PublicKey {
         self.0.public_key()
     }
@@ -384,10 +389,10 @@ impl ProofSigner for Slow {
     }
 }
 
-/// A caller that is cancelled during signing also lets another request go first; no lock is held meanwhile.
+/// If the caller is cancelled while signing, another request becomes the first. No lock is held meanwhile.
 #[test]
-fn a_key_that_takes_its_time() {
-    let session = Session::new(Slow(forge::client()), SystemRandom);
+fn slow_signer_blocks_no_others() {
+    let session = Session::new(SlowSigner(forge::client()), SystemRandom);
     let (call, mut context) = (api(), Context::from_waker(Waker::noop()));
     {
         let mut first = pin!(session.prepare_request(&call, at(0)));
@@ -400,16 +405,17 @@ fn a_key_that_takes_its_time() {
 
 /// A7, DPP-09: the next process starts with the nonce and the time.
 #[test]
-fn the_next_process_starts_where_this_one_ended() {
+fn saved_session_is_restored_by_the_next_process() {
     let ours = session();
     let mut call = api();
-    let said = Said(401, challenged("n-1", QUOTED).1.into_iter().chain([("Date", date(95))]).collect(), "");
-    assert_eq!(said.to(&ours, &mut call, 0).1, NONCE);
+    let reply =
+        ServerReply(401, challenged("n-1", QUOTED).1.into_iter().chain([("Date", date(95))]).collect(), "");
+    assert_eq!(reply.to(&ours, &mut call, 0).1, NONCE);
     let text = serde_json::to_string(&ours.save(at(1))).unwrap();
     assert!(!text.contains(&ours.thumbprint().to_string()));
 
     let next = session();
-    // Its monotonic clock begins anew; the wall clock is as wrong as before.
+    // The monotonic clock restarts; the wall clock has the same error as before.
     let started = ClockReading { wall: UnixTime::from_secs(NOW + 60), monotonic: Duration::ZERO };
     next.restore(serde_json::from_str(&text).unwrap(), started);
     for _ in 0..2 {
@@ -429,9 +435,9 @@ fn the_next_process_starts_where_this_one_ended() {
     }
 }
 
-/// A session is shared, and what it answers may go to other threads.
+/// A session can be shared, and its futures can be sent to other threads.
 #[test]
-fn sessions_are_shared() {
+fn sessions_can_be_shared() {
     fn shared<T: Send + Sync>(_: &T) {}
     fn sent<T: Send>(_: &T) {}
     let (session, call) = (session(), api());
@@ -447,7 +453,7 @@ fn sessions_are_shared() {
 
 /// DPP-20: existing headers are replaced by one token and one proof; responses are parsed from header maps.
 #[test]
-fn headers_of_the_http_crate() {
+fn http_crate_headers() {
     let session = session();
     let token = dpop_bound::AccessToken::new(TOKEN).unwrap();
     let mut headers = http::HeaderMap::new();
@@ -461,19 +467,22 @@ fn headers_of_the_http_crate() {
     assert_eq!((presented.token, presented.proof), (TOKEN, transmission.proof().as_str()));
     assert!(headers.values().all(http::HeaderValue::is_sensitive));
 
-    let answer = http::Response::builder()
+    let response = http::Response::builder()
         .status(401)
         .header(http::header::WWW_AUTHENTICATE, "Bearer")
         .header(http::header::WWW_AUTHENTICATE, QUOTED)
         .header(dpop_bound::http::DPOP_NONCE, "n-1")
         .body(())
         .unwrap();
-    assert_eq!(session.handle_response(&mut call, transmission, &ResponseHead::from(&answer), at(0)), NONCE);
+    assert_eq!(
+        session.handle_response(&mut call, transmission, &ResponseHead::from(&response), at(0)),
+        NONCE
+    );
 }
 
-/// Servers that hand out no nonces are remembered as ones that answer, as many as the jar has room for.
+/// Servers that issue no nonces are remembered as responding, up to the capacity of the jar.
 #[test]
-fn what_is_remembered_is_bounded() {
+fn remembered_origins_are_bounded() {
     let limits = JarLimits { max_origins: 2.try_into().unwrap(), ..JarLimits::default() };
     let prover = Prover::new(forge::client(), SystemRandom);
     let session = Session::with_parts(prover, NonceJar::new(limits), ServerClocks::default());
@@ -487,7 +496,7 @@ fn what_is_remembered_is_bounded() {
     assert_eq!([1, 2, 3].map(is_first), [false, true, false]);
 }
 
-/// A server: its time, its nonces, what it saw.
+/// A server: its clock, its nonces, and the proofs that it received.
 struct Server {
     /// By how many seconds its clock is ahead.
     ahead: i64,
@@ -551,8 +560,8 @@ impl Server {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// DPP-01, DPP-05, DPP-10, DPP-12 to DPP-14: whatever the server's clock and its nonces, however long the
-    /// way, every call is served after three transmissions at most, and after one as soon as all is known.
+    /// DPP-01, DPP-05, DPP-10, DPP-12 to DPP-14: for any server clock, nonces and delays, every call succeeds
+    /// after at most three transmissions, and after one as soon as nonce and time are known.
     #[test]
     fn every_call_is_served(
         ahead in prop_oneof![-100_000..100_000_i64, -40..40_i64],
@@ -582,8 +591,8 @@ proptest! {
                 sent += 1;
                 let refused = headers.iter().any(|(name, _)| *name == "WWW-Authenticate");
                 let lines = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
-                let answer = ResponseHead::new(if refused { 401 } else { 200 }, lines);
-                match session.handle_response(&mut call, transmission, &answer, reading(passed)) {
+                let response = ResponseHead::new(if refused { 401 } else { 200 }, lines);
+                match session.handle_response(&mut call, transmission, &response, reading(passed)) {
                     NextStep::Done => {
                         prop_assert!(!refused);
                         break;

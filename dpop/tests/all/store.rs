@@ -60,7 +60,7 @@ enum Fault {
     ASecondLonger,
     /// It forgets all when the clock goes back.
     StepsBack,
-    /// It starts anew with another window.
+    /// Restarts with another window.
     ForgetsWithItsWindow,
     /// One limit for all holders.
     OneRoom,
@@ -79,7 +79,7 @@ enum Fault {
 }
 
 /// A cache in memory with one injected fault.
-struct Faulty {
+struct FaultyStore {
     fault: Fault,
     window: ProofWindow,
     caps: ReplayLimits,
@@ -95,7 +95,7 @@ struct Own {
     refused: Vec<String>,
 }
 
-impl Faulty {
+impl FaultyStore {
     fn ask(&self, proof: &ReplayCandidate<'_>, now: UnixTime) -> Result<(), ReplayError> {
         let mut live = self.live.lock().unwrap();
         let mut own = self.own.lock().unwrap();
@@ -109,16 +109,16 @@ impl Faulty {
         };
         let key = Thumbprint::from_bytes([0; 32]);
         let by_key = proof.key.to_string();
-        let mut asked = ReplayCandidate { jti: &jti, ..*proof };
+        let mut candidate = ReplayCandidate { jti: &jti, ..*proof };
         match self.fault {
-            Fault::IdsOfAllKeys => asked.key = &key,
-            Fault::OneRoom => asked.holder = ProofHolder::Account("everybody"),
+            Fault::IdsOfAllKeys => candidate.key = &key,
+            Fault::OneRoom => candidate.holder = ProofHolder::Account("everybody"),
             Fault::RoomByKey if matches!(proof.holder, ProofHolder::Source { .. }) => {
-                asked.holder = ProofHolder::Source { address: [192, 0, 2, 99].into(), client: &by_key };
+                candidate.holder = ProofHolder::Source { address: [192, 0, 2, 99].into(), client: &by_key };
             }
             Fault::StepsBack if now < own.latest => *live = ReplayCache::new(self.window, self.caps),
             Fault::Trace if own.refused.contains(&jti) => return Err(ReplayError::Replayed),
-            Fault::NoTime => asked.iat = now.as_secs(),
+            Fault::NoTime => candidate.iat = now.as_secs(),
             Fault::RoomFirst if live.proof_count() >= self.caps.total => {
                 return Err(ReplayError::Full { wait: Duration::from_secs(20) });
             }
@@ -129,12 +129,12 @@ impl Faulty {
             _ => {}
         }
         own.latest = own.latest.max(now);
-        let answer = live.admit(&asked, now);
-        if matches!(answer, Err(ReplayError::AccountFull { .. } | ReplayError::Full { .. })) {
+        let result = live.admit(&candidate, now);
+        if matches!(result, Err(ReplayError::AccountFull { .. } | ReplayError::Full { .. })) {
             own.refused.push(jti.clone());
         }
         let short = |wait: Duration| wait.saturating_sub(Duration::from_nanos(1));
-        match (self.fault, answer) {
+        match (self.fault, result) {
             (Fault::ShortWait, Err(ReplayError::AccountFull { wait })) => {
                 Err(ReplayError::AccountFull { wait: short(wait) })
             }
@@ -146,12 +146,12 @@ impl Faulty {
             {
                 Err(ReplayError::Full { wait })
             }
-            (_, answer) => answer,
+            (_, result) => result,
         }
     }
 }
 
-impl ReplayStore for Faulty {
+impl ReplayStore for FaultyStore {
     fn window(&self) -> ProofWindow {
         self.window
     }
@@ -160,9 +160,9 @@ impl ReplayStore for Faulty {
         match self.fault {
             Fault::Slow => MaybeReady::boxed(async move {
                 others_first().await;
-                let answer = self.ask(proof, now);
+                let result = self.ask(proof, now);
                 others_first().await;
-                answer
+                result
             }),
             Fault::TwoSteps => MaybeReady::boxed(async move {
                 let jti = format!("{}{}", proof.key, proof.jti);
@@ -172,9 +172,9 @@ impl ReplayStore for Faulty {
                     return Err(ReplayError::Replayed);
                 }
                 let unique = format!("{jti}{}", self.own.lock().unwrap().refused.len());
-                let answer = self.ask(&ReplayCandidate { jti: &unique, ..*proof }, now);
+                let result = self.ask(&ReplayCandidate { jti: &unique, ..*proof }, now);
                 self.own.lock().unwrap().refused.push(jti);
-                answer
+                result
             }),
             _ => MaybeReady::ready(self.ask(proof, now)),
         }
@@ -182,60 +182,60 @@ impl ReplayStore for Faulty {
 }
 
 /// A factory of stores with one fault.
-struct Makes(Fault);
+struct FaultyStoreFactory(Fault);
 
-impl Makes {
-    fn new_store(&self, window: ProofWindow, caps: ReplayLimits, reachable: bool) -> Faulty {
+impl FaultyStoreFactory {
+    fn new_store(&self, window: ProofWindow, caps: ReplayLimits, reachable: bool) -> FaultyStore {
         let inner = match self.0 {
             Fault::ShortMemory => ProofWindow { past: window.past / 2, ..window },
             Fault::NoTime => ProofWindow::from_secs(1_000_000_000, 1_000_000_000),
             _ => window,
         };
         let live = Arc::new(Mutex::new(ReplayCache::new(inner, caps)));
-        Faulty { fault: self.0, window, caps, live, own: Arc::default(), reachable }
+        FaultyStore { fault: self.0, window, caps, live, own: Arc::default(), reachable }
     }
 }
 
-impl StoreFactory for Makes {
-    type Store = Faulty;
+impl StoreFactory for FaultyStoreFactory {
+    type Store = FaultyStore;
 
-    async fn create_empty(&self, window: ProofWindow, caps: ReplayLimits) -> Faulty {
+    async fn create_empty(&self, window: ProofWindow, caps: ReplayLimits) -> FaultyStore {
         self.new_store(window, caps, true)
     }
 
-    async fn open_again(&self, store: &Faulty) -> Faulty {
+    async fn open_again(&self, store: &FaultyStore) -> FaultyStore {
         if self.0 == Fault::NotShared {
             return self.new_store(store.window, store.caps, true);
         }
         let (live, own) = (Arc::clone(&store.live), Arc::clone(&store.own));
-        Faulty { live, own, ..*store }
+        FaultyStore { live, own, ..*store }
     }
 
-    async fn with_window(&self, store: Faulty, window: ProofWindow) -> Faulty {
+    async fn with_window(&self, store: FaultyStore, window: ProofWindow) -> FaultyStore {
         match self.0 {
             Fault::ForgetsWithItsWindow => self.new_store(window, store.caps, true),
             _ => {
                 store.live.lock().unwrap().set_window(window);
-                Faulty { window, ..store }
+                FaultyStore { window, ..store }
             }
         }
     }
 
-    async fn create_unreachable(&self) -> Option<Faulty> {
+    async fn create_unreachable(&self) -> Option<FaultyStore> {
         Some(self.new_store(ProofWindow::default(), ReplayLimits::default(), false))
     }
 }
 
 /// DPP-18, DPP-19, LIM-06, LIM-10: the store in memory keeps every rule, at once and with a wait.
 #[test]
-fn the_store_in_memory_keeps_every_rule() {
-    block_on(contract::check_every_rule(&Makes(Fault::None)));
-    block_on(contract::check_every_rule(&Makes(Fault::Slow)));
+fn memory_store_satisfies_the_contract() {
+    block_on(contract::check_every_rule(&FaultyStoreFactory(Fault::None)));
+    block_on(contract::check_every_rule(&FaultyStoreFactory(Fault::Slow)));
 }
 
 /// Each fault is caught, by the rule that names it.
 #[test]
-fn a_store_that_breaks_a_rule_is_caught() {
+fn contract_detects_faulty_stores() {
     let faults = [
         (Fault::TwoSteps, "equal proofs at once"),
         (Fault::NotShared, "equal proofs at once"),
@@ -253,25 +253,27 @@ fn a_store_that_breaks_a_rule_is_caught() {
         (Fault::AllFirst, "the account before all"),
         (Fault::Trace, "refused five times, and now another's"),
         (Fault::ShortWait, "no room for one more"),
-        (Fault::Open, "nobody answers"),
+        (Fault::Open, "an unreachable store"),
     ];
     let mut wrong = Vec::new();
     for (fault, name) in faults {
-        let broken = catch_unwind(AssertUnwindSafe(|| block_on(contract::check_every_rule(&Makes(fault)))));
-        let said = match &broken {
+        let broken = catch_unwind(AssertUnwindSafe(|| {
+            block_on(contract::check_every_rule(&FaultyStoreFactory(fault)))
+        }));
+        let message = match &broken {
             Ok(()) => "is not caught",
-            Err(said) => said.downcast_ref::<String>().map_or("", String::as_str),
+            Err(message) => message.downcast_ref::<String>().map_or("", String::as_str),
         };
-        if !said.contains(name) {
-            wrong.push(format!("{fault:?}: {said}"));
+        if !message.contains(name) {
+            wrong.push(format!("{fault:?}: {message}"));
         }
     }
     assert_eq!(wrong, [""; 0]);
 }
 
-/// A lock that was poisoned refuses, since what is behind it may be half done.
+/// A poisoned lock makes the store unavailable, because its content may be inconsistent.
 #[test]
-fn a_poisoned_store_refuses() {
+fn poisoned_store_is_unavailable() {
     let window = ProofWindow::from_secs(25, 15);
     let store: Arc<dyn ReplayStore> = {
         let live = Arc::new(Mutex::new(ReplayCache::new(window, ReplayLimits::default())));

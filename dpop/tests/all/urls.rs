@@ -35,7 +35,7 @@ fn check(url: &Url) {
     assert!(RequestTarget::Request(&origin, target).matches(htu.as_str()), "{url}");
 }
 
-/// DPP-03, DPP-08: in JSON, too, whatever the host.
+/// DPP-03, DPP-08: any host is also escaped correctly in JSON.
 #[track_caller]
 fn check_in_a_proof(url: &Url) {
     let htu = Htu::from_url(url.as_str()).unwrap();
@@ -55,7 +55,7 @@ fn check_in_a_proof(url: &Url) {
 }
 
 #[test]
-fn urls_by_hand() {
+fn handwritten_urls() {
     for text in [
         "https://gateway.example",
         "https://gateway.example/a|b",
@@ -83,7 +83,7 @@ fn urls_by_hand() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any characters at all, with those that mean something in a URL more often.
+    /// Arbitrary characters, with URL delimiters more frequent.
     #[test]
     fn every_url_that_the_url_crate_writes(
         scheme in "https?:/{0,3}",
@@ -98,7 +98,7 @@ proptest! {
 
     /// Every host is escaped correctly in the JSON of a proof.
     #[test]
-    fn every_host_stands_in_a_proof(authority in r#"[a-z"`{}!$&'()*+,;=_~.-]{1,12}"#) {
+    fn every_host_is_escaped_in_a_proof(authority in r#"[a-z"`{}!$&'()*+,;=_~.-]{1,12}"#) {
         if let Some(url) = written(&format!("https://{authority}/")) {
             check_in_a_proof(&url);
         }

@@ -58,8 +58,8 @@ fn read(name: &str) -> Vectors {
     serde_json::from_str(&fs::read_to_string(path(name)).unwrap()).unwrap()
 }
 
-fn word(answer: Answer) -> String {
-    let refusal = match answer {
+fn word(response: Answer) -> String {
+    let refusal = match response {
         Answer::Accepted => return "accepted".to_owned(),
         Answer::Presented(refusal) => VerificationError::from(refusal),
         Answer::Form(refusal) => refusal.into(),
@@ -80,11 +80,8 @@ fn ours() -> Vectors {
         proof: forge::Draft::good().proof(),
     }];
     cases.extend(
-        lists.into_iter().filter(|(_, proof, _)| proof.len() <= LONGEST).map(|(name, proof, answer)| Case {
-            name: name.into(),
-            answer: word(answer),
-            jkt: None,
-            proof,
+        lists.into_iter().filter(|(_, proof, _)| proof.len() <= LONGEST).map(|(name, proof, response)| {
+            Case { name: name.into(), answer: word(response), jkt: None, proof }
         }),
     );
     let nonce = |now| forge::issuer().issue(UnixTime::from_secs(now)).as_str().to_owned();
@@ -103,7 +100,7 @@ fn ours() -> Vectors {
 
 /// DPP-15, DPP-16: the expected results of the file equal those of the lists and the actual ones.
 #[test]
-fn our_vectors() {
+fn own_vectors() {
     let mut now = ours();
     let mut file = read("ours.json");
     keep_signatures(&mut now, &file);
@@ -140,7 +137,7 @@ fn keep_signatures(now: &mut Vectors, file: &Vectors) {
 /// DPP-02 to DPP-06, DPP-15: proofs of other implementations, good ones and broken ones, get the answers that
 /// the files name. No key is shared.
 #[test]
-fn theirs() {
+fn vectors_of_other_implementations() {
     let ours = read("ours.json");
     for oracle in ORACLES {
         let Vectors { by, cases, jkt, .. } = read(&format!("{oracle}.json"));
@@ -153,8 +150,8 @@ fn theirs() {
             .filter_map(|case| {
                 let mut gateway = Gateway::new();
                 gateway.bound = Some(case.jkt.as_ref().unwrap_or(&jkt).parse().unwrap());
-                let answer = word(gateway.ask(&Request::with(&*case.proof)));
-                (answer != case.answer).then(|| format!("{}: {answer}, not {}", case.name, case.answer))
+                let response = word(gateway.ask(&Request::with(&*case.proof)));
+                (response != case.answer).then(|| format!("{}: {response}, not {}", case.name, case.answer))
             })
             .collect();
         assert_eq!(wrong, [""; 0], "{oracle}");
@@ -174,7 +171,7 @@ fn table(heading: &str) -> BTreeSet<String> {
 
 /// The README explains exactly the results that the files use.
 #[test]
-fn the_words_are_explained() {
+fn readme_explains_every_result() {
     let files = ["ours", "jose", "jwcrypto"].map(|name| read(&format!("{name}.json")));
     let words: BTreeSet<String> =
         files.into_iter().flat_map(|file| file.cases).map(|case| case.answer).collect();
@@ -183,7 +180,7 @@ fn the_words_are_explained() {
 
 /// The README gives a reason for every difference, and names a case once.
 #[test]
-fn the_differences_are_explained() {
+fn readme_explains_every_difference() {
     let text = fs::read_to_string(path("differences.json")).unwrap();
     let differences: BTreeMap<String, Vec<String>> = serde_json::from_str(&text).unwrap();
     assert!(differences.keys().eq(ORACLES), "{differences:?}");
@@ -197,11 +194,11 @@ fn the_differences_are_explained() {
 
 /// The file has at least 60 cases, and every result that does not depend on earlier proofs.
 #[test]
-fn the_lists_leave_no_answer_out() {
+fn lists_cover_every_result() {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
-    for (_, _, answer) in &lists {
-        *count.entry(word(*answer)).or_default() += 1;
+    for (_, _, response) in &lists {
+        *count.entry(word(*response)).or_default() += 1;
     }
     assert!(lists.len() >= 60, "{}", lists.len());
     // A JWK inside of a header is always an object without repetitions, else the header is none.

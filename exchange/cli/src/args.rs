@@ -462,13 +462,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     /// IDP-03: no option and no setting selects a sandbox.
     #[test]
-    fn no_flag_leads_to_a_sandbox() {
+    fn no_flag_selects_a_sandbox() {
         let mut command = Cli::command();
         let help = command.render_long_help().to_string().to_lowercase();
         assert!(!help.contains("sandbox"), "{help}");
@@ -483,10 +483,10 @@ mod tests {
     /// Keys and references of the exchange may begin with a hyphen; options stay options.
     #[test]
     fn keys_may_begin_with_a_hyphen() {
-        let read = |words: &[&str]| Cli::try_parse_from([&["exchange"], words].concat());
+        let read = |args: &[&str]| Cli::try_parse_from([&["exchange"], args].concat());
         let entry =
             ["org-stock", "move-holder", "-e", "--unit", "-u", "--version", "1", "--quantity", "1scu"];
-        for words in [
+        for args in [
             &["stock", "show", "-Kx_1"][..],
             &["stock", "show", "--Kx", "--json"],
             &["blueprints", "remove", "--key", "-k"],
@@ -494,7 +494,7 @@ mod tests {
             &[&entry[..], &["--to-unit", "-u", "--holder", "-l_hMw"]].concat(),
             &["api", "stock_read", "--cursor", "-c"],
         ] {
-            assert!(read(words).is_ok(), "{words:?}: {}", read(words).unwrap_err());
+            assert!(read(args).is_ok(), "{args:?}: {}", read(args).unwrap_err());
         }
         assert!(read(&["stock", "show", "-Kx_1", "--json"]).unwrap().global.json);
         assert!(read(&["stock", "show", "--json"]).is_err());
@@ -514,13 +514,13 @@ mod tests {
 
     /// Every command in the README can be parsed, and the README names every command and every exit code.
     #[test]
-    fn the_readme_tells_what_there_is() {
+    fn readme_lists_commands_and_exit_codes() {
         let readme = include_str!("../README.md");
         let typed: Vec<_> = readme.lines().filter_map(|line| line.strip_prefix("$ exchange ")).collect();
         for line in &typed {
             // Every second part is quoted.
             let parts = line.split('"').enumerate();
-            let words = parts.flat_map(|(at, part)| match at % 2 {
+            let words = parts.flat_map(|(index, part)| match index % 2 {
                 0 => part.split_whitespace().collect(),
                 _ => vec![part],
             });

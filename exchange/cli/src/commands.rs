@@ -119,7 +119,7 @@ struct CommandContext {
     exchange: OnceCell<Exchange>,
     connection: OnceCell<Connection>,
     replica: std::cell::OnceCell<Replica>,
-    /// The file store that a login created. It is removed with the context if nobody signed in.
+    /// The file store that a login created. It is removed with the context if no sign-in was completed.
     file_store_guard: std::cell::RefCell<FileStoreGuard>,
 }
 
@@ -399,10 +399,12 @@ impl CommandContext {
     /// Removes old data. A failure is only printed, so that the command can continue.
     async fn expire_or_warn(&self, output: &mut Output) {
         if let Err(failure) = self.expire_old_data(output).await
-            && let Some(told) = failure.to_report()
+            && let Some(report) = failure.to_report()
         {
-            output
-                .print_warning(format!("data older than seven days could not be removed: {}", told.message));
+            output.print_warning(format!(
+                "data older than seven days could not be removed: {}",
+                report.message
+            ));
         }
     }
 

@@ -152,7 +152,7 @@ mod tests {
     /// they are.
     #[cfg(unix)]
     #[test]
-    fn connections_to_different_places_share_nothing() {
+    fn connections_have_separate_folders_and_secrets() {
         let folders = |issuer: &str, gateway: &str, client: &str, profile: &str| {
             let place = ExchangeAddress::new(issuer, gateway).unwrap();
             let identity = ClientIdentity::new(client, "desk", "1.0.0", "https://desk.example").unwrap();

@@ -225,23 +225,23 @@ impl CommandError {
             Self::Client(error) => ErrorReport::from_client_error(error),
             Self::Call(call) => {
                 let FailedCall { error, next, key, excerpt: shown } = &**call;
-                let told = ErrorReport::from_client_error(error);
+                let report = ErrorReport::from_client_error(error);
                 let (status, headers) = shown.head.clone().map(|head| (head.status, head.headers)).unzip();
                 let problem = shown.problem.clone();
-                let next = next.clone().unwrap_or(told.next);
-                ErrorReport { next, idempotency_key: key.clone(), headers, problem, status, ..told }
+                let next = next.clone().unwrap_or(report.next);
+                ErrorReport { next, idempotency_key: key.clone(), headers, problem, status, ..report }
             }
         })
     }
 
     /// Prints the error on the standard error, as text or as JSON.
     pub(crate) fn print(&self, output: &mut Output) {
-        let Some(told) = self.to_report() else { return };
+        let Some(report) = self.to_report() else { return };
         if output.is_json() {
-            output.print_error_json(&ErrorDocument { error: &told });
+            output.print_error_json(&ErrorDocument { error: &report });
             return;
         }
-        let ErrorReport { message, next, retry_after_seconds, .. } = told;
+        let ErrorReport { message, next, retry_after_seconds, .. } = report;
         output.print_error(message);
         if let Self::Call(call) = self {
             call.excerpt.print(output);
@@ -305,17 +305,17 @@ impl ErrorReport {
             Advice::OpenSecretStore => UNLOCK_STORE_ADVICE,
             advice => advice.message(),
         };
-        let told = Self::new(exit_status_for(error), error.message(), next.into());
+        let report = Self::new(exit_status_for(error), error.message(), next.into());
         Self {
-            code: code.or(oauth).unwrap_or(told.code),
+            code: code.or(oauth).unwrap_or(report.code),
             request_id: error.correlation_id().map(str::to_owned),
             retry_after_seconds: error.retry_after().map(whole_seconds),
-            ..told
+            ..report
         }
     }
 }
 
-/// Rounds up to whole seconds, so that nobody retries too early (CLI-02).
+/// Rounds up to whole seconds, so that no retry is too early (CLI-02).
 fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
@@ -394,55 +394,55 @@ mod tests {
         }
     }
 
-    /// Message and advice stay separate, whatever characters they contain.
+    /// Message and advice stay separate for any characters they contain.
     #[test]
-    fn what_to_do_is_told_apart() {
+    fn message_and_advice_are_separate() {
         for (kind, next) in [
             (ErrorKind::Unreachable, Advice::Reconnect.message()),
             (ErrorKind::Secrets, UNLOCK_STORE_ADVICE),
             (ErrorKind::Storage, Advice::CheckDisk.message()),
         ] {
-            let told = CommandError::from(Error::new(kind, "one; two; three")).to_report().unwrap();
-            assert_eq!((&*told.message, &*told.next), ("one; two; three", next));
+            let report = CommandError::from(Error::new(kind, "one; two; three")).to_report().unwrap();
+            assert_eq!((&*report.message, &*report.next), ("one; two; three", next));
         }
     }
 
     /// IDP-18: only members with files get advice about files, and only the others about the secret store.
     #[test]
-    fn advice_is_about_the_store_that_there_is() {
-        let told =
+    fn advice_matches_the_secret_store() {
+        let report =
             |kind| CommandError::from(Error::new(kind, "x")).with_file_store_advice().to_report().unwrap();
-        let secrets = told(ErrorKind::Secrets);
+        let secrets = report(ErrorKind::Secrets);
         assert_eq!((&*secrets.next, secrets.exit), (FILE_STORE_ADVICE, ExitStatus::Failed as u8));
         let called =
             CommandError::from(FailedCall::new(Error::new(ErrorKind::Secrets, "x"))).with_file_store_advice();
         assert_eq!(called.to_report().unwrap().next, FILE_STORE_ADVICE);
-        assert_eq!(told(ErrorKind::Storage).next, Advice::CheckDisk.message());
+        assert_eq!(report(ErrorKind::Storage).next, Advice::CheckDisk.message());
     }
 
     /// An invalid command line is one line for programs, without the usage text.
     #[test]
-    fn misuse_is_one_line() {
+    fn usage_error_is_one_line() {
         use clap::Parser as _;
-        let told = |words: &[&str]| {
+        let report = |words: &[&str]| {
             let error = crate::args::Cli::try_parse_from(words).unwrap_err();
-            let told = CommandError::from_clap_error(&error).to_report().unwrap();
-            assert_eq!((told.exit, &*told.code, &*told.next), (2, "usage", "see --help"));
-            told.message
+            let report = CommandError::from_clap_error(&error).to_report().unwrap();
+            assert_eq!((report.exit, &*report.code, &*report.next), (2, "usage", "see --help"));
+            report.message
         };
-        let missing = told(&["exchange", "stock", "set"]);
+        let missing = report(&["exchange", "stock", "set"]);
         assert!(
             missing.starts_with("the following required arguments were not provided: --at <PLACE> --to ")
         );
         assert!(missing.ends_with(" <MATERIAL>"), "{missing}");
-        assert_eq!(told(&["exchange"]), "no command was given");
-        assert_eq!(told(&["exchange", "stock"]), "no command was given");
-        let unknown = told(&["exchange", "stocks"]);
+        assert_eq!(report(&["exchange"]), "no command was given");
+        assert_eq!(report(&["exchange", "stock"]), "no command was given");
+        let unknown = report(&["exchange", "stocks"]);
         assert!(unknown.starts_with("unrecognized subcommand 'stocks'"), "{unknown}");
     }
 
     #[test]
-    fn a_wait_is_never_told_too_short() {
+    fn waits_are_rounded_up() {
         assert_eq!(whole_seconds(Duration::from_millis(7001)), 8);
         assert_eq!(whole_seconds(Duration::from_secs(7)), 7);
     }

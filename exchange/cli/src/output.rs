@@ -398,7 +398,7 @@ mod tests {
     /// After the reader closed the standard output, further data is dropped without an error. Any other error
     /// is reported.
     #[test]
-    fn nothing_is_written_to_a_pipe_that_is_closed() {
+    fn closed_pipe_drops_further_output() {
         struct Pipe(Vec<io::ErrorKind>, usize);
         impl Write for Pipe {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_somebody_else_moves_no_cursor() {
+    fn sanitize_replaces_control_characters() {
         assert_eq!(sanitize("a\u{1b}[2Jb\r\nc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d");
         assert_eq!(sanitize_lines("a\nb\u{7}"), "a\nb\u{fffd}");
         assert_eq!(sanitize("Stra\u{df}e \u{65e5}"), "Stra\u{df}e \u{65e5}");
@@ -436,7 +436,7 @@ mod tests {
 
     /// Escaping keeps the value of JSON and removes all control characters.
     #[test]
-    fn json_of_somebody_else_moves_no_cursor() {
+    fn json_output_escapes_control_characters() {
         let name = "A\u{9b}31mB\u{202e}C\u{7f}\u{2066}\u{1b}\u{e4}";
         let text = escape_controls_in_json(&serde_json::to_string_pretty(&[name]).unwrap());
         assert_eq!(text, "[\n  \"A\\u009b31mB\\u202eC\\u007f\\u2066\\u001b\u{e4}\"\n]");
@@ -445,7 +445,7 @@ mod tests {
 
     /// Colors are used on a terminal unless the user disabled them; an empty NO_COLOR has no effect.
     #[test]
-    fn colours_are_for_terminals() {
+    fn colors_depend_on_the_terminal() {
         let auto = |terminal, no_color: Option<&str>, term: Option<&str>| {
             wants_color(ColorChoice::Auto, terminal, no_color.map(OsStr::new), term.map(OsStr::new))
         };
@@ -463,7 +463,7 @@ mod tests {
 
     /// The bar is full only when everything is done.
     #[test]
-    fn a_bar_is_as_full_as_it_is_done() {
+    fn progress_bar_matches_progress() {
         assert_eq!(progress_bar(0, 3), "[                    ]");
         assert_eq!(progress_bar(1, 4), "[=====               ]");
         assert_eq!(progress_bar(999, 1000), "[=================== ]");
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_there_or_not() {
+    fn style_is_applied_only_with_color() {
         assert_eq!(apply_style(true, TextStyle::Good, "x"), "\u{1b}[32mx\u{1b}[0m");
         assert_eq!(apply_style(false, TextStyle::Good, "x"), "x");
         assert_eq!(apply_style(true, TextStyle::Good, ""), "");

@@ -47,9 +47,9 @@ struct Bare(Bytes);
 
 impl Transport for Bare {
     fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
-        let answer = Response::builder().header(CONTENT_TYPE, "application/json").body(self.0.clone());
-        let answer = answer.expect("an answer");
-        Box::pin(async { Ok(answer) })
+        let response = Response::builder().header(CONTENT_TYPE, "application/json").body(self.0.clone());
+        let response = response.expect("an answer");
+        Box::pin(async { Ok(response) })
     }
 }
 
@@ -63,18 +63,18 @@ fn serve(size: usize) -> String {
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );
-    let answer = Bytes::from([head.as_bytes(), &body].concat());
+    let response = Bytes::from([head.as_bytes(), &body].concat());
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let answer = answer.clone();
-            thread::spawn(move || keep_answering(stream, &answer));
+            let response = response.clone();
+            thread::spawn(move || keep_answering(stream, &response));
         }
     });
     origin
 }
 
 /// Serves a connection until the client closes it. Requests have no bodies and are not pipelined.
-fn keep_answering(mut stream: TcpStream, answer: &[u8]) {
+fn keep_answering(mut stream: TcpStream, response: &[u8]) {
     let _ = stream.set_nodelay(true);
     let (mut request, mut used) = ([0; 16 << 10], 0);
     loop {
@@ -84,7 +84,7 @@ fn keep_answering(mut stream: TcpStream, answer: &[u8]) {
         }
         if request[..used].ends_with(b"\r\n\r\n") {
             used = 0;
-            if stream.write_all(answer).is_err() {
+            if stream.write_all(response).is_err() {
                 return;
             }
         }
@@ -125,9 +125,9 @@ fn loopback_bare_reqwest(bencher: Bencher<'_, '_>, size: usize) {
     let (url, client) = (serve(size) + PATH, network());
     bencher.bench_local(|| {
         RUNTIME.block_on(async {
-            let answer =
+            let response =
                 client.get(&url).header("Accept", "application/json").send().await.expect("an answer");
-            answer.bytes().await.expect("a body").len()
+            response.bytes().await.expect("a body").len()
         })
     });
 }

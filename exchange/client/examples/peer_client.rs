@@ -361,16 +361,16 @@ impl Transport for TamperingTransport {
                 request.headers_mut().insert("dpop", proof);
             }
             let sent = request.headers().get("dpop").cloned();
-            let answer = self.inner.send(operation, request).await?;
-            let nonce = answer.headers().get("dpop-nonce").and_then(|nonce| nonce.to_str().ok());
+            let response = self.inner.send(operation, request).await?;
+            let nonce = response.headers().get("dpop-nonce").and_then(|nonce| nonce.to_str().ok());
             let nonce = nonce.and_then(|nonce| Nonce::new(nonce).ok());
             self.last(|last| {
                 last.nonce = nonce.or_else(|| last.nonce.take());
-                if answer.status().is_success() && sent.is_some() {
+                if response.status().is_success() && sent.is_some() {
                     last.proof = sent;
                 }
             });
-            Ok(answer)
+            Ok(response)
         })
     }
 }

@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let login = session.sign_in(&[Scope::ExchangeStockRead, Scope::ExchangeHangarRead]).await?;
     println!("open      {}", login.verification_uri());
     println!("type      {} within {} s", login.user_code(), login.expires_in().as_secs());
-    let told = |progress| match progress {
+    let print_progress = |progress| match progress {
         LoginProgress::Waiting { next, left } => {
             println!("waiting   next check in {} s, {} s left", next.as_secs(), left.as_secs());
         }
@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         LoginProgress::ClockRunsFast => println!("look at   the clock of this computer: it runs fast"),
         _ => {}
     };
-    match login.finish_with(told).await {
+    match login.finish_with(print_progress).await {
         Ok(()) => {}
         Err(error) if matches!(error.kind(), ErrorKind::Declined | ErrorKind::CodeExpired) => {
             println!("not now   {error}");

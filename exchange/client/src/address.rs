@@ -120,7 +120,7 @@ mod tests {
 
     /// IDP-02, CON-01: an address is kept exactly as given.
     #[test]
-    fn a_place_is_pinned() {
+    fn address_is_pinned() {
         let place = ExchangeAddress::new("https://id.example/realms/x", "https://api.example/").unwrap();
         assert_eq!((place.issuer(), place.gateway()), ("https://id.example/realms/x", "https://api.example"));
         assert!(!place.is_sandbox());
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn invalid_address_is_rejected() {
         let check = |issuer: &str, gateway: &str| ExchangeAddress::new(issuer, gateway).err();
         let ok = "https://a.example";
         for plain in ["http://a.example", "http://127.0.0.1.a.example", "http://localhost.example"] {
@@ -150,7 +150,7 @@ mod tests {
 
     /// IDP-03: only the environment variable selects a sandbox.
     #[test]
-    fn a_sandbox_comes_from_the_developers_environment() {
+    fn sandbox_is_selected_by_the_environment() {
         let of = |value: Option<&str>| {
             ExchangeAddress::from_variable(|name| {
                 assert_eq!(name, "EXCHANGE_SANDBOX");

@@ -24,11 +24,11 @@ impl Backoff {
     /// `asked` is the value of `Retry-After`: a lower bound that is never shortened. `fraction` is a random number
     /// in `0.0..1.0` that determines the jitter.
     #[must_use]
-    pub fn delay_after(&self, failures: u32, asked: Option<Duration>, fraction: f64) -> Duration {
+    pub fn delay_after(&self, failures: u32, retry_after: Option<Duration>, fraction: f64) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
         let step = self.initial.saturating_mul(doubled).min(self.max);
         let own = add_jitter(step, fraction).min(self.max);
-        asked.map_or(own, |asked| own.max(add_jitter(asked, fraction)))
+        retry_after.map_or(own, |retry_after| own.max(add_jitter(retry_after, fraction)))
     }
 }
 
@@ -56,9 +56,11 @@ mod tests {
 
     /// CLI-02: `Retry-After` is a lower bound, independent of the back-off.
     #[test]
-    fn what_the_server_asks_for_is_never_cut() {
-        let wait = |failures, asked, fraction| {
-            Backoff::default().delay_after(failures, Some(Duration::from_secs(asked)), fraction).as_secs_f64()
+    fn retry_after_is_a_lower_bound() {
+        let wait = |failures, retry_after, fraction| {
+            Backoff::default()
+                .delay_after(failures, Some(Duration::from_secs(retry_after)), fraction)
+                .as_secs_f64()
         };
         assert_eq!(wait(1, 3600, 0.0), 3600.0);
         assert_eq!(wait(1, 3600, 0.5), 3780.0);

@@ -40,8 +40,8 @@ impl CapturedLog {
             .env(CHILD_VARIABLE, "1")
             .output()
             .unwrap();
-        let [told, error] = [&child.stdout, &child.stderr].map(|told| String::from_utf8_lossy(told));
-        assert!(child.status.success() && told.contains("1 passed"), "{told}{error}");
+        let [output, error] = [&child.stdout, &child.stderr].map(|output| String::from_utf8_lossy(output));
+        assert!(child.status.success() && output.contains("1 passed"), "{output}{error}");
         None
     }
 

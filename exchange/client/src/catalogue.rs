@@ -105,8 +105,8 @@ impl CatalogResolver {
         for batch in unknown.chunks(MAX_REFERENCES) {
             let refs: Vec<ItemRef> = batch.iter().map(|at| strip_loc_key_prefix(&references[*at])).collect();
             let request = ResolveRequest { kind, refs, extra: Map::new() };
-            let answer = self.api.catalog_resolve(&request).await?.into_body();
-            for (at, lookup) in batch.iter().zip(parse_lookups(answer, batch.len())?) {
+            let response = self.api.catalog_resolve(&request).await?.into_body();
+            for (at, lookup) in batch.iter().zip(parse_lookups(response, batch.len())?) {
                 if let Some(entry) = lookup.resolution.entry() {
                     self.lock_memory().learn(kind, &references[*at], entry.clone());
                 }
@@ -178,15 +178,15 @@ fn strip_loc_key_prefix(reference: &ItemRef) -> ItemRef {
 }
 
 /// Checks that there is one result for each reference, in order, and converts the results.
-fn parse_lookups(answer: ResolveResponse, asked: usize) -> Result<Vec<ReferenceLookup>, Error> {
-    let ResolveResponse { results, warnings, .. } = answer;
+fn parse_lookups(response: ResolveResponse, expected_count: usize) -> Result<Vec<ReferenceLookup>, Error> {
+    let ResolveResponse { results, warnings, .. } = response;
     let in_order = results.iter().enumerate().all(|(at, result)| match result {
         ResolveResult::Resolved(result) => usize::try_from(result.index) == Ok(at),
         ResolveResult::Ambiguous(result) => usize::try_from(result.index) == Ok(at),
         ResolveResult::Unmatched(result) => usize::try_from(result.index) == Ok(at),
         ResolveResult::Unknown(_) => true,
     });
-    if results.len() != asked || !in_order {
+    if results.len() != expected_count || !in_order {
         return Err(Error::new(
             ErrorKind::Protocol,
             "the response does not contain one result per reference, in order",
@@ -251,7 +251,7 @@ mod tests {
 
     /// RES-13: resolved, ambiguous, unmatched, and an unknown result.
     #[tokio::test]
-    async fn a_reference_resolves_or_the_member_is_asked() {
+    async fn references_resolve_or_are_ambiguous() {
         let double = MockGateway::with_responses([answer(
             r#"{"index": 0, "status": "resolved", "ref": {"bt": "b-1", "name": "One"}},
                {"index": 1, "status": "ambiguous", "candidates": [{"bt": "b-2", "name": "Two"}, {"bt": "b-3", "name": "Three"}]},
@@ -276,7 +276,7 @@ mod tests {
 
     /// RES-13, TYP-03: the remembered key is sent from then on, and remembered references are not requested.
     #[tokio::test]
-    async fn what_resolved_is_remembered() {
+    async fn resolved_references_are_remembered() {
         let first = answer(r#"{"index": 0, "status": "resolved", "ref": {"bt": "b-1", "name": "One"}}"#);
         let second = answer(r#"{"index": 0, "status": "unmatched"}"#);
         let double = MockGateway::with_responses([first, second]);
@@ -311,7 +311,7 @@ mod tests {
 
     /// RES-01: no request has more than 500 references, and a repeated call after a refusal continues.
     #[tokio::test]
-    async fn many_references_go_in_batches() {
+    async fn references_are_sent_in_batches() {
         let results = |from: usize, to: usize| {
             let mut text = String::new();
             for (index, name) in (from..to).enumerate() {
@@ -323,13 +323,13 @@ mod tests {
             }
             answer(&text)
         };
-        let answers = [
+        let responses = [
             results(0, 500),
             problem_response(503, "EXCHANGE_DISABLED"),
             results(500, 1000),
             results(1000, 1001),
         ];
-        let double = MockGateway::with_responses(answers);
+        let double = MockGateway::with_responses(responses);
         let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
         let references: Vec<ItemRef> = (0..1001).map(|name| named(&name.to_string())).collect();
         let error = catalogue.resolve(CatalogKind::Item, &references).await.unwrap_err();
@@ -345,7 +345,7 @@ mod tests {
 
     /// RES-10: the warning identifies the reference that was resolved by its name.
     #[tokio::test]
-    async fn a_warning_belongs_to_its_reference() {
+    async fn warning_is_assigned_to_its_reference() {
         let body = r#"{"results": [{"index": 0, "status": "unmatched"}, {"index": 1, "status": "unmatched"}],
             "warnings": [{"pointer": "/refs/1/locKey", "code": "LOC_KEY_UNRESOLVED"},
                          {"pointer": "/refs/0/locKey", "code": "LATER"}, {"pointer": "/refs/7/locKey", "code": "LOC_KEY_UNRESOLVED"}]}"#;
@@ -357,7 +357,7 @@ mod tests {
 
     /// A response without exactly one result per reference is refused.
     #[tokio::test]
-    async fn results_belong_to_their_references() {
+    async fn results_must_match_their_references() {
         let crossed = r#"{"index": 1, "status": "unmatched"}, {"index": 0, "status": "unmatched"}"#;
         let short = r#"{"index": 0, "status": "unmatched"}"#;
         for results in [crossed, short] {
@@ -370,7 +370,7 @@ mod tests {
 
     /// RES-15: once per session, also with concurrent calls; a refusal is not cached.
     #[tokio::test]
-    async fn locations_are_read_once_in_a_session() {
+    async fn locations_are_read_once_per_session() {
         let list = (200, r#"{"items": [{"name": "Area 18"}, {"name": "Everus Harbor"}]}"#.to_owned());
         let double =
             MockGateway::with_responses([problem_response(503, "EXCHANGE_DISABLED"), list.clone(), list]);

@@ -85,14 +85,14 @@ impl Exchange {
         terms: Option<SendConditions>,
     ) -> Result<Connection, Error> {
         let call = self.api().service_document().with_extension(patience);
-        let answer = match terms {
+        let response = match terms {
             Some(terms) => call.with_extension(terms).await?,
             None => call.await?,
         };
         // Taken from the response: another connection may have replaced this one by now.
-        let of = answer.extensions().get::<Ownership>().cloned().unwrap_or_default();
+        let of = response.extensions().get::<Ownership>().cloned().unwrap_or_default();
         let known = of.installation.as_deref().and_then(|id| id.parse().ok());
-        let mut connection = Connection::from_document(answer.into_body(), self.identity(), known.as_ref());
+        let mut connection = Connection::from_document(response.into_body(), self.identity(), known.as_ref());
         connection.id.clone_from(&of.connection);
         if let Some(id) = connection.installation_id() {
             self.record_note(&of, ConnectionNote::Installation(id.as_str())).await;
@@ -139,9 +139,9 @@ impl Exchange {
             last_seen_at: None,
             extra: exchange_api::Map::new(),
         };
-        let answer = self.api().installation_label(&body).await?;
-        let of = answer.extensions().get::<Ownership>().cloned().unwrap_or_default();
-        let installation = answer.into_body();
+        let response = self.api().installation_label(&body).await?;
+        let of = response.extensions().get::<Ownership>().cloned().unwrap_or_default();
+        let installation = response.into_body();
         self.record_note(&of, ConnectionNote::Label(installation.label.as_str())).await;
         Ok(installation)
     }
@@ -280,7 +280,7 @@ mod tests {
 
     /// SVC-07: only features that the capabilities cover are offered, and an unknown capability is no error.
     #[tokio::test(start_paused = true)]
-    async fn a_session_begins_with_the_service_document() {
+    async fn session_begins_with_the_service_document() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
         gateway.set_script(|_| ScriptedReply::json(200, document(r#""installationId": "i-1","#, "null")));
@@ -314,7 +314,7 @@ mod tests {
 
     /// SVC-07: the id is stored and used when the exchange cannot look it up.
     #[test]
-    fn the_installation_keeps_its_id() {
+    fn installation_id_is_retained() {
         let id = |installation, known| {
             let connection = connection(installation, "null", "1.0.0", known);
             connection.installation_id().map(|id| id.as_str().to_owned())
@@ -326,12 +326,12 @@ mod tests {
 
     /// SVC-07, ERR-16: versions are compared like the gateway compares them.
     #[test]
-    fn the_member_is_told_to_update_an_old_program() {
-        let told = |own, least: &str| connection("", least, own, None).required_update().cloned();
+    fn outdated_program_requires_an_update() {
+        let update_for = |own, least: &str| connection("", least, own, None).required_update().cloned();
         for (own, least) in
             [("1.4.0", "1.4.1"), ("1.4.0", "2.0.0-rc.1"), ("1.4.0-rc.2", "1.4.0"), ("1.9.0", "1.10.0")]
         {
-            let update = told(own, &format!("\"{least}\"")).unwrap();
+            let update = update_for(own, &format!("\"{least}\"")).unwrap();
             assert_eq!((&*update.current_version, &*update.minimum_version), (own, least));
             assert_eq!(
                 update.to_string(),
@@ -343,14 +343,14 @@ mod tests {
         for (own, least) in
             [("1.4.0", "1.4.0"), ("1.4.0+5", "1.4.0+9"), ("2.0.0", "1.99.99"), ("1.0.0", "new")]
         {
-            assert_eq!(told(own, &format!("\"{least}\"")), None, "{own} {least}");
+            assert_eq!(update_for(own, &format!("\"{least}\"")), None, "{own} {least}");
         }
-        assert_eq!(told("0.0.1", "null"), None);
+        assert_eq!(update_for("0.0.1", "null"), None);
     }
 
     /// The maximum number of ops stays within 1 to 500.
     #[test]
-    fn the_limits_stay_within_the_contract() {
+    fn limits_stay_within_the_contract() {
         let most = |ops: &str| {
             let text =
                 document("", "null").replace("\"batchMaxOps\": 500", &format!("\"batchMaxOps\": {ops}"));
@@ -362,7 +362,7 @@ mod tests {
 
     /// SVC-04, LIM-19: a quota in the document replaces the default number of writes per day.
     #[test]
-    fn the_writes_of_a_day_are_the_documents_or_the_usual() {
+    fn daily_writes_default_unless_in_the_document() {
         let writes = |limit: &str| {
             let text = document("", "null").replace("\"later\": 1", limit);
             let document = ServiceDocument::parse(text.as_bytes()).unwrap();
@@ -374,12 +374,12 @@ mod tests {
 
     /// SVC-12: the request body contains nothing but the label.
     #[tokio::test(start_paused = true)]
-    async fn a_label_is_sent_alone() {
-        let answer = r#"{"label": "Desk", "installationId": "i-1", "firstSeenAt": "2026-01-01T00:00:00Z",
+    async fn label_request_contains_only_the_label() {
+        let response = r#"{"label": "Desk", "installationId": "i-1", "firstSeenAt": "2026-01-01T00:00:00Z",
             "lastSeenAt": "2026-01-01T00:00:00Z"}"#;
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
-        gateway.set_script(move |_| ScriptedReply::json(200, answer));
+        gateway.set_script(move |_| ScriptedReply::json(200, response));
         let exchange = TestMembers::new(&machine).exchange_for(&machine, &gateway);
         let wanted = Label::new("Desk", &ComputerNames::none()).unwrap();
         let installation = exchange.set_label(&wanted).await.unwrap();

@@ -423,7 +423,7 @@ pub(crate) mod tests {
 
     /// IDP-18: the error for a locked, slow, or missing store names it and the next step.
     #[tokio::test(start_paused = true)]
-    async fn a_store_that_cannot_be_used_is_named() {
+    async fn unusable_store_is_named() {
         let check = async |slow, error: CredentialError| {
             let broken = HookedStore::new("Broken Store", MemoryCredentials::new(), move |_, _| {
                 let error = error.clone();
@@ -463,7 +463,7 @@ pub(crate) mod tests {
     /// IDP-18: the first of two calls runs first, even if its caller drops it at once and the runtime schedules
     /// its task last, as a multi-threaded runtime may.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn calls_are_done_in_their_order() {
+    async fn calls_are_executed_in_order() {
         let vault =
             CredentialVault::new(Arc::new(MemoryCredentials::new()), owner("default"), Environment::system());
         let kept = tokio::spawn(async move {
@@ -483,7 +483,7 @@ pub(crate) mod tests {
 
     /// IDP-18: a slow store keeps the last write, and an abandoned write does not undo a later deletion.
     #[tokio::test(start_paused = true)]
-    async fn a_slow_store_does_all_of_it_in_order() {
+    async fn slow_store_executes_calls_in_order() {
         let kept = MemoryCredentials::new();
         let store = HookedStore::new("Slow Store", kept.clone(), async |asked, _| {
             if asked == StoreOperation::Write {
@@ -509,7 +509,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn names_tell_owner_and_entry() {
+    fn names_contain_owner_and_entry() {
         assert_eq!(
             owner("default").full_name(CredentialEntry::DpopKey),
             "desk/https://id.example/realms/x/https://api.example/default/dpop-key"

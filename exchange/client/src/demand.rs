@@ -251,12 +251,12 @@ impl DemandView {
         let state = private.owner(self.signers.owner().as_ref());
         if state.cadence.due_in(now).is_zero() {
             state.cadence.mark_read(now);
-            let answer = self.api.demand_read().await?;
+            let response = self.api.demand_read().await?;
             // Another member may have signed in meanwhile.
-            let state = private.owner(self.signers.response_owner(&answer).as_ref());
+            let state = private.owner(self.signers.response_owner(&response).as_ref());
             state.cadence.mark_read(now);
             // Replaces the copy even if demand is withheld now (DEM-07).
-            state.copy = Some((now, Arc::new(Demand::from(answer.into_body()))));
+            state.copy = Some((now, Arc::new(Demand::from(response.into_body()))));
         }
         Ok(private.owner(self.signers.owner().as_ref()).cached(now))
     }
@@ -331,7 +331,7 @@ mod tests {
 
     /// DEM-08: no view contains an item and the materials of its order.
     #[test]
-    fn an_item_order_is_counted_once() {
+    fn item_order_is_counted_once() {
         let Demand::Open(open) = demand(OPEN) else { panic!("it is open") };
         let amounts = |lines: Vec<&MaterialDemand>| {
             lines
@@ -348,13 +348,13 @@ mod tests {
 
     /// DEM-07, CON-12: any reason withholds demand and is shown.
     #[test]
-    fn withheld_demand_says_why() {
-        let told = |reason: &str| match demand(&withheld(reason)) {
+    fn withheld_demand_shows_its_reason() {
+        let reason_text = |reason: &str| match demand(&withheld(reason)) {
             Demand::Withheld(withheld) => withheld.to_string(),
             Demand::Open(_) => panic!("it is withheld"),
         };
-        assert!(told("NOT_PERMITTED").contains("profit sharing"));
-        assert_eq!(told("LATER_REASON"), "demand is withheld by the exchange (LATER_REASON)");
+        assert!(reason_text("NOT_PERMITTED").contains("profit sharing"));
+        assert_eq!(reason_text("LATER_REASON"), "demand is withheld by the exchange (LATER_REASON)");
         let both = OPEN.replacen('{', r#"{"reason": "LATER_REASON","#, 1);
         assert!(matches!(demand(&both), Demand::Withheld(_)));
     }
@@ -383,7 +383,7 @@ mod tests {
     /// DEM-11: opening the view reads, opening it again does not, and a failure does not shorten the
     /// interval.
     #[tokio::test(start_paused = true)]
-    async fn a_view_is_read_when_it_is_opened() {
+    async fn opening_a_view_reads_demand() {
         let machine = VirtualEnvironment::new(1);
         let double =
             MockGateway::with_responses([(200, OPEN.to_owned()), problem_response(503, "EXCHANGE_DISABLED")]);
@@ -401,7 +401,7 @@ mod tests {
 
     /// DEM-07: withheld demand replaces the copy.
     #[tokio::test(start_paused = true)]
-    async fn withheld_demand_takes_the_place_of_what_was_kept() {
+    async fn withheld_demand_replaces_the_copy() {
         let machine = VirtualEnvironment::new(1);
         let double = MockGateway::with_responses([(200, OPEN.to_owned()), (200, withheld("LATER_REASON"))]);
         let view = DemandView::new(double.client(), machine.environment(), DemandCadence::default());
@@ -413,7 +413,7 @@ mod tests {
 
     /// DEM-10, DEM-11: the copy of one member is not shown to another, for whom demand is read at once.
     #[tokio::test(start_paused = true)]
-    async fn a_view_is_one_members() {
+    async fn demand_view_belongs_to_one_member() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
         gateway.set_script(|seen| {
@@ -439,7 +439,7 @@ mod tests {
 
     /// DEM-10: demand is read for the connection that it is stored for.
     #[tokio::test(start_paused = true)]
-    async fn demand_is_read_for_one_connection() {
+    async fn demand_is_read_for_its_connection_only() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
         gateway.set_script(|_| ScriptedReply::json(200, OPEN));
@@ -454,7 +454,7 @@ mod tests {
 
     /// LIM-38, DEM-10: exactly seven days.
     #[tokio::test(start_paused = true)]
-    async fn a_copy_is_kept_for_seven_days() {
+    async fn demand_copy_expires_after_seven_days() {
         let machine = VirtualEnvironment::new(1);
         let double = MockGateway::with_responses([(200, OPEN.to_owned())]);
         let view = DemandView::new(double.client(), machine.environment(), DemandCadence::default());

@@ -324,15 +324,15 @@ mod tests {
 
     /// DRF-15: a lost response is requested again under the same key; a repeated staging has a new one.
     #[tokio::test]
-    async fn a_draft_is_staged_again_only_under_a_new_key() {
-        let answers = [
+    async fn restaging_uses_a_new_key() {
+        let responses = [
             (0, String::new()),
             problem_response(503, "EXCHANGE_BUDGET_EXHAUSTED"),
             problem_response(500, "INTERNAL_ERROR"),
             staged(),
             staged(),
         ];
-        let double = MockGateway::with_responses(answers);
+        let double = MockGateway::with_responses(responses);
         let mut staging = drafts(&double).blueprints(envelope());
         for kind in [ErrorKind::OutcomeUnknown, ErrorKind::Busy, ErrorKind::OutcomeUnknown] {
             assert_eq!(staging.stage().await.unwrap_err().kind(), kind);
@@ -351,7 +351,7 @@ mod tests {
     /// DRF-15, GW-12: a draft that may be staged for one member is not staged for another one who is signed
     /// in at the retry. It continues once the same member is signed in.
     #[tokio::test(start_paused = true)]
-    async fn a_draft_is_staged_for_nobody_but_its_member() {
+    async fn draft_is_staged_only_for_its_member() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
         gateway.set_script(|_| ScriptedReply::problem(Code::RelayBusy));
@@ -378,10 +378,10 @@ mod tests {
 
     /// DRF-15, A2: a refusal that the exchange stores ends the use of its key.
     #[tokio::test]
-    async fn a_refusal_ends_its_key() {
-        let answers =
+    async fn stored_rejection_ends_its_key() {
+        let responses =
             [problem_response(413, "PAYLOAD_TOO_LARGE"), problem_response(401, "UNAUTHENTICATED"), staged()];
-        let double = MockGateway::with_responses(answers);
+        let double = MockGateway::with_responses(responses);
         let mut staging = drafts(&double).refinery(refinery("SETUP", "a.png")).unwrap();
         for _ in 0..2 {
             staging.stage().await.unwrap_err();
@@ -394,7 +394,7 @@ mod tests {
     /// DRF-15: neither the page of a proxy nor an error of another server is a response to the draft, which
     /// may already be staged under its key.
     #[tokio::test]
-    async fn what_is_no_answer_ends_no_key() {
+    async fn foreign_response_keeps_the_key() {
         let page = |status: u16| (status, "<html>".to_owned());
         let double = MockGateway::with_responses([(0, String::new()), page(404), page(413), staged()]);
         let mut staging = drafts(&double).blueprints(envelope());
@@ -410,7 +410,7 @@ mod tests {
 
     /// DRF-13, CLI-05: link and id are not printed.
     #[tokio::test]
-    async fn a_handoff_prints_no_secret() {
+    async fn debug_output_hides_the_handoff() {
         let double = MockGateway::with_responses([staged()]);
         let mut staging = drafts(&double).blueprints(envelope());
         let handoff = staging.stage().await.unwrap();
@@ -422,7 +422,7 @@ mod tests {
 
     /// DRF-11, CLI-05: a draft that violates a content rule is not sent, and no image name contains a folder.
     #[tokio::test]
-    async fn a_refinery_draft_is_checked_before_it_is_sent() {
+    async fn refinery_draft_is_validated_before_sending() {
         let double = MockGateway::with_responses([] as [(u16, &str); 0]);
         let refused = |draft: RefineryDraft| {
             let error = drafts(&double).refinery(draft).unwrap_err();
@@ -431,21 +431,21 @@ mod tests {
         };
         assert!(refused(refinery("OTHER", "a.png")).contains("SETUP"));
         for image in ["C:\\\\Users\\\\hush\\\\a.png", "/srv/hush/a.png", "hush/a.png"] {
-            let told = refused(refinery("SETUP", image));
-            assert!(told.contains("folder") && !told.contains("hush"), "{told}");
+            let message = refused(refinery("SETUP", image));
+            assert!(message.contains("folder") && !message.contains("hush"), "{message}");
         }
         let mut draft = refinery("SETUP", "a.png");
         draft.tool = Some("/srv/hush/reader".to_owned());
-        let told = refused(draft);
-        assert!(told.contains("a path at /tool:") && !told.contains("hush"), "{told}");
+        let message = refused(draft);
+        assert!(message.contains("a path at /tool:") && !message.contains("hush"), "{message}");
         for (place, member, at) in [
             ("\"schemaVersion\"", "player", "/player"),
             ("\"name\"", "path", "/orders/0/sourceImages/0/path"),
         ] {
             let more = format!("\"{member}\": \"hush\", {place}");
             let json = refinery("SETUP", "a.png").to_json().unwrap().to_string().replacen(place, &more, 1);
-            let told = refused(RefineryDraft::parse(json.as_bytes()).unwrap());
-            assert!(told.contains(&format!(" at {at}:")) && !told.contains("hush"), "{told}");
+            let message = refused(RefineryDraft::parse(json.as_bytes()).unwrap());
+            assert!(message.contains(&format!(" at {at}:")) && !message.contains("hush"), "{message}");
         }
         let mut draft = refinery("SETUP", "a.png");
         draft.schema_version = 2;

@@ -314,7 +314,7 @@ mod tests {
 
     /// DRF-01: the output is a valid envelope of version 1.0.
     #[test]
-    fn an_envelope_is_what_the_contract_says() {
+    fn envelope_matches_the_contract() {
         let mut envelope = builder();
         let blueprint =
             EnvelopeBlueprint::new(&reference(r#"{"name": "P4-AR", "locKey": "@item_p4"}"#)).unwrap();
@@ -351,7 +351,7 @@ mod tests {
 
     /// DRF-03, CLI-05: data that could contain a handle, a name or a path is refused.
     #[test]
-    fn nothing_private_finds_its_way_into_an_envelope() {
+    fn private_data_is_rejected() {
         let refused = |json: &str| EnvelopeBlueprint::new(&reference(json)).unwrap_err();
         assert_eq!(refused(r#"{"name": "x", "player": "hush"}"#), EnvelopeError::Undeclared);
         assert_eq!(
@@ -372,7 +372,7 @@ mod tests {
 
     /// DRF-01: 2000 blueprints fit, and one more does not.
     #[test]
-    fn an_envelope_has_its_bounds() {
+    fn envelope_limits_are_enforced() {
         let mut envelope = builder();
         let blueprint = EnvelopeBlueprint::new(&reference(r#"{"name": "x"}"#)).unwrap();
         for _ in 0..2000 {
@@ -387,7 +387,7 @@ mod tests {
 
     /// DRF-02: a checked envelope is staged unchanged; DRF-03: not if it contains private data.
     #[test]
-    fn a_checked_envelope_is_staged_when_it_is_clean() {
+    fn checked_envelope_without_private_data_is_sealed() {
         let seal = |json: &str| SealedEnvelope::from_checked(check_envelope(json.as_bytes()).unwrap());
         let sealed = seal(r#"{"format": "svc.blueprints", "items": [{"ref": {"name": "x"}}]}"#).unwrap();
         assert_eq!((sealed.as_draft().format_version.as_str(), sealed.len()), ("1.0", 1));

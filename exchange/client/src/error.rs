@@ -230,8 +230,8 @@ impl Error {
     }
 
     /// Replaces the requested wait.
-    pub(crate) fn with_retry_after(self, asked: Option<Duration>) -> Self {
-        self.update(|inner| inner.retry_after = asked)
+    pub(crate) fn with_retry_after(self, retry_after: Option<Duration>) -> Self {
+        self.update(|inner| inner.retry_after = retry_after)
     }
 
     /// Adds the identity of the call.

@@ -342,7 +342,7 @@ mod tests {
 
     /// CLI-03: without a session only anonymous operations are sent.
     #[tokio::test(start_paused = true)]
-    async fn signed_out_nothing_is_sent_but_what_is_anonymous() {
+    async fn only_anonymous_operations_work_signed_out() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
         gateway.set_script(|_| ScriptedReply::json(200, r#"{"openapi": "3.1.0"}"#));

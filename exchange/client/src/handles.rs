@@ -89,15 +89,15 @@ impl HandleChecker {
             return Ok(*check);
         }
         let body = AccountCheckRequest { handle: wanted, extra: exchange_api::Map::new() };
-        let answer = self.api.account_check(&body).await?;
-        let asked = self.signer.response_owner(&answer);
-        let check = match answer.into_body().result {
+        let response = self.api.account_check(&body).await?;
+        let owner = self.signer.response_owner(&response);
+        let check = match response.into_body().result {
             AccountCheckResult::Match => HandleCheck::Match,
             AccountCheckResult::Mismatch => HandleCheck::Mismatch,
             // CON-12: a result that this version does not know does not confirm the handle.
             _ => HandleCheck::Unknown,
         };
-        known.owner(asked.as_ref()).insert(fold_handle(handle), check);
+        known.owner(owner.as_ref()).insert(fold_handle(handle), check);
         Ok(check)
     }
 
@@ -139,14 +139,15 @@ mod tests {
         testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment},
     };
 
-    fn said(result: &str) -> (u16, String) {
+    fn check_response(result: &str) -> (u16, String) {
         (200, format!(r#"{{"result": "{result}"}}"#))
     }
 
     /// SVC-15: each result determines whether to synchronize, including one that this version does not know.
     #[tokio::test]
-    async fn a_handle_is_the_members_or_the_member_is_asked() {
-        let double = MockGateway::with_responses(["match", "mismatch", "unknown", "later"].map(said));
+    async fn handle_check_result_decides_about_sync() {
+        let double =
+            MockGateway::with_responses(["match", "mismatch", "unknown", "later"].map(check_response));
         let handles = HandleChecker::new(double.client());
         let mut seen = Vec::new();
         for handle in ["One", "Two", "Three", "Four"] {
@@ -171,11 +172,11 @@ mod tests {
 
     /// SVC-16: one request per handle and session, also for concurrent checks; errors are not cached.
     #[tokio::test]
-    async fn a_handle_is_asked_about_once_in_a_session() {
+    async fn handle_is_checked_once_per_session() {
         let double = MockGateway::with_responses([
             problem_response(429, "RATE_LIMITED"),
-            said("match"),
-            said("mismatch"),
+            check_response("match"),
+            check_response("mismatch"),
         ]);
         let handles = HandleChecker::new(double.client());
         assert_eq!(handles.check("Ada_L").await.unwrap_err().kind(), ErrorKind::Busy);
@@ -189,12 +190,12 @@ mod tests {
 
     /// SVC-15, SVC-16: results and confirmations of one member do not apply to another.
     #[tokio::test(start_paused = true)]
-    async fn a_handle_is_asked_about_for_each_member() {
+    async fn handle_is_checked_for_each_member() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
         gateway.set_script(|seen| {
             let result = if seen.token() == Some("token-of-i-1") { "unknown" } else { "mismatch" };
-            ScriptedReply::json(200, said(result).1)
+            ScriptedReply::json(200, check_response(result).1)
         });
         let members = TestMembers::new(&machine);
         let exchange = members.exchange_for(&machine, &gateway);
@@ -223,8 +224,8 @@ mod tests {
 
     /// SVC-16, CLI-05: a malformed handle is not sent, and no handle is printed.
     #[tokio::test]
-    async fn a_handle_is_never_printed() {
-        let double = MockGateway::with_responses([said("match")]);
+    async fn debug_output_hides_the_handle() {
+        let double = MockGateway::with_responses([check_response("match")]);
         let handles = HandleChecker::new(double.client());
         for none in ["", "ab", "hush hush", "hush\u{e9}", &"hush".repeat(16)] {
             let error = handles.check(none).await.unwrap_err();

@@ -129,7 +129,7 @@ mod tests {
 
     /// CLI-01, ERR-16: an identity that the exchange could not parse is rejected.
     #[test]
-    fn what_makes_no_user_agent_is_refused() {
+    fn invalid_client_identity_is_rejected() {
         let check = |id: &str, name: &str, version: &str, url: &str| {
             ClientIdentity::new(id, name, version, url).err()
         };

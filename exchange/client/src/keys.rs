@@ -116,7 +116,7 @@ mod tests {
 
     /// DPP-07: one key over restarts, until it is deleted.
     #[tokio::test]
-    async fn a_key_is_kept() {
+    async fn key_persists_until_deleted() {
         let store = MemoryCredentials::new();
         let keys = || StoredKey(vault(store.clone()));
         assert!(keys().load().await.unwrap().is_none());
@@ -175,7 +175,7 @@ mod tests {
 
     /// DPP-07: a key is read back before it is used.
     #[tokio::test]
-    async fn a_key_that_is_not_kept_is_not_used() {
+    async fn key_that_was_not_stored_is_not_used() {
         let error = StoredKey(vault(Forgetful)).create().await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Secrets);
         assert!(error.to_string().starts_with("the secret store (Forgetful) did not store"), "{error}");

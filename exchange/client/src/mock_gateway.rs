@@ -24,9 +24,9 @@ struct MockGatewayState {
 }
 
 impl MockGateway {
-    pub(crate) fn with_responses<T: Into<String>>(answers: impl IntoIterator<Item = (u16, T)>) -> Self {
-        let answers = answers.into_iter().map(|(status, body)| (status, body.into())).collect();
-        Self(Arc::new(Mutex::new(MockGatewayState { answers, requests: Vec::new() })))
+    pub(crate) fn with_responses<T: Into<String>>(responses: impl IntoIterator<Item = (u16, T)>) -> Self {
+        let responses = responses.into_iter().map(|(status, body)| (status, body.into())).collect();
+        Self(Arc::new(Mutex::new(MockGatewayState { answers: responses, requests: Vec::new() })))
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -63,8 +63,8 @@ impl Transport for MockGateway {
                 return Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown));
             }
             let media = if status < 400 { "application/json" } else { "application/problem+json" };
-            let answer = http::Response::builder().status(status).header("content-type", media);
-            Ok(answer.body(body.into()).unwrap())
+            let response = http::Response::builder().status(status).header("content-type", media);
+            Ok(response.body(body.into()).unwrap())
         })
     }
 }

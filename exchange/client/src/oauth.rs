@@ -155,10 +155,10 @@ impl IdentityProvider {
     pub(crate) async fn start_device_login(&self, scope: &str) -> Result<DeviceResponse, ProviderFailure> {
         let endpoints = self.load_endpoints().await?;
         let form = encode_form(&[("client_id", &self.client_id), ("scope", scope)]);
-        let answer = self
+        let response = self
             .send_request(&DEVICE, self.build_request(&DEVICE, &endpoints.device_authorization, form)?, None)
             .await?;
-        DeviceResponse::parse(&self.issuer, success_body(&answer)?).map_err(response_failure)
+        DeviceResponse::parse(&self.issuer, success_body(&response)?).map_err(response_failure)
     }
 
     /// Polls for the member's decision (RFC 8628, 3.4; IDP-14).
@@ -188,8 +188,8 @@ impl IdentityProvider {
     ) -> Result<(), ProviderFailure> {
         let endpoints = self.load_endpoints().await?;
         let fields = [("token", token.expose()), ("token_type_hint", "refresh_token")];
-        let answer = self.send_signed(&REVOKE, proofs, &endpoints.revocation, &fields).await?;
-        success_body(&answer).map(|_| ())
+        let response = self.send_signed(&REVOKE, proofs, &endpoints.revocation, &fields).await?;
+        success_body(&response).map(|_| ())
     }
 
     async fn request_tokens(
@@ -198,8 +198,8 @@ impl IdentityProvider {
         fields: &[(&str, &str)],
     ) -> Result<TokenResponse, ProviderFailure> {
         let endpoints = self.load_endpoints().await?;
-        let answer = self.send_signed(&TOKEN, proofs, &endpoints.token, fields).await?;
-        TokenResponse::parse(success_body(&answer)?).map_err(response_failure)
+        let response = self.send_signed(&TOKEN, proofs, &endpoints.token, fields).await?;
+        TokenResponse::parse(success_body(&response)?).map_err(response_failure)
     }
 
     /// Returns the endpoints. The discovery document is read once a day; if it cannot be read, the previous
@@ -227,8 +227,8 @@ impl IdentityProvider {
     async fn fetch_endpoints(&self) -> Result<ProviderEndpoints, ProviderFailure> {
         let request = Request::get(endpoints::discovery_url(&self.issuer)).header(ACCEPT, "application/json");
         let request = request.header(USER_AGENT, &self.user_agent).body(Bytes::new());
-        let answer = self.send_request(&DISCOVERY, request.map_err(request_failure)?, None).await?;
-        ProviderEndpoints::parse(&self.issuer, success_body(&answer)?).map_err(|why| {
+        let response = self.send_request(&DISCOVERY, request.map_err(request_failure)?, None).await?;
+        ProviderEndpoints::parse(&self.issuer, success_body(&response)?).map_err(|why| {
             let error = Error::new(ErrorKind::Protocol, why.to_string());
             // Another issuer's document is a permanent failure; an error page in its place is a transient
             // one.
@@ -285,19 +285,19 @@ impl IdentityProvider {
             };
             let mut request = self.build_request(operation, endpoint, form.clone())?;
             transmission.apply_headers(None, request.headers_mut());
-            let answer = self.send_request(operation, request, Some((proofs, call.origin()))).await?;
-            let seen = ResponseHead::from(&answer).with_body(answer.body());
+            let response = self.send_request(operation, request, Some((proofs, call.origin()))).await?;
+            let seen = ResponseHead::from(&response).with_body(response.body());
             match proofs.handle_response(&mut call, transmission, &seen, self.environment.now()) {
                 NextStep::Retry(RetryReason::Nonce) => {}
                 NextStep::Retry(RetryReason::Clock) | NextStep::GiveUp(RetryError::Proof) if !mended => {
                     mended = true
                 }
                 NextStep::Done
-                    if !mended && parse_error(answer.body()) == Some(OauthError::InvalidRequest) =>
+                    if !mended && parse_error(response.body()) == Some(OauthError::InvalidRequest) =>
                 {
                     mended = true;
                 }
-                NextStep::Done => return Ok(answer),
+                NextStep::Done => return Ok(response),
                 NextStep::Retry(RetryReason::Clock) => return Err(proof_failure(RetryError::Proof)),
                 NextStep::GiveUp(why) => return Err(proof_failure(why)),
             }
@@ -324,24 +324,24 @@ impl IdentityProvider {
         }
         let span = tracing::debug_span!("exchange.oauth", operation = operation.id);
         let sending = self.transport.send(operation, request).instrument(span);
-        let answer = tokio::select! {
+        let response = tokio::select! {
             biased;
-            answer = sending => answer,
+            response = sending => response,
             () = self.environment.sleep(REQUEST_TIMEOUT) => {
                 Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown))
             }
         };
-        match answer.and_then(|answer| limit_body_size(answer, MAX_RESPONSE_SIZE)) {
-            Ok(mut answer) => {
-                let asked = parse_retry_after(answer.headers(), || {
+        match response.and_then(|response| limit_body_size(response, MAX_RESPONSE_SIZE)) {
+            Ok(mut response) => {
+                let retry_after = parse_retry_after(response.headers(), || {
                     let now = self.environment.now();
                     known.map_or(now.wall, |(proofs, origin)| proofs.server_clock(origin).now(now).time)
                 });
-                if let Some(asked) = asked {
-                    set_retry_after_seconds(answer.headers_mut(), asked);
-                    self.record_retry_after(operation, answer.status(), asked);
+                if let Some(retry_after) = retry_after {
+                    set_retry_after_seconds(response.headers_mut(), retry_after);
+                    self.record_retry_after(operation, response.status(), retry_after);
                 }
-                Ok(answer)
+                Ok(response)
             }
             Err(error) => {
                 let lasting = error.fault() == TransportFault::Request;
@@ -354,7 +354,7 @@ impl IdentityProvider {
 impl IdentityProvider {
     /// Records the wait that an error response requests (CLI-02): for all endpoints if the status is a server
     /// error, otherwise for this endpoint, because each has limits of its own.
-    fn record_retry_after(&self, operation: &'static Operation, status: StatusCode, asked: Duration) {
+    fn record_retry_after(&self, operation: &'static Operation, status: StatusCode, retry_after: Duration) {
         if status.is_success() {
             return;
         }
@@ -363,25 +363,25 @@ impl IdentityProvider {
         } else {
             WaitScope::for_operation(operation)
         };
-        let until = self.environment.now().monotonic.saturating_add(asked);
+        let until = self.environment.now().monotonic.saturating_add(retry_after);
         self.retry_after.record_wait(scope, None, None, until);
     }
 }
 
 /// Returns the body of a success response; otherwise the OAuth error, or an error for a response of another
 /// server.
-fn success_body(answer: &Response<Bytes>) -> Result<&[u8], ProviderFailure> {
-    let status = answer.status();
+fn success_body(response: &Response<Bytes>) -> Result<&[u8], ProviderFailure> {
+    let status = response.status();
     if status.is_success() {
-        return Ok(answer.body());
+        return Ok(response.body());
     }
-    let retry_after = match RetryAfter::from_headers(answer.headers()) {
+    let retry_after = match RetryAfter::from_headers(response.headers()) {
         Some(RetryAfter::Delay(asked)) => Some(asked),
         _ => None,
     };
-    let Some(error) = parse_error(answer.body()) else {
+    let Some(error) = parse_error(response.body()) else {
         let what = format!("the response is not from the identity provider ({status})");
-        return Err(ProviderFailure::transient(foreign_response_error(what, answer, retry_after)));
+        return Err(ProviderFailure::transient(foreign_response_error(what, response, retry_after)));
     };
     let passes = match error.action() {
         Some(action) => matches!(action, LoginAction::PollAgain | LoginAction::PollSlower),
@@ -394,10 +394,10 @@ fn success_body(answer: &Response<Bytes>) -> Result<&[u8], ProviderFailure> {
 /// Returns the error for a response that is not from the provider, such as a proxy's page or a redirection.
 fn foreign_response_error(
     what: impl Into<std::borrow::Cow<'static, str>>,
-    answer: &Response<Bytes>,
+    response: &Response<Bytes>,
     retry_after: Option<Duration>,
 ) -> Error {
-    let status = answer.status();
+    let status = response.status();
     let kind = match status {
         _ if is_wait_status(status) => ErrorKind::Busy,
         _ if status.is_server_error() => ErrorKind::OutcomeUnknown,

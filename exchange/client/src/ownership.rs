@@ -96,7 +96,7 @@ mod tests {
 
     /// SVC-07: one connection has one owner; different connections are compared by installation.
     #[test]
-    fn what_is_ones_own_is_told_by_connection_and_installation() {
+    fn ownership_is_compared_by_connection_or_installation() {
         for (of, asks, expect) in [
             (("c-1", ""), ("c-1", ""), OwnershipMatch::Same),
             (("c-1", ""), ("c-1", "i-1"), OwnershipMatch::Same),
@@ -114,7 +114,7 @@ mod tests {
 
     /// OST-14: cached data is dropped once the owner may have changed, and does not come back.
     #[test]
-    fn what_is_private_goes_with_who_it_was_for() {
+    fn cached_data_is_dropped_with_its_owner() {
         let (before, named, again) = (whose("c-1", ""), whose("c-1", "i-1"), whose("c-2", "i-1"));
         let mut private = OwnedCache::new(7);
         for now in [&before, &named, &again] {

@@ -284,14 +284,14 @@ mod tests {
                     pace.release(going, ServerHealth::Up, now, 0.0);
                 }
                 AcquireResult::Wait(until, _) => now = until,
-                AcquireResult::ProbeInProgress => panic!("nobody probes"),
+                AcquireResult::ProbeInProgress => panic!("no probe is in flight"),
             }
         }
         sent
     }
 
     #[test]
-    fn a_minute_has_room_for_no_more_than_the_exchange_allows() {
+    fn requests_per_minute_stay_within_the_limit() {
         let mut pace = pace();
         assert!((119..=120).contains(&sent(&mut pace, at(0), at(60))));
         assert!((99..=100).contains(&sent(&mut pace, at(60), at(60))));
@@ -299,7 +299,7 @@ mod tests {
 
     /// Changing the limits does not refill the bucket.
     #[test]
-    fn other_limits_give_nothing_anew() {
+    fn changed_limits_do_not_refill_the_bucket() {
         let mut pace = pace();
         let burst = |burst| RateLimit { burst, ..RateLimit::default() };
         assert_eq!(sent(&mut pace, at(0), Duration::from_nanos(1)), 20);
@@ -316,7 +316,7 @@ mod tests {
 
     /// ERR-09: the rate is halved for a minute after the requested wait.
     #[test]
-    fn a_proof_limit_halves_the_pace() {
+    fn proof_limit_halves_the_rate() {
         let mut pace = pace();
         pace.record_wait(WaitScope::Everything, Some(Code::DpopProofLimit), None, at(10), at(0));
         assert_eq!(until(&mut pace, READ, 0), Some(10));
@@ -328,7 +328,7 @@ mod tests {
 
     /// CLI-02: a wait for a code applies to its whole scope.
     #[test]
-    fn nobody_goes_before_the_server_wants_it() {
+    fn waits_apply_to_their_whole_scope() {
         let mut pace = pace();
         pace.record_wait(WaitScope::Writes, Some(Code::ExchangeBudgetExhausted), None, at(100), at(0));
         pace.record_wait(
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn one_failure_is_no_outage_and_two_are() {
+    fn two_failures_are_an_outage() {
         let mut pace = pace();
         let first = go(&mut pace, at(0));
         pace.release(first, DOWN, at(1), 0.0);
@@ -381,7 +381,7 @@ mod tests {
 
     /// LIM-16: after a dropped probe the back-off step is repeated, neither skipped nor lengthened.
     #[test]
-    fn a_probe_that_was_given_up_begins_its_step_anew() {
+    fn dropped_probe_repeats_its_backoff_step() {
         let mut pace = pace();
         for now in [0, 10] {
             let going = go(&mut pace, at(now));
@@ -410,7 +410,7 @@ mod tests {
 
     /// An unsent probe lets another request probe.
     #[test]
-    fn a_probe_that_was_not_sent_costs_nothing() {
+    fn unsent_probe_costs_nothing() {
         let mut pace = pace();
         for now in [0, 10] {
             let going = go(&mut pace, at(now));
@@ -428,7 +428,7 @@ mod tests {
 
     /// ERR-09: an infinite wait causes no overflow.
     #[test]
-    fn a_wait_without_end_is_one() {
+    fn infinite_wait_does_not_overflow() {
         let mut pace = pace();
         pace.record_wait(WaitScope::Everything, Some(Code::DpopProofLimit), None, Duration::MAX, at(1));
         assert!(matches!(

@@ -13,13 +13,13 @@ fn program() -> &'static str {
 }
 
 #[test]
-fn the_program_of_the_readme_is_the_example() {
+fn readme_program_is_the_example() {
     let shown = README.split("```rust,no_run\n").nth(1).unwrap().split("```").next().unwrap();
     assert_eq!(shown, program());
 }
 
 #[test]
-fn twenty_lines_lead_from_the_sign_in_to_a_list() {
+fn sign_in_to_list_takes_twenty_lines() {
     let body = program().split_once("Error>> {\n").unwrap().1.rsplit_once('}').unwrap().0;
     let lines: Vec<_> = body.lines().filter(|line| !line.trim().is_empty()).collect();
     assert!(lines.len() <= 20, "{lines:#?}");

@@ -284,11 +284,11 @@ impl Replica {
     /// # Errors
     /// [`ErrorKind::Storage`].
     pub fn demand_cadence(&self) -> Result<DemandCadence, Error> {
-        let asked = match self.store.demand_requested_at()? {
+        let requested_at = match self.store.demand_requested_at()? {
             None => self.store.demand()?.map(|document| document.at),
-            asked => asked,
+            requested_at => requested_at,
         };
-        Ok(asked.map_or_else(DemandCadence::default, DemandCadence::from_last_read))
+        Ok(requested_at.map_or_else(DemandCadence::default, DemandCadence::from_last_read))
     }
 
     /// Records a request for demand. Call it before the request, because failures count too (DEM-11).

@@ -23,7 +23,7 @@ mod tests {
 
     /// LIM-38, OST-14: data expires exactly at the limit, and if the clock was set back by hours.
     #[test]
-    fn a_span_is_over_at_its_end_and_where_nobody_can_tell() {
+    fn data_expires_at_the_limit_or_if_age_is_unknown() {
         let since = UnixTime::from_secs(1_790_000_000);
         let check = |now: UnixTime| is_expired(since, now, MAX_ORGANISATION_AGE);
         let second = Duration::from_secs(1);

@@ -379,7 +379,7 @@ mod tests {
 
     /// CLI-02: a wait applies to its whole scope, and the longest of several waits counts.
     #[test]
-    fn a_gate_holds_back_whom_it_is_for() {
+    fn wait_applies_to_its_scope() {
         let gates = RetryAfterTable::default();
         gates.record_wait(WaitScope::Writes, Some(Code::ExchangeBudgetExhausted), None, seconds(100));
         gates.record_wait(WaitScope::for_operation(READ), Some(Code::RateLimited), None, seconds(50));
@@ -392,7 +392,7 @@ mod tests {
 
     /// OST-18, ERR-34: org stock counts ops, so an error for its change set does not affect other writes.
     #[test]
-    fn a_quota_without_room_for_org_stock_is_a_gate_for_it_alone() {
+    fn org_stock_quota_delays_only_org_stock() {
         let org_stock = OperationId::OrgStockWrite.operation();
         let scope = |operation| WaitScope::for_code(Some(&Code::QuotaExceeded), operation);
         assert_eq!(
@@ -407,7 +407,7 @@ mod tests {
 
     /// CLI-02: the next process waits for the remaining time, with the original code.
     #[test]
-    fn the_next_process_waits_for_the_rest() {
+    fn next_process_waits_for_the_rest() {
         let saved = saved(WaitScope::Everything, Some(Code::ServiceUnavailable), 600);
         let saved = serde_json::from_slice(&serde_json::to_vec(&saved).unwrap()).unwrap();
         for (after, left) in [(0, 600), (100, 500), (599, 1), (601, 0), (90_000, 0)] {
@@ -420,7 +420,7 @@ mod tests {
 
     /// A wall clock that was set back does not prolong a wait; saved again, it is counted down.
     #[test]
-    fn a_clock_that_was_set_back_makes_no_wait_longer() {
+    fn clock_set_back_does_not_prolong_waits() {
         let written = saved(WaitScope::Everything, None, 600);
         let earlier = NOW - 86_400;
         assert!(
@@ -444,7 +444,7 @@ mod tests {
     /// CLI-02, LIM-08: waits of days are saved, up to the lifetime of a connection; invalid entries have no
     /// effect.
     #[test]
-    fn nothing_is_handed_on_for_longer_than_a_connection_lasts() {
+    fn saved_waits_end_with_the_connection_lifetime() {
         let day = 24 * 3600;
         let week = saved(WaitScope::Everything, None, 7 * day);
         assert_eq!((held(&week, READ, at(0, NOW)), held(&week, READ, at(0, NOW + 6 * day))), (7 * day, day));
@@ -468,7 +468,7 @@ mod tests {
 
     /// Waits of several processes are merged without loss, up to a maximum number.
     #[test]
-    fn what_several_processes_were_told_is_kept_together() {
+    fn waits_of_several_processes_are_merged() {
         let wall = UnixTime::from_secs(NOW);
         let both =
             saved(WaitScope::Writes, None, 60).merge_with(saved(WaitScope::Everything, None, 30), wall);
@@ -491,7 +491,7 @@ mod tests {
     /// LIM-05, LIM-19, CLI-02: a wait of one member applies to all connections of this member in every process,
     /// and to no other member; a wait of the source address applies to everyone.
     #[test]
-    fn what_one_member_used_up_holds_back_nobody_else() {
+    fn quota_of_one_member_does_not_delay_others() {
         const CHECK: &Operation = OperationId::AccountCheck.operation();
         let gates = RetryAfterTable::default();
         let first = whose("c-1", None);

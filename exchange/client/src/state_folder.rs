@@ -240,7 +240,7 @@ mod tests {
 
     /// One holder at a time. The lock is available at once after the guard or a pending future is dropped.
     #[tokio::test(start_paused = true)]
-    async fn one_at_a_time_holds_the_lock() {
+    async fn lock_has_one_holder_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let environment = Environment::system();
         let (one, two) =
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn notes_are_kept_and_broken_ones_forgotten() {
+    async fn notes_round_trip_and_corrupt_ones_are_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let state = StateFolder::new(folder.path().join("state"));
         assert_eq!(state.read_notes().await.unwrap(), ConnectionNotes::default());

@@ -407,10 +407,10 @@ impl ReplicaSync {
         self.read_area(area, CallInitiator::Member).await
     }
 
-    async fn read_area(&self, area: Area, asked: CallInitiator) -> Result<(), Error> {
+    async fn read_area(&self, area: Area, initiator: CallInitiator) -> Result<(), Error> {
         // A single attempt: the schedule decides about retries, so that no area waits for the error of
         // another.
-        let patience = RetryPolicy::new(1, Duration::from_secs(60), asked);
+        let patience = RetryPolicy::new(1, Duration::from_secs(60), initiator);
         let mut feeds = self.0.feeds.lock().await;
         let session = {
             let mut schedule = lock(&self.0.schedule);

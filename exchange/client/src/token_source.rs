@@ -96,7 +96,7 @@ impl CurrentSigner {
     }
 
     /// Returns the owner for whom a response was received.
-    pub(crate) fn response_owner<T>(&self, answer: &Response<T>) -> Option<Ownership> {
-        self.0.as_ref().and_then(|_| answer.extensions().get::<Ownership>().cloned())
+    pub(crate) fn response_owner<T>(&self, response: &Response<T>) -> Option<Ownership> {
+        self.0.as_ref().and_then(|_| response.extensions().get::<Ownership>().cloned())
     }
 }

@@ -164,19 +164,23 @@ impl TransportInner {
         Span::current().record("correlation_id", course.correlation_id());
         loop {
             Span::current().record("attempt", course.stats.attempts + 1);
-            let (came, grant) = match self.send_attempt(&mut course).await {
+            let (outcome, grant) = match self.send_attempt(&mut course).await {
                 Ok(both) => both,
                 // No request was sent this time: an earlier response is the better result.
                 Err(refusal) => return course.give_up(refusal),
             };
             course.stats.attempts += 1;
-            let asked = came.response.as_ref().ok().and_then(|answer| self.retry_after(answer));
-            self.record_retry_after(operation, &came, asked, grant.as_ref());
-            let next = course.progress.next_step(came.assessment.verdict, operation, &course.patience);
+            let retry_after = outcome.response.as_ref().ok().and_then(|response| self.retry_after(response));
+            self.record_retry_after(operation, &outcome, retry_after, grant.as_ref());
+            let next = course.progress.next_step(outcome.assessment.verdict, operation, &course.patience);
             let (failures, wait) = match next {
-                NextStep::Stop => return self.finish_call(course, came, grant.as_ref(), asked).await,
+                NextStep::Stop => {
+                    return self.finish_call(course, outcome, grant.as_ref(), retry_after).await;
+                }
                 NextStep::RenewToken => {
-                    let Some(grant) = grant else { return self.finish_call(course, came, None, asked).await };
+                    let Some(grant) = grant else {
+                        return self.finish_call(course, outcome, None, retry_after).await;
+                    };
                     tracing::debug!("token rejected, requesting another");
                     let other = self.token_source.renew_grant(grant.token.hash());
                     if let Err(refusal) = self.until_deadline(course.deadline, other).await.flatten() {
@@ -187,14 +191,14 @@ impl TransportInner {
                 }
                 NextStep::Resend { failures } => {
                     let fraction = self.environment.random_fraction();
-                    (failures, self.settings.backoff.delay_after(failures, asked, fraction))
+                    (failures, self.settings.backoff.delay_after(failures, retry_after, fraction))
                 }
             };
             if self.now().saturating_add(wait) > course.deadline {
-                return self.finish_call(course, came, grant.as_ref(), asked).await;
+                return self.finish_call(course, outcome, grant.as_ref(), retry_after).await;
             }
             tracing::info!(failures, wait_ms = millis(wait), "resending the call after a wait");
-            course.set_outcome(came, asked);
+            course.set_outcome(outcome, retry_after);
             course.stats.waited += wait;
             self.environment.sleep(wait).await;
         }
@@ -210,8 +214,8 @@ impl TransportInner {
             if course.operation.anonymous {
                 let (ticket, _) =
                     self.acquire_permit(course, self.token_source.current_owner().as_ref()).await?;
-                let answer = self.send_request(ticket, course, course.build_request()).await;
-                return Ok((answer, None));
+                let response = self.send_request(ticket, course, course.build_request()).await;
+                return Ok((response, None));
             }
             let maybe_done = course.progress.maybe_applied;
             let refused = |refusal: Error| refusal.into_transport(maybe_done);
@@ -255,24 +259,28 @@ impl TransportInner {
             }
             let mut request = course.build_request();
             transmission.apply_headers(Some(&grant.token), request.headers_mut());
-            let came = self.send_request(ticket, course, request).await;
-            let Ok(answer) = &came.response else { return Ok((came, Some(grant))) };
+            let outcome = self.send_request(ticket, course, request).await;
+            let Ok(response) = &outcome.response else { return Ok((outcome, Some(grant))) };
             let received = self.environment.now();
             // A network may duplicate a message. The copy that arrives second is rejected as a replay (DPP-18),
             // and that may be the response received here. The nonce challenge precedes the replay check (DPP-15),
             // so after a challenge neither copy was carried out.
             let writes = course.operation.repeat != RepeatSafety::Safe;
-            match grant.proofs.handle_response(&mut call, transmission, &ResponseHead::from(answer), received)
-            {
-                session::NextStep::Done => return Ok((came, Some(grant))),
+            match grant.proofs.handle_response(
+                &mut call,
+                transmission,
+                &ResponseHead::from(response),
+                received,
+            ) {
+                session::NextStep::Done => return Ok((outcome, Some(grant))),
                 session::NextStep::Retry(why) => {
                     if why == RetryReason::Clock && writes {
                         let clock = grant.proofs.server_clock(call.origin()).now(received);
                         let on_its_way = received.monotonic.saturating_sub(sent);
                         course.progress.maybe_applied |= may_have_been_accepted(iat, &clock, on_its_way);
                     }
-                    if let Some(asked) = self.retry_after(answer) {
-                        self.record_wait(course.operation, &came, asked, Some(&grant));
+                    if let Some(retry_after) = self.retry_after(response) {
+                        self.record_wait(course.operation, &outcome, retry_after, Some(&grant));
                     }
                     tracing::debug!(?why, "proof rejected, sending another");
                     signing = Some(call);
@@ -284,9 +292,9 @@ impl TransportInner {
                         let refusal = Error::with_source(ErrorKind::Clock, what, why);
                         return Err(refusal.into_transport(maybe_done || may_be_a_copy));
                     }
-                    let judged = ResponseAssessment { verdict: Verdict::Done, ..came.assessment };
+                    let judged = ResponseAssessment { verdict: Verdict::Done, ..outcome.assessment };
                     return Ok((
-                        RequestOutcome { assessment: judged, may_be_replay: may_be_a_copy, ..came },
+                        RequestOutcome { assessment: judged, may_be_replay: may_be_a_copy, ..outcome },
                         Some(grant),
                     ));
                 }
@@ -325,17 +333,17 @@ impl TransportInner {
         );
         course.stats.requests += 1;
         ticket.sent = true;
-        let answer = async {
+        let response = async {
             self.with_timeout(limit, self.transport.send(operation, request))
                 .await
                 .unwrap_or_else(|| Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown)))
         };
-        let answer = answer.instrument(span.clone()).await;
-        let answer = answer.and_then(|answer| limit_body_size(answer, self.settings.max_body_size));
-        let came = RequestOutcome::from_response(operation, answer);
-        match &came.response {
-            Ok(answer) => {
-                let status = answer.status();
+        let response = response.instrument(span.clone()).await;
+        let response = response.and_then(|response| limit_body_size(response, self.settings.max_body_size));
+        let outcome = RequestOutcome::from_response(operation, response);
+        match &outcome.response {
+            Ok(response) => {
+                let status = response.status();
                 span.record("http.response.status_code", status.as_u16());
                 if status.is_client_error() || status.is_server_error() {
                     span.record("error.type", status.as_str());
@@ -345,8 +353,8 @@ impl TransportInner {
                 span.record("error.type", field::debug(error.fault()));
             }
         }
-        ticket.release(came.assessment.health);
-        came
+        ticket.release(outcome.assessment.health);
+        outcome
     }
 
     /// Waits for a permit to send a request of this owner. Returns true with it if the call had to wait.
@@ -436,16 +444,16 @@ impl TransportInner {
     fn record_retry_after(
         &self,
         operation: &'static Operation,
-        came: &RequestOutcome,
-        asked: Option<Duration>,
+        outcome: &RequestOutcome,
+        retry_after: Option<Duration>,
         grant: Option<&AccessGrant>,
     ) {
-        let is_down = came.response.as_ref().is_ok_and(|answer| answer.status().is_server_error());
+        let is_down = outcome.response.as_ref().is_ok_and(|response| response.status().is_server_error());
         let concerns = is_down
-            || matches!(came.assessment.verdict, Verdict::Wait | Verdict::RenewToken)
-            || error_kind(came) == ErrorKind::QuotaExceeded;
-        if let (Some(asked), true) = (asked, concerns) {
-            self.record_wait(operation, came, asked, grant);
+            || matches!(outcome.assessment.verdict, Verdict::Wait | Verdict::RenewToken)
+            || error_kind(outcome) == ErrorKind::QuotaExceeded;
+        if let (Some(retry_after), true) = (retry_after, concerns) {
+            self.record_wait(operation, outcome, retry_after, grant);
         }
     }
 
@@ -453,11 +461,11 @@ impl TransportInner {
     fn record_wait(
         &self,
         operation: &'static Operation,
-        came: &RequestOutcome,
-        asked: Duration,
+        outcome: &RequestOutcome,
+        retry_after: Duration,
         grant: Option<&AccessGrant>,
     ) {
-        let code = came.error_body.code.as_ref();
+        let code = outcome.error_body.code.as_ref();
         if let Some(scope) = WaitScope::for_code(code, operation) {
             let now = self.now();
             let whose = grant.map(|grant| &grant.owner);
@@ -465,7 +473,7 @@ impl TransportInner {
                 scope,
                 code.cloned(),
                 whose,
-                now.saturating_add(asked),
+                now.saturating_add(retry_after),
                 now,
             );
         }
@@ -475,30 +483,30 @@ impl TransportInner {
     async fn finish_call(
         &self,
         mut course: CallState,
-        came: RequestOutcome,
+        outcome: RequestOutcome,
         grant: Option<&AccessGrant>,
-        asked: Option<Duration>,
+        retry_after: Option<Duration>,
     ) -> Result<Response<Bytes>, TransportError> {
-        if let (Ok(answer), Some(grant), kind @ (ErrorKind::Halted(_) | ErrorKind::Ended(_))) =
-            (&came.response, grant, error_kind(&came))
+        if let (Ok(response), Some(grant), kind @ (ErrorKind::Halted(_) | ErrorKind::Ended(_))) =
+            (&outcome.response, grant, error_kind(&outcome))
         {
             let refusal = Error::from_error_code(
                 kind,
-                came.error_body.code.clone(),
-                answer.status(),
+                outcome.error_body.code.clone(),
+                response.status(),
                 course.correlation_id(),
             );
             // The session continues to handle the error after the deadline of this call.
             let _ =
                 self.until_deadline(course.deadline, self.token_source.report_refusal(grant, &refusal)).await;
         }
-        course.set_outcome(came, asked);
+        course.set_outcome(outcome, retry_after);
         course.into_result()
     }
 
     /// Returns the wait that a response requests; a date is interpreted by the server's clock.
-    fn retry_after(&self, answer: &Response<Bytes>) -> Option<Duration> {
-        parse_retry_after(answer.headers(), || {
+    fn retry_after(&self, response: &Response<Bytes>) -> Option<Duration> {
+        parse_retry_after(response.headers(), || {
             let now = self.environment.now();
             match self.token_source.gateway_proofs() {
                 Some(proofs) => proofs.server_clock(&self.gateway).now(now).time,
@@ -515,18 +523,18 @@ impl TransportInner {
 /// Enforces the maximum size of a body. An error response that is too large is returned without its body, because
 /// its headers may request a wait (CLI-02).
 pub(crate) fn limit_body_size(
-    mut answer: Response<Bytes>,
+    mut response: Response<Bytes>,
     most: usize,
 ) -> Result<Response<Bytes>, TransportError> {
-    if answer.body().len() > most {
+    if response.body().len() > most {
         let fault = TransportFault::TooLarge;
-        if answer.status().is_success() {
+        if response.status().is_success() {
             return Err(TransportError::new(fault, Delivery::Unknown));
         }
-        *answer.body_mut() = Bytes::new();
-        answer.extensions_mut().insert(PartialBody(fault));
+        *response.body_mut() = Bytes::new();
+        response.extensions_mut().insert(PartialBody(fault));
     }
-    Ok(answer)
+    Ok(response)
 }
 
 /// Polls a future once: most are ready at once and need no timer.
@@ -554,8 +562,8 @@ fn may_have_been_accepted(iat: UnixTime, clock: &TimeEstimate, on_its_way: Durat
 }
 
 /// Returns the kind of an error code; `Protocol` for a response without a code.
-fn error_kind(came: &RequestOutcome) -> ErrorKind {
-    match (&came.response, &came.error_body.code) {
+fn error_kind(outcome: &RequestOutcome) -> ErrorKind {
+    match (&outcome.response, &outcome.error_body.code) {
         (Ok(answer), Some(code)) => error_kind_for_code(Some(code), answer.status()),
         _ => ErrorKind::Protocol,
     }

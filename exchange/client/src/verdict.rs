@@ -211,7 +211,7 @@ mod tests {
 
     /// CON-12: an unknown code is classified by its status, and a known code never is.
     #[test]
-    fn an_unknown_code_goes_by_its_status() {
+    fn unknown_code_is_classified_by_status() {
         for (status, expect) in [
             (400, Verdict::Done),
             (401, Verdict::RenewToken),
@@ -231,7 +231,7 @@ mod tests {
 
     /// A proxy's page is no statement about our token, and never a permanent error.
     #[test]
-    fn a_page_of_a_proxy_goes_by_its_status() {
+    fn proxy_page_is_classified_by_status() {
         let page = "<html>";
         for (status, expect) in [(401, Verdict::Done), (403, Verdict::Done), (404, Verdict::Done)] {
             assert_eq!(verdict(READ, status, page), expect, "{status}");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_done_is_sent_again_where_that_is_harmless() {
+    fn possibly_applied_call_is_resent_if_idempotent() {
         for (operation, expect) in
             [(READ, Verdict::Unknown), (WRITE, Verdict::Unknown), (ONCE, Verdict::Done)]
         {
@@ -261,7 +261,7 @@ mod tests {
     /// Brackets in strings do not compensate missing ones, and a complete document counts as complete even if the
     /// fast check does not recognize it.
     #[test]
-    fn what_was_cut_is_not_read_as_whole() {
+    fn truncated_json_is_not_complete() {
         for cut in [r#"{"a": "}", "b": {}"#, r#"{"a": "}"#, r#"[{"a": "]}"}"#, r#"{"a": "\"}"#, "[[]"] {
             assert_eq!(verdict(READ, 200, cut), Verdict::Unreadable, "{cut}");
             assert_eq!(verdict(WRITE, 200, cut), Verdict::Unknown, "{cut}");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_that_cannot_be_read_is_none() {
+    fn unreadable_success_is_not_a_success() {
         for body in ["", "{", "\u{fffd}{{", "<html>", "{}}"] {
             assert_eq!(verdict(READ, 200, body), Verdict::Unreadable, "{body}");
             assert_eq!(verdict(WRITE, 200, body), Verdict::Unknown, "{body}");

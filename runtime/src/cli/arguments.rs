@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_become_what_the_table_says() {
+    fn arguments_become_typed_values() {
         check(ValueShape::Scalar(ScalarType::Text), &["7"], r#""7""#);
         check(ValueShape::Scalar(ScalarType::Integer(None)), &["0500"], "500");
         check(ValueShape::Scalar(ScalarType::Number), &["1.50"], "1.50");
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_typed_one_by_one_or_as_json() {
+    fn object_arguments_are_pairs_or_json() {
         const FIELDS: &[(&str, ValueShape)] =
             &[("min", ValueShape::Scalar(ScalarType::Number)), ("tag", ValueShape::Array(ScalarType::Text))];
         let object = ValueShape::Object(FIELDS);

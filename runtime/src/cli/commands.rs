@@ -157,12 +157,12 @@ fn global_arguments(program: &'static CliProgram) -> Vec<Arg> {
 /// Returns the one-line description of a command.
 fn summarize_command(row: &CommandSpec) -> String {
     let operation = row.operation;
-    let told = match (operation.summary, first_sentence(row.about)) {
+    let about_text = match (operation.summary, first_sentence(row.about)) {
         ("", "") => format!("{} {}", operation.method, operation.path),
         ("", about) => about.to_owned(),
         (summary, _) => summary.to_owned(),
     };
-    if operation.deprecated { format!("(deprecated) {told}") } else { told }
+    if operation.deprecated { format!("(deprecated) {about_text}") } else { about_text }
 }
 
 fn build_subcommand(row: &'static CommandSpec) -> Clap {

@@ -309,9 +309,9 @@ mod tests {
 
     /// The head determines the error and the time to wait.
     #[test]
-    fn a_refusal_is_one_without_its_body() {
-        let answer = http::Response::builder().status(503).header("retry-after", "7");
-        let answer = answer.body(ByteStream::new(Cut(Some("slowly")))).unwrap();
+    fn error_response_is_valid_without_its_body() {
+        let response = http::Response::builder().status(503).header("retry-after", "7");
+        let response = response.body(ByteStream::new(Cut(Some("slowly")))).unwrap();
         let (mut output, mut errors) = (Vec::new(), Vec::new());
         let mut outlet = OutputTarget {
             json: false,
@@ -322,13 +322,13 @@ mod tests {
             now: &|| SystemTime::UNIX_EPOCH,
         };
         let mut context = Context::from_waker(Waker::noop());
-        let shown = pin!(show_response(&Operation::EMPTY, answer, &mut outlet)).poll(&mut context);
+        let shown = pin!(show_response(&Operation::EMPTY, response, &mut outlet)).poll(&mut context);
         let Poll::Ready(Err(failure)) = shown else { panic!("no refusal") };
         failure.print_to(false, &mut errors);
         assert_eq!((failure.exit, output.len()), (CliExit::RetryLater, 0));
-        let said = "note: the body of the response is incomplete: the connection ended before the response was complete\n\
+        let expected = "note: the body of the response is incomplete: the connection ended before the response was complete\n\
                     error: the server returned 503 Service Unavailable and requests to wait 7 s\n  slowly\n";
-        assert_eq!(String::from_utf8(errors).unwrap(), said);
+        assert_eq!(String::from_utf8(errors).unwrap(), expected);
     }
 
     /// Chunks of a body; `None` is pending.
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_one_answer_and_nothing_lies_beside_it() {
+    fn output_file_is_replaced_atomically() {
         let folder = std::env::temp_dir().join(format!("contract-runtime-cli-keep-{}", std::process::id()));
         fs::create_dir(&folder).unwrap();
         let file = folder.join("answer");

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_read_in_lines() {
+    fn documents_are_printed_in_lines() {
         check(
             r#"{"name":"Anna Lee","seat":7,"fare":{"price":12.30,"kind":"full"},"tags":["a","b: c"],"none":[],"rest":{}}"#,
             "name: Anna Lee\nseat: 7\nfare:\n  price: 12.30\n  kind: full\ntags:\n  - a\n  - \"b: c\"\nnone: []\nrest: {}\n",
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_moves_no_cursor() {
+    fn control_characters_are_escaped() {
         check("{\"a\":\"x\u{9b}31m\u{202e}\\u001b\"}", "a: \"x\\u009b31m\\u202e\\u001b\"\n");
         assert_eq!(escape_text("a\u{1b}[2J\tb\n\u{2066}"), "a\u{fffd}[2J\tb\n\u{fffd}");
         assert_eq!(to_compact(&Json::from("\u{7f}")), "\"\\u007f\"");

@@ -237,7 +237,7 @@ static PROGRAM: CliProgram = CliProgram {
 
 type Reply = fn() -> Result<Response<&'static [u8]>, TransportError>;
 
-/// Responds to everything alike, and records the requests.
+/// Returns the same response to every request, and records the requests.
 #[derive(Clone)]
 struct Fake(Reply, Arc<Mutex<Vec<String>>>);
 
@@ -269,7 +269,7 @@ impl StreamTransport for Fake {
             text += &format!("\n\n{}", String::from_utf8_lossy(body));
         }
         self.1.lock().unwrap().push(text.trim_end().to_owned());
-        Box::pin(async { (self.0)().map(|answer| answer.map(ByteStream::from)) })
+        Box::pin(async { (self.0)().map(|response| response.map(ByteStream::from)) })
     }
 }
 
@@ -282,9 +282,9 @@ fn status(
     media_type: &str,
     body: &'static str,
 ) -> Result<Response<&'static [u8]>, TransportError> {
-    let mut answer = ok(media_type, body)?;
-    *answer.status_mut() = http::StatusCode::from_u16(status).unwrap();
-    Ok(answer)
+    let mut response = ok(media_type, body)?;
+    *response.status_mut() = http::StatusCode::from_u16(status).unwrap();
+    Ok(response)
 }
 
 /// The environment of a run and its output.
@@ -333,13 +333,13 @@ impl Run {
 
 impl Ran {
     #[track_caller]
-    fn ended(self, exit: CliExit) -> Self {
+    fn assert_exit(self, exit: CliExit) -> Self {
         assert_eq!(self.exit, exit, "{}{}", self.out, self.err);
         self
     }
 
     #[track_caller]
-    fn said(self, words: &[&str]) -> Self {
+    fn assert_errors(self, words: &[&str]) -> Self {
         for words in words {
             assert!(self.err.contains(words), "{words}: {}", self.err);
         }
@@ -351,41 +351,45 @@ fn seats() -> Result<Response<&'static [u8]>, TransportError> {
     ok("application/json", r#"{"seat": 7, "class": "first", "at": "07:30"}"#)
 }
 
-fn nobody() -> Result<Response<&'static [u8]>, TransportError> {
+fn lost_connection() -> Result<Response<&'static [u8]>, TransportError> {
     Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown))
 }
 
 #[test]
-fn arguments_go_where_the_table_says() {
+fn arguments_are_sent_in_their_location() {
     let ran = Run::new(seats).run("list --limit 07 --free --class first --class second --x-trace a");
-    let ran = ran.ended(CliExit::Done).said(&["note: `class` of `list` is deprecated"]);
+    let ran = ran.assert_exit(CliExit::Done).assert_errors(&["note: `class` of `list` is deprecated"]);
     assert_eq!(
         ran.sent,
         ["GET https://seats.example/v1/seats?limit=7&free=true&class=first&class=second\n\
           x-trace: a\naccept: application/json"]
     );
     assert_eq!(ran.out, "seat: 7\nclass: first\nat: \"07:30\"\n");
-    let ran =
-        Run::new(seats).run("list --free=false --server http://localhost:1/ --json").ended(CliExit::Done);
+    let ran = Run::new(seats)
+        .run("list --free=false --server http://localhost:1/ --json")
+        .assert_exit(CliExit::Done);
     assert_eq!(ran.sent, ["GET http://localhost:1/seats?free=false\naccept: application/json"]);
     assert_eq!(ran.out, "{\"seat\": 7, \"class\": \"first\", \"at\": \"07:30\"}\n", "byte for byte");
-    let ran = Run::new(seats).with("SEATS_SERVER", "http://variable").run("list").ended(CliExit::Done);
+    let ran = Run::new(seats).with("SEATS_SERVER", "http://variable").run("list").assert_exit(CliExit::Done);
     assert_eq!(ran.sent, ["GET http://variable/seats\naccept: application/json"]);
 }
 
 /// Conditions that distinguish operations with the same path.
 #[test]
-fn nobody_is_asked_for_what_is_always_the_same() {
-    let ran = Run::new(seats).run("stop --after 7").ended(CliExit::Done);
+fn constant_parameters_are_not_arguments() {
+    let ran = Run::new(seats).run("stop --after 7").assert_exit(CliExit::Done);
     assert_eq!(ran.sent, ["GET https://seats.example/v1/run?action=stop%20all&after=7"]);
-    let help = Run::new(seats).run("stop --help").ended(CliExit::Done).out;
+    let help = Run::new(seats).run("stop --help").assert_exit(CliExit::Done).out;
     assert!(help.contains("--after <INTEGER>") && !help.contains("action"), "{help}");
-    Run::new(seats).run("stop --action x").ended(CliExit::Usage).said(&["unexpected argument '--action'"]);
+    Run::new(seats)
+        .run("stop --action x")
+        .assert_exit(CliExit::Usage)
+        .assert_errors(&["unexpected argument '--action'"]);
 }
 
 #[test]
-fn what_is_mistyped_is_not_sent() {
-    for (words, said) in [
+fn invalid_arguments_are_not_sent() {
+    for (words, expected) in [
         ("list --limit many", "not an integer"),
         ("list --class third", "[possible values: first, second]"),
         ("list --free=perhaps", "[possible values: true, false]"),
@@ -395,19 +399,20 @@ fn what_is_mistyped_is_not_sent() {
         ("wriet abc", "'write'"),
         ("", "Usage: seats [OPTIONS] <COMMAND>"),
     ] {
-        let ran = Run::new(seats).run(words).ended(CliExit::Usage).said(&[said]);
+        let ran = Run::new(seats).run(words).assert_exit(CliExit::Usage).assert_errors(&[expected]);
         assert!(ran.sent.is_empty() && ran.out.is_empty(), "{words}: {ran:?}");
     }
 }
 
 #[test]
-fn bodies_are_judged_before_they_are_sent() {
+fn bodies_are_validated_before_sending() {
     let mut run = Run::new(seats).with("SEATS_KEY", "hush");
     run.input = br#"{"seat": 7.5}"#;
-    let ran = run.run("write abc --body -").ended(CliExit::Usage);
-    let ran = ran.said(&["the body violates the contract; nothing was sent\n  /seat: type (test#/number)"]);
+    let ran = run.run("write abc --body -").assert_exit(CliExit::Usage);
+    let ran = ran
+        .assert_errors(&["the body violates the contract; nothing was sent\n  /seat: type (test#/number)"]);
     assert!(ran.sent.is_empty());
-    let ran = run.run("write abc --body - --json").ended(CliExit::Usage);
+    let ran = run.run("write abc --body - --json").assert_exit(CliExit::Usage);
     assert_eq!(
         ran.err,
         "note: `write` is deprecated\n{\"error\":{\"message\":\"the body violates the contract; nothing was \
@@ -416,13 +421,18 @@ fn bodies_are_judged_before_they_are_sent() {
     );
     run.input = b"{";
     run.run("write abc --body -")
-        .ended(CliExit::Usage)
-        .said(&["not JSON: unexpected end at line 1, column 2"]);
+        .assert_exit(CliExit::Usage)
+        .assert_errors(&["not JSON: unexpected end at line 1, column 2"]);
     run.input = br#"{ "seat": 7 }"#;
-    let ran = run.run("write ab --body -").ended(CliExit::Usage);
-    ran.said(&["<id> violates the contract", "/id: minLength (test#/id)"]);
-    run.run("write abc --body /none/of/these").ended(CliExit::Usage).said(&["/none/of/these: "]);
-    let ran = run.run("write abc --body -").ended(CliExit::Done).said(&["note: `write` is deprecated"]);
+    let ran = run.run("write ab --body -").assert_exit(CliExit::Usage);
+    ran.assert_errors(&["<id> violates the contract", "/id: minLength (test#/id)"]);
+    run.run("write abc --body /none/of/these")
+        .assert_exit(CliExit::Usage)
+        .assert_errors(&["/none/of/these: "]);
+    let ran = run
+        .run("write abc --body -")
+        .assert_exit(CliExit::Done)
+        .assert_errors(&["note: `write` is deprecated"]);
     assert_eq!(
         ran.sent,
         [
@@ -431,50 +441,58 @@ fn bodies_are_judged_before_they_are_sent() {
         "what was judged is what is sent"
     );
     run.input = b"a,b";
-    let ran = run.run("write abc --body - --content-type text/csv").ended(CliExit::Done);
+    let ran = run.run("write abc --body - --content-type text/csv").assert_exit(CliExit::Done);
     assert!(ran.sent[0].ends_with("\n\na,b") && ran.sent[0].contains("content-type: text/csv"), "{ran:?}");
-    let ran = run.run("write abc --body - --content-type text/html").ended(CliExit::Usage);
-    ran.said(&["unsupported media type `text/html`", "the contract accepts application/json, text/csv"]);
+    let ran = run.run("write abc --body - --content-type text/html").assert_exit(CliExit::Usage);
+    ran.assert_errors(&[
+        "unsupported media type `text/html`",
+        "the contract accepts application/json, text/csv",
+    ]);
 }
 
 #[test]
 fn fields_become_forms_and_parts() {
     let mut run = Run::new(|| ok("image/png", "PNG"));
     run.input = b"\x89PNG";
-    let ran = run.run("picture --field seat=07 --field note=a&b").ended(CliExit::Done);
+    let ran = run.run("picture --field seat=07 --field note=a&b").assert_exit(CliExit::Done);
     let form = "content-type: application/x-www-form-urlencoded\naccept: image/png\n\nseat=7&note=a%26b";
     assert_eq!(ran.sent, [format!("POST https://pictures.example/pictures\n{form}")]);
     // A value that begins with the file prefix.
     let ran = run
         .run("picture --field seat=07 --field nick=@@ann --field at=@@ --field a=b@c")
-        .ended(CliExit::Done);
+        .assert_exit(CliExit::Done);
     assert!(ran.sent[0].ends_with("\n\nseat=7&nick=%40ann&at=%40&a=b%40c"), "{ran:?}");
-    let ran = run.run("picture --content-type multipart/form-data --field nick=@@ann").ended(CliExit::Done);
+    let ran =
+        run.run("picture --content-type multipart/form-data --field nick=@@ann").assert_exit(CliExit::Done);
     assert!(ran.sent[0].contains("name=\"nick\"\r\n\r\n@ann\r\n"), "{ran:?}");
-    let ran = run.run("picture --content-type multipart/form-data --field picture=@-").ended(CliExit::Done);
+    let ran =
+        run.run("picture --content-type multipart/form-data --field picture=@-").assert_exit(CliExit::Done);
     assert!(ran.sent[0].contains("name=\"picture\"\r\nContent-Type: image/png\r\n\r\n"), "{ran:?}");
-    let ran = run.run("picture --content-type image/png --body -").ended(CliExit::Done);
+    let ran = run.run("picture --content-type image/png --body -").assert_exit(CliExit::Done);
     assert!(ran.sent[0].contains("content-type: image/png"), "{ran:?}");
-    for (words, said) in [
+    for (words, expected) in [
         ("picture --field seat", "NAME=VALUE; no `=` found"),
         ("picture --content-type image/png --field a=b", "has no fields"),
         ("picture --content-type multipart/form-data --body -", "is given by --field"),
     ] {
-        run.run(words).ended(CliExit::Usage).said(&[said]);
+        run.run(words).assert_exit(CliExit::Usage).assert_errors(&[expected]);
     }
 }
 
-/// Credentials are not printed, whatever their source.
+/// Credentials from any source are not printed.
 #[test]
-fn credentials_are_shown_to_the_server_alone() {
+fn credentials_are_sent_but_not_printed() {
     let mut run = Run::new(|| status(403, "text/plain", "no"));
     run.input = br#"{"seat":1}"#;
-    let missing = run.run("write abc --body -").ended(CliExit::Unauthorized);
-    missing.said(&["`write` requires credentials that are not set: `key`, or `person`", "under Credentials"]);
+    let missing = run.run("write abc --body -").assert_exit(CliExit::Unauthorized);
+    missing.assert_errors(&[
+        "`write` requires credentials that are not set: `key`, or `person`",
+        "under Credentials",
+    ]);
     run = run.with("SEATS_PERSON", "me:hush");
-    let ran = run.run("write abc --body -").ended(CliExit::Rejected);
+    let ran = run.run("write abc --body -").assert_exit(CliExit::Rejected);
     assert!(ran.sent[0].contains("authorization: Basic bWU6aHVzaA=="), "{ran:?}");
-    let ran = run.run("write abc --body - --key whisper").ended(CliExit::Rejected);
+    let ran = run.run("write abc --body - --key whisper").assert_exit(CliExit::Rejected);
     assert!(ran.sent[0].contains("x-key: whisper"), "what is typed counts: {ran:?}");
     for words in
         ["--help", "write --help", "write abc --body - --person hush", "write abc --body - --key hush"]
@@ -482,34 +500,36 @@ fn credentials_are_shown_to_the_server_alone() {
         let ran = run.run(words);
         assert!(!(ran.out + &ran.err).contains("hush"), "{words}");
     }
-    run.run("write abc --body - --person hush").ended(CliExit::Usage).said(&["--person is NAME:PASSWORD"]);
+    run.run("write abc --body - --person hush")
+        .assert_exit(CliExit::Usage)
+        .assert_errors(&["--person is NAME:PASSWORD"]);
 }
 
 /// The scopes of the alternative that is used, although others require other scopes or none.
 #[test]
-fn tokens_are_asked_for_with_the_scopes_of_their_scheme() {
-    let asked = |words: &str| Run::new(seats).run(words).sent.remove(0);
+fn tokens_are_requested_with_the_scopes_of_their_scheme() {
+    let request = |args: &str| Run::new(seats).run(args).sent.remove(0);
     assert_eq!(
-        asked("picture --own-client a:b"),
+        request("picture --own-client a:b"),
         "https://own.example/token grant_type=client_credentials&scope=x"
     );
     assert_eq!(
-        asked("picture --other-client a:b"),
+        request("picture --other-client a:b"),
         "https://other.example/token grant_type=client_credentials&scope=y%20z"
     );
     // A rejected client has to be replaced by another.
-    Run::new(seats).run("picture --own-client a:b").ended(CliExit::Unauthorized).said(&[
+    Run::new(seats).run("picture --own-client a:b").assert_exit(CliExit::Unauthorized).assert_errors(&[
         "error: no token: the token endpoint returned 401 Unauthorized invalid_client",
         "under Credentials",
     ]);
     // A given token is used, and none is fetched.
-    assert!(asked("picture --own-client a:b --own hush").contains("authorization: Bearer hush"));
+    assert!(request("picture --own-client a:b --own hush").contains("authorization: Bearer hush"));
 }
 
 #[test]
-fn exit_codes_say_what_happened() {
-    let check = |reply: Reply, exit: CliExit, said: &str| {
-        let ran = Run::new(reply).run("list").ended(exit).said(&[said]);
+fn exit_codes_depend_on_the_outcome() {
+    let check = |reply: Reply, exit: CliExit, expected: &str| {
+        let ran = Run::new(reply).run("list").assert_exit(exit).assert_errors(&[expected]);
         assert_eq!(ran.out, "");
     };
     check(
@@ -522,69 +542,69 @@ fn exit_codes_say_what_happened() {
     check(|| status(500, "text/html", "<p>\u{1b}[2J"), CliExit::Failed, "  <p>\u{fffd}[2J");
     check(
         || {
-            let mut answer = status(503, "text/plain", "")?;
+            let mut response = status(503, "text/plain", "")?;
             let date = "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap();
-            answer.headers_mut().insert("retry-after", date);
-            Ok(answer)
+            response.headers_mut().insert("retry-after", date);
+            Ok(response)
         },
         CliExit::RetryLater,
         "requests to wait 7 s",
     );
     check(
         || {
-            let mut answer = status(503, "text/plain", "")?;
-            answer.headers_mut().insert("date", "Sun, 06 Nov 1994 08:49:17 GMT".parse().unwrap());
-            answer.headers_mut().insert("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
-            Ok(answer)
+            let mut response = status(503, "text/plain", "")?;
+            response.headers_mut().insert("date", "Sun, 06 Nov 1994 08:49:17 GMT".parse().unwrap());
+            response.headers_mut().insert("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
+            Ok(response)
         },
         CliExit::RetryLater,
         "requests to wait 20 s",
     );
     check(
         || {
-            let mut answer = status(302, "text/plain", "")?;
-            answer.headers_mut().insert("location", "/other".parse().unwrap());
-            Ok(answer)
+            let mut response = status(302, "text/plain", "")?;
+            response.headers_mut().insert("location", "/other".parse().unwrap());
+            Ok(response)
         },
         CliExit::Failed,
         "redirects to /other",
     );
-    check(nobody, CliExit::Failed, "error: the connection ended before the response was complete\n");
-    let ran = Run::new(nobody).run("watch").ended(CliExit::Failed);
-    ran.said(&["the operation may have been executed"]);
+    check(lost_connection, CliExit::Failed, "error: the connection ended before the response was complete\n");
+    let ran = Run::new(lost_connection).run("watch").assert_exit(CliExit::Failed);
+    ran.assert_errors(&["the operation may have been executed"]);
     check(|| ok("application/json", "{"), CliExit::Failed, "the response is not JSON");
     let ran = Run::new(|| status(422, "application/json", r#"{"why":1}"#))
         .run("list --json")
-        .ended(CliExit::Rejected);
-    let said = r#"{"error":{"message":"the server returned 422 Unprocessable Entity","status":422,"body":{"why":1},"exit":5}}"#;
-    assert_eq!(ran.err, format!("{said}\n"));
+        .assert_exit(CliExit::Rejected);
+    let expected = r#"{"error":{"message":"the server returned 422 Unprocessable Entity","status":422,"body":{"why":1},"exit":5}}"#;
+    assert_eq!(ran.err, format!("{expected}\n"));
 }
 
 #[test]
-fn items_are_printed_one_by_one() {
+fn items_are_printed_individually() {
     let events = || {
         ok(
             "text/event-stream; charset=utf-8",
             "id: 1\nevent: said\ndata: {\"a\": 1}\n\ndata: two\ndata: lines\n\ndata: [DONE]\n\ndata: 3\n\n",
         )
     };
-    let ran = Run::new(events).run("watch").ended(CliExit::Done);
+    let ran = Run::new(events).run("watch").assert_exit(CliExit::Done);
     assert_eq!(ran.out, "said: {\"a\":1}\ntwo lines\n");
-    let ran = Run::new(events).run("watch --json").ended(CliExit::Done);
+    let ran = Run::new(events).run("watch --json").assert_exit(CliExit::Done);
     assert_eq!(ran.out, "{\"event\":\"said\",\"id\":\"1\",\"data\":{\"a\":1}}\n{\"data\":\"two\\nlines\"}\n");
     let last = || ok("text/event-stream", "event: stop\ndata: 1\n\ndata: 2\n\n");
-    assert_eq!(Run::new(last).run("watch").ended(CliExit::Done).out, "stop: 1\n");
+    assert_eq!(Run::new(last).run("watch").assert_exit(CliExit::Done).out, "stop: 1\n");
     // JSON lines, which the contract does not describe.
     let lines = || ok("application/x-ndjson", "{\"a\": 1}\n[2]\n");
-    assert_eq!(Run::new(lines).run("list").ended(CliExit::Done).out, "{\"a\":1}\n[2]\n");
+    assert_eq!(Run::new(lines).run("list").assert_exit(CliExit::Done).out, "{\"a\":1}\n[2]\n");
 }
 
 /// An unreadable record is reported on standard error, and the command fails.
 #[test]
-fn records_that_are_none_are_not_printed() {
+fn unreadable_records_are_not_printed() {
     let lines = || ok("application/x-ndjson", "{\"a\": 1}\nnonsense\n[2]\n{\"a\"");
     for words in ["list", "list --json"] {
-        let ran = Run::new(lines).run(words).ended(CliExit::Failed).said(&[
+        let ran = Run::new(lines).run(words).assert_exit(CliExit::Failed).assert_errors(&[
             "note: item 1 at byte 9 cannot be read: not a JSON document: ",
             "note: item 3 at byte 22 cannot be read: not a JSON document: ",
             "unreadable items: 2",
@@ -592,8 +612,8 @@ fn records_that_are_none_are_not_printed() {
         assert_eq!(ran.out, "{\"a\":1}\n[2]\n", "{words}");
     }
     let records = || ok("application/json-seq", "\u{1e}[1]\n\u{1e}{\"a\":\u{1e}12");
-    let ran = Run::new(records).run("list").ended(CliExit::Failed);
-    let ran = ran.said(&[
+    let ran = Run::new(records).run("list").assert_exit(CliExit::Failed);
+    let ran = ran.assert_errors(&[
         "note: item 1 at byte 6 cannot be read: ",
         "note: item 2 at byte 12 cannot be read: it is truncated",
     ]);
@@ -601,29 +621,31 @@ fn records_that_are_none_are_not_printed() {
 }
 
 #[test]
-fn bytes_go_to_a_file_or_to_no_terminal() {
+fn binary_output_is_not_printed_on_a_terminal() {
     let mut run = Run::new(|| ok("image/png", "\u{1}PNG"));
-    assert_eq!(run.run("picture").ended(CliExit::Done).out, "\u{1}PNG");
+    assert_eq!(run.run("picture").assert_exit(CliExit::Done).out, "\u{1}PNG");
     run.terminal = true;
     run.run("picture")
-        .ended(CliExit::Failed)
-        .said(&["`image/png`, which a terminal cannot show", "give --output FILE"]);
-    assert_eq!(run.run("picture --output -").ended(CliExit::Done).out, "\u{1}PNG");
+        .assert_exit(CliExit::Failed)
+        .assert_errors(&["`image/png`, which a terminal cannot show", "give --output FILE"]);
+    assert_eq!(run.run("picture --output -").assert_exit(CliExit::Done).out, "\u{1}PNG");
     let file = std::env::temp_dir().join(format!("contract-runtime-cli-{}", std::process::id()));
     let words = format!("picture --output {}", file.display());
-    assert_eq!(run.run(&words).ended(CliExit::Done).out, "");
+    assert_eq!(run.run(&words).assert_exit(CliExit::Done).out, "");
     assert_eq!(std::fs::read(&file).unwrap(), b"\x01PNG");
     std::fs::remove_file(&file).unwrap();
-    run.run("picture --output /none/of/these").ended(CliExit::Failed).said(&["/none/of/these: "]);
+    run.run("picture --output /none/of/these")
+        .assert_exit(CliExit::Failed)
+        .assert_errors(&["/none/of/these: "]);
     let mut text = Run::new(|| ok("text/plain", "a\u{1b}[2J\nb"));
-    assert_eq!(text.run("list").ended(CliExit::Done).out, "a\u{1b}[2J\nb\n");
+    assert_eq!(text.run("list").assert_exit(CliExit::Done).out, "a\u{1b}[2J\nb\n");
     text.terminal = true;
-    assert_eq!(text.run("list").ended(CliExit::Done).out, "a\u{fffd}[2J\nb\n");
+    assert_eq!(text.run("list").assert_exit(CliExit::Done).out, "a\u{fffd}[2J\nb\n");
 }
 
 #[test]
-fn help_teaches_what_the_contract_says() {
-    let help = |words: &str| Run::new(seats).run(words).ended(CliExit::Done).out;
+fn help_shows_the_contract() {
+    let help = |args: &str| Run::new(seats).run(args).assert_exit(CliExit::Done).out;
     // Long lines are wrapped.
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let root = help("--help");
@@ -638,7 +660,7 @@ fn help_teaches_what_the_contract_says() {
         assert!(root.contains(lines), "{lines}: {root}");
     }
     let told = |page: &str, all: &[&str]| {
-        all.iter().for_each(|words| assert!(flat(page).contains(words), "{words}: {page}"));
+        all.iter().for_each(|args| assert!(flat(page).contains(args), "{args}: {page}"));
     };
     told(
         &root,
@@ -676,6 +698,6 @@ fn help_teaches_what_the_contract_says() {
 
 /// The requirements of clap for all names, which a debug build asserts.
 #[test]
-fn commands_hold_together() {
+fn command_definitions_are_valid() {
     commands::build_command(&PROGRAM).debug_assert();
 }

@@ -46,8 +46,7 @@ pub struct StoredRequest {
     /// Path and query, such as `/ships?limit=100`. The query only for webhooks.
     pub path_and_query: String,
     /// The address set by [`RequestBuilder::with_address`]. Required for webhooks. `None` sends the request
-    /// to
-    /// the operation's own server or to the base URL, as for a new call.
+    /// to the operation's own server or to the base URL, as for a new call.
     pub address: Option<String>,
     /// Headers and cookies, without those that the transport adds.
     pub headers: HeaderMap,
@@ -109,12 +108,12 @@ impl<C: Call> Future for PendingCall<'_, C> {
             // The future was polled after completion.
             PendingCallState::Done => return Poll::Pending,
         };
-        let Poll::Ready(answer) = sending.as_mut().poll(context) else {
+        let Poll::Ready(response) = sending.as_mut().poll(context) else {
             self.state = PendingCallState::Sending(operation, sending);
             return Poll::Pending;
         };
-        Poll::Ready(match answer {
-            Ok(answer) => C::parse_response(RawResponse::new(answer, operation, core.shown_fields)),
+        Poll::Ready(match response {
+            Ok(response) => C::parse_response(RawResponse::new(response, operation, core.shown_fields)),
             Err(error) => Err(Error::Transport(error)),
         })
     }

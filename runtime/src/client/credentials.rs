@@ -223,7 +223,8 @@ impl Keyring {
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schemes = self.security.schemes.iter().enumerate();
-        let names = schemes.filter(|(at, _)| self.credential(*at).is_some()).map(|(_, scheme)| scheme.name);
+        let names =
+            schemes.filter(|(index, _)| self.credential(*index).is_some()).map(|(_, scheme)| scheme.name);
         f.debug_set().entries(names).finish()
     }
 }
@@ -315,15 +316,15 @@ impl<T: Transport> AuthorizedTransport<T> {
     ) -> Result<http::Response<Bytes>, TransportError> {
         let mut first = copy_with_body(&request, request.body().clone());
         let shown = self.authorize(operation, &mut first).await?;
-        let answer = self.transport.send(operation, first).await?;
-        if answer.status() != StatusCode::UNAUTHORIZED || !discard_rejected_tokens(shown) {
-            return Ok(answer);
+        let response = self.transport.send(operation, first).await?;
+        if response.status() != StatusCode::UNAUTHORIZED || !discard_rejected_tokens(shown) {
+            return Ok(response);
         }
         // A server that responds 401 did not process the request, so sending again repeats nothing. Without a
         // new token that response is returned: an error would claim that nothing was sent.
         let mut second = request;
         if self.authorize(operation, &mut second).await.is_err() {
-            return Ok(answer);
+            return Ok(response);
         }
         self.transport.send(operation, second).await
     }
@@ -366,15 +367,15 @@ impl<T: Transport> crate::transport::StreamTransport for AuthorizedTransport<T> 
                 self.transport.stream_transport().ok_or_else(crate::transport::streams_unsupported)?;
             let again = request.body().try_clone().map(|body| copy_with_body(&request, body));
             let shown = self.authorize(operation, &mut request).await?;
-            let answer = streams.open_stream(operation, request).await?;
-            if answer.status() != StatusCode::UNAUTHORIZED || !discard_rejected_tokens(shown) {
-                return Ok(answer);
+            let response = streams.open_stream(operation, request).await?;
+            if response.status() != StatusCode::UNAUTHORIZED || !discard_rejected_tokens(shown) {
+                return Ok(response);
             }
-            let Some(mut second) = again else { return Ok(answer) };
+            let Some(mut second) = again else { return Ok(response) };
             if self.authorize(operation, &mut second).await.is_err() {
-                return Ok(answer);
+                return Ok(response);
             }
-            drop(answer);
+            drop(response);
             streams.open_stream(operation, second).await
         })
     }

@@ -201,8 +201,7 @@ pub enum UnexpectedReason {
         /// Byte within the line.
         column: usize,
         /// Violations of the schema. `None` if the body is valid but the type cannot hold it, or if the
-        /// contract
-        /// has no schema.
+        /// contract has no schema.
         violations: Option<Violations>,
     },
 }

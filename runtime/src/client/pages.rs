@@ -93,7 +93,7 @@ pub trait PagedCall: Call {
     /// list.
     fn into_page(answer: Self::Success) -> Option<Self::Page>;
 
-    /// Returns what the body of a page contains about the next page.
+    /// Returns the information about the next page in the body of a page.
     fn markers(page: &Self::Page) -> PageMarkers {
         let _ = page;
         PageMarkers::new()
@@ -268,14 +268,14 @@ impl<C: PagedCall> PageStream<C> {
         let (number, limit) = request.page_numbers(&C::PAGINATION).map_err(PageError::Page)?;
         let (operation, mut sent) =
             request.into_http(&self.core.base_url).map_err(|error| PageError::Call(error.into()))?;
-        let asked = PageRequest { uri: sent.uri().clone(), number, limit };
+        let page_request = PageRequest { uri: sent.uri().clone(), number, limit };
         sent.extensions_mut().extend(self.extensions.clone());
         let core = self.core.clone();
         let sending = Box::pin(async move {
-            let answer = core.transport.send(operation, sent).await.map_err(Error::Transport)?;
-            C::parse_response(RawResponse::new(answer, operation, core.shown_fields))
+            let response = core.transport.send(operation, sent).await.map_err(Error::Transport)?;
+            C::parse_response(RawResponse::new(response, operation, core.shown_fields))
         });
-        Ok((asked, sending))
+        Ok((page_request, sending))
     }
 }
 
@@ -290,7 +290,7 @@ impl<C: PagedCall + 'static> PageStream<C> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Response<C::Page>, PageError<C::ErrorBody>>>> {
-        let (asked, mut sending) = match std::mem::replace(&mut self.state, PageStreamState::Stopped) {
+        let (page_request, mut sending) = match std::mem::replace(&mut self.state, PageStreamState::Stopped) {
             PageStreamState::Stopped => return Poll::Ready(None),
             PageStreamState::Faulted(fault) => return Poll::Ready(Some(Err(PageError::Page(fault)))),
             PageStreamState::Ready if self.is_complete() || self.remaining_pages == Some(0) => {
@@ -301,14 +301,14 @@ impl<C: PagedCall + 'static> PageStream<C> {
                 Ok(sent) => sent,
                 Err(error) => return Poll::Ready(Some(Err(error))),
             },
-            PageStreamState::Sending(asked, sending) => (asked, sending),
+            PageStreamState::Sending(page_request, sending) => (page_request, sending),
         };
-        let Poll::Ready(answer) = sending.as_mut().poll(context) else {
-            self.state = PageStreamState::Sending(asked, sending);
+        let Poll::Ready(response) = sending.as_mut().poll(context) else {
+            self.state = PageStreamState::Sending(page_request, sending);
             return Poll::Pending;
         };
-        Poll::Ready(match answer {
-            Ok(answer) => self.accept_page(&asked, answer).map(Ok),
+        Poll::Ready(match response {
+            Ok(response) => self.accept_page(&page_request, response).map(Ok),
             Err(error) => Some(Err(PageError::Call(error))),
         })
     }
@@ -316,17 +316,17 @@ impl<C: PagedCall + 'static> PageStream<C> {
     /// Returns a page and determines the position of the next one.
     fn accept_page(
         &mut self,
-        asked: &PageRequest,
-        answer: Response<C::Success>,
+        page_request: &PageRequest,
+        response: Response<C::Success>,
     ) -> Option<Response<C::Page>> {
         let mut page = None;
-        let answer = answer.map(|body| page = C::into_page(body));
+        let response = response.map(|body| page = C::into_page(body));
         let Some(page) = page else {
             (self.position, self.state) = (PagePosition::End(None), PageStreamState::Ready);
             return None;
         };
         let (count, marks) = (page.items().len(), C::markers(&page));
-        let next = next_page::find_next_page(&C::PAGINATION, asked, count, &marks, answer.headers());
+        let next = next_page::find_next_page(&C::PAGINATION, page_request, count, &marks, response.headers());
         let before = match &self.position {
             PagePosition::At(cursor) => Some(cursor),
             PagePosition::Start | PagePosition::End(_) => None,
@@ -341,7 +341,7 @@ impl<C: PagedCall + 'static> PageStream<C> {
             Err(fault) => self.state = PageStreamState::Faulted(fault),
         }
         self.remaining_pages = self.remaining_pages.map(|left| left.saturating_sub(1));
-        Some(answer.map(|()| page))
+        Some(response.map(|()| page))
     }
 }
 

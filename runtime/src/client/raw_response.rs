@@ -38,7 +38,7 @@ impl<T> DecodedBody<T> {
     /// # Errors
     /// [`Error::UnexpectedResponse`] if decoding failed.
     pub fn into_success<U, E>(self, wrap: impl FnOnce(T) -> U) -> Result<Response<U>, Error<E>> {
-        self.0.map(|answer| answer.map(wrap)).map_err(Error::UnexpectedResponse)
+        self.0.map(|response| response.map(wrap)).map_err(Error::UnexpectedResponse)
     }
 
     /// Returns the decoded body as an error response, wrapped by `wrap` (one variant of several).
@@ -56,11 +56,11 @@ impl<T> DecodedBody<T> {
 impl RawResponse {
     /// `shown_fields`: string fields of an error body that the `Display` output of the error may contain.
     pub(super) const fn new(
-        answer: http::Response<Bytes>,
+        response: http::Response<Bytes>,
         operation: &'static Operation,
         shown: &'static [&'static str],
     ) -> Self {
-        Self { response: answer, operation, shown_fields: shown }
+        Self { response, operation, shown_fields: shown }
     }
 
     /// Returns the status as a number, for `match`.
@@ -69,8 +69,8 @@ impl RawResponse {
         self.response.status().as_u16()
     }
 
-    /// Returns true if `ContentSpec-Type` is this media type or within this range (`image/*`). A response
-    /// without `ContentSpec-Type` matches none.
+    /// Returns true if `Content-Type` is this media type or within this range (`image/*`). A response
+    /// without `Content-Type` matches none.
     #[must_use]
     pub fn has_media_type(&self, media_type: &str) -> bool {
         let own = self.media_type().map(MediaType::parse);
@@ -237,15 +237,15 @@ impl RawResponse {
             return None;
         }
         let Ok(Json::Object(members)) = Json::parse(self.response.body()) else { return None };
-        let mut said = String::new();
+        let mut message = String::new();
         for name in self.shown_fields {
             let Some(text) = members.get(name).and_then(Json::as_str) else { continue };
             if text.len() <= MAX_SHOWN_LENGTH && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-                let comma = if said.is_empty() { "" } else { ", " };
-                said.push_str(&format!("{comma}{name} {text}"));
+                let comma = if message.is_empty() { "" } else { ", " };
+                message.push_str(&format!("{comma}{name} {text}"));
             }
         }
-        (!said.is_empty()).then(|| said.into())
+        (!message.is_empty()).then(|| message.into())
     }
 
     fn media_type(&self) -> Option<&str> {
@@ -257,16 +257,14 @@ impl RawResponse {
         let (parts, _) = self.response.into_parts();
         Response::from_parts(parts, body).with_error_summary(summary)
     }
-    /// Converts the response into one that the contract does not describe.
-    /// What it is for a reader who does not understand it.
+    /// Converts the response into an undescribed one, for callers that cannot interpret it.
     pub(super) fn into_unexpected(self, reason: UnexpectedReason) -> Box<UnexpectedResponse> {
         let (parts, body) = self.response.into_parts();
         let http::response::Parts { status, headers, extensions, .. } = parts;
         Box::new(UnexpectedResponse { status, headers, body, extensions, reason })
     }
-    /// Returns true for `application/json` and `application/…+json`, and if `ContentSpec-Type` is missing: the
+    /// Returns true for `application/json` and `application/…+json`, and if `Content-Type` is missing: the
     /// recipient may then examine the data (RFC 9110, 8.3).
-    /// may examine the data then).
     fn is_json(&self) -> bool {
         let Some(value) = self.response.headers().get(CONTENT_TYPE) else { return true };
         value.to_str().is_ok_and(|text| MediaType::parse(text).is_json())

@@ -102,8 +102,7 @@ impl ReqwestTransport {
     /// response is returned with the bytes that arrived.
     ///
     /// Without this limit the idle timeout applies, and a caller with a shorter deadline never sees the head
-    /// of
-    /// the response. Requires tokio's timer.
+    /// of the response. Requires tokio's timer.
     #[must_use]
     pub const fn with_error_body_timeout(mut self, longest: Duration) -> Self {
         self.error_body_timeout = Some(longest);
@@ -157,11 +156,11 @@ impl ReqwestTransport {
         quiet: Option<&IdleTimeout>,
     ) -> Result<reqwest::Response, TransportError> {
         let sending = self.client.execute(request);
-        let answer = match quiet {
+        let response = match quiet {
             Some(quiet) => quiet.run(sending).await.ok_or_else(idle_timeout_error)?,
             None => sending.await,
         };
-        answer.map_err(classify_send_error)
+        response.map_err(classify_send_error)
     }
 
     /// Runs an operation with the idle timeout.
@@ -238,8 +237,7 @@ fn classify_send_error(error: reqwest::Error) -> TransportError {
 }
 
 /// Returns true if the head of the response exceeds the limits of hyper. hyper offers a predicate only with
-/// its
-/// server feature, which clients do not enable, so the check compares the message.
+/// its server feature, which clients do not enable, so the check compares the message.
 fn is_head_too_large(error: &reqwest::Error) -> bool {
     let mut causes = successors(error.source(), |&cause| cause.source());
     causes.any(|cause| cause.to_string() == "message head is too large")
@@ -294,8 +292,7 @@ mod tests {
     type ObservedResponse = Result<(u16, Option<String>, usize, Option<PartialBody>), TransportFault>;
 
     /// Requests a response with this head and `body` of its 100 bytes, whole and as a stream, and checks that
-    /// the
-    /// results agree.
+    /// the results agree.
     async fn answered(
         head: &str,
         body: usize,
@@ -318,7 +315,7 @@ mod tests {
     ) -> ObservedResponse {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap());
-        let answer = format!(
+        let response = format!(
             "HTTP/1.1 {head}\r\nRetry-After: 3600\r\nContent-Length: 100\r\n\r\n{}",
             "x".repeat(body)
         );
@@ -326,37 +323,37 @@ mod tests {
         let server = thread::spawn(move || {
             let mut stream: TcpStream = listener.accept().unwrap().0;
             let _ = stream.read(&mut [0; 4096]).unwrap();
-            stream.write_all(answer.as_bytes()).unwrap();
+            stream.write_all(response.as_bytes()).unwrap();
             if end == ResponseEnd::Silent {
                 let _ = is_over.recv();
             }
         });
         let request = http::Request::get(uri).body(Bytes::new()).unwrap();
-        let answer = match way {
+        let response = match way {
             ResponseMode::Whole => transport.send(&Operation::EMPTY, request).await,
             #[cfg(feature = "stream")]
             ResponseMode::Pieces => {
                 use crate::transport::{RequestBody, StreamTransport as _, collect_response};
 
                 match transport.open_stream(&Operation::EMPTY, request.map(RequestBody::Buffered)).await {
-                    Ok(answer) => collect_response(answer, transport.max_body_size).await,
+                    Ok(response) => collect_response(response, transport.max_body_size).await,
                     Err(error) => Err(error),
                 }
             }
         };
         drop(over);
         server.join().unwrap();
-        answer.map_err(|error| error.fault()).map(|answer| {
-            let after = answer.headers().get("retry-after").map(|after| after.to_str().unwrap().to_owned());
-            let partial = answer.extensions().get::<PartialBody>().copied();
-            (answer.status().as_u16(), after, answer.body().len(), partial)
+        response.map_err(|error| error.fault()).map(|response| {
+            let after = response.headers().get("retry-after").map(|after| after.to_str().unwrap().to_owned());
+            let partial = response.extensions().get::<PartialBody>().copied();
+            (response.status().as_u16(), after, response.body().len(), partial)
         })
     }
 
     /// The head of an error response determines status and wait even if the body is incomplete; a success
     /// needs its whole body.
     #[tokio::test]
-    async fn a_refusal_is_one_without_its_body() {
+    async fn error_response_is_valid_without_its_body() {
         let refused = |body, why| Ok((503, Some("3600".to_owned()), body, why));
         let refusal = "503 Service Unavailable";
         let cut = Some(PartialBody(TransportFault::Interrupted));
@@ -380,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_pieces_is_put_together() {
+    fn body_chunks_are_concatenated() {
         for pieces in [&["abc"][..], &["ab", "c"], &["", "a", "b", "c"], &[]] {
             let mut body = BodyBuffer::default();
             pieces.iter().for_each(|piece| body.push(Bytes::copy_from_slice(piece.as_bytes())));

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_and_the_three_forms_of_dates_are_read() {
+    fn seconds_and_three_date_formats_are_parsed() {
         let check = |text: &str, expect| assert_eq!(RetryAfter::parse(text), expect, "{text}");
         check("120", Some(RetryAfter::Delay(Duration::from_secs(120))));
         check(" 0 ", Some(RetryAfter::Delay(Duration::ZERO)));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_asks_for_no_wait() {
+    fn past_date_needs_no_wait() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
         let wait = |text: &str| RetryAfter::parse(text).map(|after| after.wait_from(now).as_secs());
         assert_eq!(wait("Thu, 01 Jan 1970 00:01:00 GMT"), Some(0));
@@ -132,7 +132,7 @@ mod tests {
 
     /// A proxy that adds a line does not shorten the wait that the server requests.
     #[test]
-    fn of_several_lines_the_longest_counts() {
+    fn longest_of_several_values_counts() {
         let check = |lines: &[&'static str], shown: Option<&'static str>, expect: Option<u64>| {
             let mut headers = HeaderMap::new();
             for line in lines {
@@ -159,7 +159,7 @@ mod tests {
 
     /// The local clock may differ from the server's by hours.
     #[test]
-    fn a_date_is_of_the_servers_clock() {
+    fn date_is_relative_to_the_server_clock() {
         let wait = |date: &'static str, after: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(DATE, http::HeaderValue::from_static(date));

@@ -85,11 +85,11 @@ impl<T, E> Future for PendingStreamCall<T, E> {
             // The future was polled after completion.
             PendingStreamState::Done => return Poll::Pending,
         };
-        let answer = sending.as_mut().poll(context);
-        if answer.is_pending() {
+        let response = sending.as_mut().poll(context);
+        if response.is_pending() {
             self.0 = PendingStreamState::Sending(sending);
         }
-        answer
+        response
     }
 }
 
@@ -159,18 +159,18 @@ async fn open_stream_call<C: StreamCall>(
     let again = into_replayable(&core, operation, &request);
     let behind = request.headers().get(LAST_EVENT_ID).map(|id| id.as_bytes().to_vec());
     let last_event_id = behind.and_then(|id| String::from_utf8(id).ok()).unwrap_or_default();
-    let answer = open_response(&core.transport, operation, request).await?;
-    if let Some(content) = find_stream_content(operation, &answer) {
-        let (parts, body) = answer.into_parts();
+    let response = open_response(&core.transport, operation, request).await?;
+    if let Some(content) = find_stream_content(operation, &response) {
+        let (parts, body) = response.into_parts();
         let reopen = again.map(|again| Box::new(again) as Box<dyn StreamReopener>);
         let (limits, checks) = (core.stream_limits, ItemChecks::Tolerant);
         let source = StreamSource { body, content, limits, checks, reopener: reopen, last_event_id };
         return Ok(Response::from_parts(parts, C::Stream::from_source(source)));
     }
-    let answer =
-        collect_response(answer, core.stream_limits.max_error_body_bytes).await.map_err(SendError::from)?;
-    let same = answer.clone();
-    Err(match C::parse_response(RawResponse::new(answer, operation, core.shown_fields)) {
+    let response =
+        collect_response(response, core.stream_limits.max_error_body_bytes).await.map_err(SendError::from)?;
+    let same = response.clone();
+    Err(match C::parse_response(RawResponse::new(response, operation, core.shown_fields)) {
         Err(error) => error,
         // The success arrived as another media type than the streaming one that the request accepted.
         Ok(_) => Error::UnexpectedResponse(
@@ -184,10 +184,10 @@ async fn send_upload<C: Call>(
     request: RequestBuilder,
 ) -> CallResult<C::Success, C::ErrorBody> {
     let (operation, request) = request.into_streaming_http(&core.base_url)?;
-    let answer = open_response(&core.transport, operation, request).await?;
-    let answer =
-        collect_response(answer, core.stream_limits.max_error_body_bytes).await.map_err(SendError::from)?;
-    C::parse_response(RawResponse::new(answer, operation, core.shown_fields))
+    let response = open_response(&core.transport, operation, request).await?;
+    let response =
+        collect_response(response, core.stream_limits.max_error_body_bytes).await.map_err(SendError::from)?;
+    C::parse_response(RawResponse::new(response, operation, core.shown_fields))
 }
 
 async fn open_response(
@@ -211,7 +211,7 @@ fn find_stream_content(
     let response = operation.response_for_status(status)?;
     match answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) {
         Some(media_type) => response.content_for(media_type).filter(|content| is_streamed(content)),
-        // RFC 9110, 8.3: without `ContentSpec-Type` the recipient may guess. Only plain bytes need no guess.
+        // RFC 9110, 8.3: without `Content-Type` the recipient may guess. Only plain bytes need no guess.
         None => response.content.iter().find(|content| matches!(content.format, BodyFormat::Stream)),
     }
 }
@@ -260,8 +260,8 @@ impl StreamReopener for ReplayableRequest {
         })
     }
 
-    fn is_continuation(&self, answer: &http::Response<ByteStream>) -> bool {
-        find_stream_content(self.operation, answer).is_some()
+    fn is_continuation(&self, response: &http::Response<ByteStream>) -> bool {
+        find_stream_content(self.operation, response).is_some()
     }
 }
 

@@ -126,8 +126,8 @@ struct Mute(u16, Arc<Mutex<Vec<String>>>);
 impl Transport for Mute {
     fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> ResponseFuture<'a> {
         self.1.lock().unwrap().push(request.uri().to_string());
-        let answer = http::Response::builder().status(self.0).body(Bytes::new()).unwrap();
-        Box::pin(std::future::ready(Ok(answer)))
+        let response = http::Response::builder().status(self.0).body(Bytes::new()).unwrap();
+        Box::pin(std::future::ready(Ok(response)))
     }
 }
 
@@ -144,7 +144,7 @@ fn run<T>(call: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn a_repetition_goes_where_the_call_would() {
+fn stored_request_uses_the_address_of_the_call() {
     let (core, sent) = core("https://exchange.example", 204);
     let stored = Upload.build_request(&core).into_stored().unwrap();
     run(core.call(&Upload)).unwrap();
@@ -160,7 +160,7 @@ fn a_repetition_goes_where_the_call_would() {
 
 /// The query pairs of a path precede the arguments, and occur once in a repeated request.
 #[test]
-fn pairs_behind_a_path_are_in_every_query() {
+fn constant_query_pairs_are_always_sent() {
     let (core, _) = core("https://exchange.example/v1", 204);
     let sent = |request: RequestBuilder| {
         request.into_http("https://exchange.example/v1").unwrap().1.uri().to_string()
@@ -173,7 +173,7 @@ fn pairs_behind_a_path_are_in_every_query() {
 }
 
 #[test]
-fn what_was_stored_for_another_operation_never_leaves() {
+fn stored_request_of_another_operation_is_rejected() {
     let (core, sent) = core("https://exchange.example", 204);
     let stored = Upload.build_request(&core).into_stored().unwrap();
     let Err(Error::InvalidRequest(violations)) = run(core.send_stored::<Write>(&stored)) else {
@@ -186,7 +186,7 @@ fn what_was_stored_for_another_operation_never_leaves() {
 
 /// The receiver of a webhook chooses its address; the sender has none.
 #[test]
-fn a_webhook_is_kept_with_its_address() {
+fn stored_webhook_keeps_its_address() {
     let (core, sent) = core("", 204);
     run(core.call_at("https://receiver.example/hook?of=7", &Scanned)).unwrap();
     let stored = Scanned
@@ -206,7 +206,7 @@ fn a_webhook_is_kept_with_its_address() {
 
 /// A body that parsers may interpret differently is not sent, even if its type is not generated.
 #[test]
-fn a_body_with_a_member_twice_never_leaves() {
+fn body_with_duplicate_members_is_not_sent() {
     let (core, sent) = core("https://exchange.example", 204);
     let Err(Error::InvalidRequest(violations)) = run(core.call(&Write(vec![("a", 1), ("a", 2)]))) else {
         panic!("sent")
@@ -218,15 +218,15 @@ fn a_body_with_a_member_twice_never_leaves() {
 
 /// An empty body is accepted only where the contract has none.
 #[test]
-fn a_body_that_is_missing_is_no_nothing() {
+fn missing_body_is_an_error_where_required() {
     let read = |status| run(core("https://exchange.example", status).0.call(&Write(Vec::new())));
     assert_eq!(*read(204).unwrap().body(), None);
-    let Err(Error::UnexpectedResponse(answer)) = read(200) else { panic!("taken for nothing") };
-    assert_eq!(answer.reason, UnexpectedReason::MissingBody);
+    let Err(Error::UnexpectedResponse(response)) = read(200) else { panic!("taken for nothing") };
+    assert_eq!(response.reason, UnexpectedReason::MissingBody);
 }
 
 #[test]
-fn no_address_is_printed() {
+fn debug_output_hides_addresses() {
     let (core, _) = core("https://user:secret@exchange.example/path", 204);
     let stored =
         Scanned.build_request(&core).with_address("https://receiver.example/token").into_stored().unwrap();
@@ -238,31 +238,31 @@ fn no_address_is_printed() {
 
 /// JSON beyond the nesting limit is reported as such.
 #[test]
-fn an_answer_that_is_too_deep_is_told_so() {
+fn too_deep_response_is_reported() {
     let read = |levels: usize| {
         let body = format!(r#"{{"deep":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
-        let answer = http::Response::builder().status(200).body(Bytes::from(body)).unwrap();
-        Write::parse_response(RawResponse::new(answer, &WRITE, &[]))
+        let response = http::Response::builder().status(200).body(Bytes::from(body)).unwrap();
+        Write::parse_response(RawResponse::new(response, &WRITE, &[]))
     };
     assert!(read(512).unwrap().body().is_some());
     for levels in [513, 600, 20_000] {
-        let Err(Error::UnexpectedResponse(answer)) = read(levels) else { panic!("{levels} levels read") };
-        assert_eq!(answer.reason, UnexpectedReason::TooDeep);
+        let Err(Error::UnexpectedResponse(response)) = read(levels) else { panic!("{levels} levels read") };
+        assert_eq!(response.reason, UnexpectedReason::TooDeep);
     }
 }
 
 /// The transport may identify the attempt by an extension.
 #[test]
-fn what_the_transport_left_behind_stays_with_an_answer_that_cannot_be_read() {
+fn unreadable_response_keeps_its_extensions() {
     for (status, body) in [(200, "{"), (204, "?"), (500, "no word of it")] {
-        let mut answer = http::Response::builder().status(status).body(Bytes::from(body)).unwrap();
-        answer.extensions_mut().insert("the second call");
-        let Err(Error::UnexpectedResponse(answer)) =
-            Write::parse_response(RawResponse::new(answer, &WRITE, &[]))
+        let mut response = http::Response::builder().status(status).body(Bytes::from(body)).unwrap();
+        response.extensions_mut().insert("the second call");
+        let Err(Error::UnexpectedResponse(response)) =
+            Write::parse_response(RawResponse::new(response, &WRITE, &[]))
         else {
             panic!("{status} read")
         };
-        assert_eq!(answer.extensions.get(), Some(&"the second call"), "{status}");
+        assert_eq!(response.extensions.get(), Some(&"the second call"), "{status}");
     }
 }
 
@@ -283,13 +283,13 @@ fn fields_of_the_body_are_not_shadowed_by_the_response() {
     *head.status_mut() = http::StatusCode::ACCEPTED;
     head.headers_mut().insert("location", http::HeaderValue::from_static("/jobs/7"));
     head.extensions_mut().insert("the second call");
-    let answer = Response::from_parts(head.into_parts().0, job.clone());
-    assert_eq!((answer.status, answer.status().as_u16()), ("queued", 202));
-    assert_eq!((answer.headers, answer.header("location")), (1, Some("/jobs/7")));
-    assert_eq!((answer.body, answer.body()), (true, &job));
-    assert_eq!((answer.extensions, answer.extensions().get()), ('e', Some(&"the second call")));
-    assert_eq!((answer.inner, answer.error_summary), (-1, ()));
-    let (parts, body) = answer.clone().into_parts();
+    let response = Response::from_parts(head.into_parts().0, job.clone());
+    assert_eq!((response.status, response.status().as_u16()), ("queued", 202));
+    assert_eq!((response.headers, response.header("location")), (1, Some("/jobs/7")));
+    assert_eq!((response.body, response.body()), (true, &job));
+    assert_eq!((response.extensions, response.extensions().get()), ('e', Some(&"the second call")));
+    assert_eq!((response.inner, response.error_summary), (-1, ()));
+    let (parts, body) = response.clone().into_parts();
     assert_eq!((parts.status.as_u16(), &body), (202, &job));
-    assert_eq!(answer.map(|job| job.status).into_body(), "queued");
+    assert_eq!(response.map(|job| job.status).into_body(), "queued");
 }

@@ -97,7 +97,7 @@ fn pointer(levels: usize, last: &str) -> String {
 }
 
 #[test]
-fn deep_documents_are_read_and_written_back() {
+fn deep_documents_round_trip() {
     for levels in [1, 127, 128, 129, 200, 512] {
         let text = document(levels, r#"{"count":1}"#);
         let node = Node::parse_valid(text.as_bytes()).unwrap();
@@ -107,7 +107,7 @@ fn deep_documents_are_read_and_written_back() {
 
 /// The limit belongs to the parser and implies nothing about the validity of the document.
 #[test]
-fn deeper_than_the_reader_follows_is_a_refusal_of_its_own() {
+fn nesting_limit_has_its_own_error() {
     let text = document(513, r#"{"count":0}"#);
     let Err(DocumentError::TooDeep(error)) = Node::parse(text.as_bytes()) else { panic!("{} levels", 513) };
     assert_eq!((error.kind, error.pointer), (JsonErrorKind::TooDeep, pointer(513, "")));
@@ -128,7 +128,7 @@ fn deeper_than_the_reader_follows_is_a_refusal_of_its_own() {
 }
 
 #[test]
-fn unknown_members_are_as_deep_as_declared_ones() {
+fn unknown_members_may_be_as_deep_as_declared_ones() {
     for levels in [127, 128, 200, 511] {
         let text = format!(r#"{{"new":{}}}"#, document(levels, r#"{"count":0}"#));
         let node = Node::parse_valid(text.as_bytes()).unwrap();
@@ -168,7 +168,7 @@ fn values_built_in_code_are_checked_at_any_depth() {
 }
 
 #[test]
-fn a_value_that_cannot_be_written_is_not_valid() {
+fn unserializable_value_is_invalid() {
     let mut node = Node { count: Some(0), ..Node::default() };
     node.extra.insert("count".to_owned(), Json::Number(Number::from_i64(1)));
     let violations = node.validate().unwrap_err();
@@ -205,10 +205,10 @@ fn numbers_beyond_their_type_are_found() {
         // The cost does not include the length of a name once for each of many members.
         (format!(r#"{{"{}":[{}],"count":{large}}}"#, "x".repeat(1 << 20), many(50_000)), "/count"),
     ] {
-        let refused = Node::parse(text.as_bytes()).unwrap_err();
-        let DocumentError::Unrepresentable { pointer, .. } = &refused else { panic!("{text}: {refused}") };
+        let error = Node::parse(text.as_bytes()).unwrap_err();
+        let DocumentError::Unrepresentable { pointer, .. } = &error else { panic!("{text}: {error}") };
         assert_eq!(pointer, expected, "{text}");
-        assert!(!refused.to_string().contains(large));
+        assert!(!error.to_string().contains(large));
     }
     assert!(Node::parse(format!(r#"{{"x":{large}}}"#).as_bytes()).is_ok());
 }

@@ -456,7 +456,7 @@ const fn special_byte_mask(word: u64) -> u64 {
 mod tests {
     use super::special_byte_mask;
 
-    /// Whatever stands behind it.
+    /// The bytes after it do not matter.
     #[test]
     fn the_first_special_byte_of_eight_is_found() {
         for byte in 0..=u8::MAX {

@@ -24,7 +24,7 @@ fn fits_four_words() {
 }
 
 #[test]
-fn accepts() {
+fn accepts_valid_documents() {
     let cases = [
         ("null", "null"),
         (" true ", "true"),
@@ -62,7 +62,7 @@ fn accepts() {
 }
 
 #[test]
-fn refuses() {
+fn rejects_invalid_documents() {
     use JsonErrorKind::*;
     let cases: &[(&[u8], JsonErrorKind, usize, &str)] = &[
         (b"", UnexpectedEnd, 0, ""),
@@ -334,7 +334,7 @@ fn compares_by_value_and_strictly() {
 }
 
 #[test]
-fn gives_access_by_kind() {
+fn accessors_match_the_type() {
     let kinds = [
         JsonType::Null,
         JsonType::Boolean,
@@ -394,7 +394,7 @@ fn deep_values_are_usable_on_the_current_stack() {
 /// The key cache has fewer slots than there are keys, and the capacity of an object is that of the previous
 /// one.
 #[test]
-fn objects_have_the_names_that_they_are_written_with() {
+fn member_names_round_trip() {
     let mut names: Vec<String> = (0..200_u32).map(|at| format!("n{}", at * at)).collect();
     names.extend(["", "a", "ab", "ba", "a\u{e4}", "\"", "\n", "aa"].map(str::to_owned));
     let values = |count: usize, first: usize| {

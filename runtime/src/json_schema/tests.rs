@@ -146,7 +146,7 @@ fn an_inexact_number_never_narrows_the_enclosing_schema() {
 
 /// Core 8.2.3: both references apply to the value.
 #[test]
-fn two_references_of_one_schema_both_count() {
+fn both_references_of_a_schema_apply() {
     static BOTH: SchemaTables<'static> = SchemaTables {
         schemas: &[
             row!(0, &[Keyword::Ref(B), Keyword::DynamicRef { anchor: "c", initial: C }]),
@@ -198,7 +198,7 @@ fn a_dynamic_reference_resolves_by_its_path() {
 }
 
 #[test]
-fn values_of_the_runtime_have_schemas() {
+fn runtime_types_have_schemas() {
     assert_eq!(Number::json_schema(&mut SchemaGenerator::default()).to_value(), json!({ "type": "number" }));
     let nullable = Nullable::<String>::json_schema(&mut SchemaGenerator::default());
     assert_eq!(nullable.to_value(), json!({ "type": ["string", "null"] }));

@@ -86,9 +86,9 @@ fn with_attempt_count<B>(
     came: Result<http::Response<B>, TransportError>,
     attempts: u32,
 ) -> Result<http::Response<B>, TransportError> {
-    let mut answer = came.map_err(|error| error.with_attempts(attempts))?;
-    answer.extensions_mut().insert(AttemptCount(attempts));
-    Ok(answer)
+    let mut response = came.map_err(|error| error.with_attempts(attempts))?;
+    response.extensions_mut().insert(AttemptCount(attempts));
+    Ok(response)
 }
 
 /// Repeats a request, byte for byte, that received no response or one that allows repetition.
@@ -226,7 +226,7 @@ impl<T: Transport> Retry<T> {
             let mut sent = copy_with_body(&request, request.body().clone());
             mark_attempt(sent.extensions_mut(), attempt);
             let came = self.transport.send(operation, sent).await;
-            let seen = came.as_ref().map(|answer| (answer.status(), answer.headers()));
+            let seen = came.as_ref().map(|response| (response.status(), response.headers()));
             let Some(wait) = self.next_delay(operation, attempt, seen) else {
                 return with_attempt_count(came, attempt);
             };
@@ -268,7 +268,7 @@ impl<T: Transport> crate::transport::StreamTransport for Retry<T> {
                 next = sent.body().try_clone().map(|body| copy_with_body(&sent, body));
                 mark_attempt(sent.extensions_mut(), attempt);
                 let came = streams.open_stream(operation, sent).await;
-                let seen = came.as_ref().map(|answer| (answer.status(), answer.headers()));
+                let seen = came.as_ref().map(|response| (response.status(), response.headers()));
                 let wait = next.as_ref().and_then(|_| self.next_delay(operation, attempt, seen));
                 let Some(wait) = wait else { return with_attempt_count(came, attempt) };
                 drop(came);

@@ -24,29 +24,29 @@ static ONCE: Operation = Operation { id: "once", repeat: RepeatSafety::NonIdempo
 
 /// A status with `Retry-After`, a 503 with `Date` and `Retry-After`, a fault, or no response at all.
 #[derive(Clone, Copy)]
-enum Told {
+enum ScriptedOutcome {
     Status(u16, &'static str),
     Dated(&'static str, &'static str),
     Fault(TransportFault, Delivery),
     Never,
 }
 
-use Told::{Dated, Fault, Never, Status};
+use ScriptedOutcome::{Dated, Fault, Never, Status};
 
 #[derive(Clone, Default)]
 struct Fake(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    told: VecDeque<Told>,
+    script: VecDeque<ScriptedOutcome>,
     bodies: Vec<Bytes>,
     slept: Vec<u128>,
 }
 
 impl Fake {
-    fn new(told: &[Told]) -> Self {
-        let told = told.iter().copied().collect();
-        Self(Arc::new(Mutex::new(Inner { told, ..Inner::default() })))
+    fn new(script: &[ScriptedOutcome]) -> Self {
+        let script = script.iter().copied().collect();
+        Self(Arc::new(Mutex::new(Inner { script, ..Inner::default() })))
     }
 
     fn sent(&self) -> usize {
@@ -61,20 +61,21 @@ impl Fake {
 impl Transport for Fake {
     fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
-            let told = {
+            let outcome = {
                 let mut inner = self.0.lock().unwrap();
                 inner.bodies.push(request.body().clone());
-                inner.told.pop_front().expect("an answer for each request")
+                inner.script.pop_front().expect("an answer for each request")
             };
-            match told {
+            match outcome {
                 Status(status, after) => {
-                    let answer = Response::builder().status(status);
-                    let answer = if after.is_empty() { answer } else { answer.header("retry-after", after) };
-                    Ok(answer.body(Bytes::new()).unwrap())
+                    let response = Response::builder().status(status);
+                    let response =
+                        if after.is_empty() { response } else { response.header("retry-after", after) };
+                    Ok(response.body(Bytes::new()).unwrap())
                 }
                 Dated(date, after) => {
-                    let answer = Response::builder().status(503).header("date", date);
-                    Ok(answer.header("retry-after", after).body(Bytes::new()).unwrap())
+                    let response = Response::builder().status(503).header("date", date);
+                    Ok(response.header("retry-after", after).body(Bytes::new()).unwrap())
                 }
                 Fault(fault, delivery) => Err(TransportError::new(fault, delivery)),
                 Never => std::future::pending().await,
@@ -96,8 +97,8 @@ fn request() -> Request<Bytes> {
 }
 
 /// The status or fault of a call with retries, the number of attempts, and the delays.
-async fn retried(operation: &'static Operation, told: &[Told]) -> (String, usize, Vec<u128>) {
-    let fake = Fake::new(told);
+async fn retried(operation: &'static Operation, script: &[ScriptedOutcome]) -> (String, usize, Vec<u128>) {
+    let fake = Fake::new(script);
     let retry = Retry::new(fake.clone(), RetryOptions::default(), fake.clone())
         .with_random(|| 150_000)
         .with_clock(|| SystemTime::UNIX_EPOCH);
@@ -115,11 +116,11 @@ async fn retried(operation: &'static Operation, told: &[Told]) -> (String, usize
     (came, fake.sent(), fake.slept())
 }
 
-const LOST: Told = Fault(TransportFault::Interrupted, Delivery::Unknown);
-const REFUSED: Told = Fault(TransportFault::Connect, Delivery::NotSent);
+const LOST: ScriptedOutcome = Fault(TransportFault::Interrupted, Delivery::Unknown);
+const REFUSED: ScriptedOutcome = Fault(TransportFault::Connect, Delivery::NotSent);
 
 #[tokio::test]
-async fn what_does_no_harm_is_sent_again() {
+async fn safe_requests_are_retried() {
     let ok = Status(200, "");
     assert_eq!(retried(&READ, &[LOST, LOST, ok]).await, ("200".into(), 3, vec![150, 150]));
     assert_eq!(retried(&KEYED, &[LOST, ok]).await, ("200".into(), 2, vec![150]));
@@ -134,7 +135,7 @@ async fn what_does_no_harm_is_sent_again() {
 
 /// RFC 9110, 10.2.3.
 #[tokio::test]
-async fn the_server_says_when_to_come_back() {
+async fn retry_after_delays_the_retry() {
     let ok = Status(200, "");
     assert_eq!(retried(&READ, &[Status(429, "7"), ok]).await, ("200".into(), 2, vec![7000]));
     let date = Status(503, "Thu, 01 Jan 1970 00:00:05 GMT");
@@ -157,17 +158,17 @@ async fn a_budget_bounds_all_calls_together() {
     retry.clone().send(&READ, request()).await.unwrap_err();
     assert_eq!(fake.sent(), 5);
     // Ten answers earn one retry.
-    fake.0.lock().unwrap().told = [Status(200, ""); 10].into();
+    fake.0.lock().unwrap().script = [Status(200, ""); 10].into();
     for _ in 0..10 {
         retry.send(&READ, request()).await.unwrap();
     }
-    fake.0.lock().unwrap().told = [LOST; 5].into();
+    fake.0.lock().unwrap().script = [LOST; 5].into();
     retry.send(&READ, request()).await.unwrap_err();
     assert_eq!(fake.sent(), 17);
 }
 
 #[test]
-fn waits_double_up_to_the_longest() {
+fn waits_double_up_to_the_maximum() {
     let drawn = |attempt| {
         let retry = Retry::new((), RetryOptions::default(), Fake::default()).with_random(|| u64::MAX);
         let most = 200_000_u64.saturating_mul(1_u64 << (attempt - 1)).min(10_000_000);
@@ -181,7 +182,7 @@ fn waits_double_up_to_the_longest() {
 }
 
 #[tokio::test]
-async fn a_call_ends_in_its_time() {
+async fn call_times_out() {
     let fake = Fake::new(&[Never, Status(204, "")]);
     let timed = Timeout::new(fake.clone(), Duration::from_secs(20), fake.clone());
     let error = timed.send(&READ, request()).await.unwrap_err();
@@ -193,9 +194,9 @@ async fn a_call_ends_in_its_time() {
 /// An outer layer that ends the call reports the number of attempts so far.
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_given_up_says_how_often_it_was_sent() {
-    let attempts = async |ready: TransportStack, told: &[Told]| {
-        let transport = ready.wrap(Fake::new(told), crate::transport::TokioTimer);
+async fn timed_out_call_reports_its_attempts() {
+    let attempts = async |ready: TransportStack, script: &[ScriptedOutcome]| {
+        let transport = ready.wrap(Fake::new(script), crate::transport::TokioTimer);
         transport.send(&READ, request()).await.unwrap_err().attempts()
     };
     let call_time = Some(Duration::from_secs(30));
@@ -212,7 +213,7 @@ fn poll<T>(future: &mut Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Poll<T>
 }
 
 #[test]
-fn so_many_at_a_time_in_the_order_in_which_they_came() {
+fn concurrency_is_limited_in_arrival_order() {
     let fake = Fake::new(&[Never, Never, Never, Status(200, ""), Status(200, "")]);
     let limited = ConcurrencyLimit::new(fake.clone(), 2);
     let mut calls: Vec<_> = (0..5).map(|_| limited.send(&READ, request())).collect();
@@ -238,16 +239,17 @@ fn so_many_at_a_time_in_the_order_in_which_they_came() {
 
 /// Seconds of a call over all layers, its status or fault, and the number of attempts.
 #[cfg(feature = "tokio")]
-async fn ready(ready: TransportStack, told: &[Told]) -> (u64, String, usize) {
-    let (fake, start) = (Fake::new(told), tokio::time::Instant::now());
+async fn ready(ready: TransportStack, script: &[ScriptedOutcome]) -> (u64, String, usize) {
+    let (fake, start) = (Fake::new(script), tokio::time::Instant::now());
     let came = ready.wrap(fake.clone(), crate::transport::TokioTimer).send(&READ, request()).await;
-    let came = came.map_or_else(|error| format!("{:?}", error.fault()), |answer| answer.status().to_string());
+    let came =
+        came.map_or_else(|error| format!("{:?}", error.fault()), |response| response.status().to_string());
     (start.elapsed().as_secs(), came, fake.sent())
 }
 
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
-async fn all_layers_do_their_part_around_one_call() {
+async fn layers_cooperate_around_one_call() {
     let seconds = |seconds| Some(Duration::from_secs(seconds));
     let usual = TransportStack::default();
     let timed = TransportStack { attempt_timeout: seconds(20), ..usual };
@@ -264,10 +266,10 @@ async fn all_layers_do_their_part_around_one_call() {
 /// permit.
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
-async fn places_are_for_attempts() {
+async fn concurrency_permits_are_per_attempt() {
     let start = tokio::time::Instant::now();
-    let both = async |ready: TransportStack, told: &[Told]| {
-        let transport = ready.wrap(Fake::new(told), crate::transport::TokioTimer);
+    let both = async |ready: TransportStack, script: &[ScriptedOutcome]| {
+        let transport = ready.wrap(Fake::new(script), crate::transport::TokioTimer);
         let begun = start.elapsed();
         let call = async || {
             let _came = transport.send(&READ, request()).await;
@@ -283,7 +285,7 @@ async fn places_are_for_attempts() {
     assert_eq!(both(all, &[Never, Never]).await, (20, 20));
 }
 
-/// One span per call, whatever the number of attempts, with each documented field.
+/// One span per call, for any number of attempts, with each documented field.
 #[cfg(all(feature = "tokio", feature = "tracing"))]
 #[tokio::test(start_paused = true)]
 async fn a_call_has_one_span() {
@@ -337,13 +339,13 @@ async fn a_call_has_one_span() {
         Operation { id: "ship.read", path: "/ships/{id}", repeat: RepeatSafety::Safe, ..Operation::EMPTY };
     let recorder = Recorder::default();
     let _guard = ::tracing::subscriber::set_default(recorder.clone());
-    let spans = async |ready: TransportStack, told: &[Told]| {
-        let transport = ready.wrap(Fake::new(told), crate::transport::TokioTimer);
+    let spans = async |ready: TransportStack, script: &[ScriptedOutcome]| {
+        let transport = ready.wrap(Fake::new(script), crate::transport::TokioTimer);
         let request = Request::get("https://exchange.example:8443/ships/secret?key=secret");
         let _came = transport.send(&SHIP, request.body(Bytes::new()).unwrap()).await;
         std::mem::take(&mut *recorder.0.lock().unwrap())
     };
-    let check = async |ready: TransportStack, told: &[Told], said: &[(&'static str, &str)]| {
+    let check = async |ready: TransportStack, script: &[ScriptedOutcome], said: &[(&'static str, &str)]| {
         let mut fields = Fields::from(
             [
                 ("span", "http.client"),
@@ -356,7 +358,7 @@ async fn a_call_has_one_span() {
             .map(|(name, value)| (name, value.to_owned())),
         );
         fields.extend(said.iter().map(|(name, value)| (*name, (*value).to_owned())));
-        assert_eq!(spans(ready, told).await, [fields]);
+        assert_eq!(spans(ready, script).await, [fields]);
     };
     let (usual, ok) = (TransportStack::default(), Status(200, ""));
     let status = "http.response.status_code";
@@ -383,7 +385,7 @@ async fn a_call_has_one_span() {
 
 #[cfg(feature = "reqwest")]
 #[test]
-fn a_ready_transport_takes_one_line() {
+fn default_layers_take_one_line() {
     let transport = crate::client::ReqwestTransport::with_default_layers().unwrap();
     let shared: Arc<dyn Transport> = transport;
     drop(crate::client::ApiClient::new("http://localhost", shared));
@@ -400,8 +402,8 @@ async fn any_service_is_a_transport() {
         Ok::<_, TransportError>(Response::new(body))
     });
     let transport = TowerTransport::new(echo);
-    let answer = transport.send(&READ, request()).await.unwrap();
-    assert_eq!(answer.body(), "read b\"body\"");
+    let response = transport.send(&READ, request()).await.unwrap();
+    assert_eq!(response.body(), "read b\"body\"");
     let error = transport.with_max_body_size(3).send(&READ, request()).await.unwrap_err();
     assert_eq!(error.fault(), TransportFault::TooLarge);
     let fails = service_fn(|_: Request<Bytes>| async {
@@ -415,7 +417,7 @@ async fn any_service_is_a_transport() {
 /// An error of the body is classified by the service, and the request counts as sent.
 #[cfg(feature = "tower")]
 #[tokio::test]
-async fn a_body_of_a_service_breaks() {
+async fn failing_body_of_a_service() {
     use ::tower::service_fn;
 
     struct Broken;
@@ -443,7 +445,7 @@ async fn a_body_of_a_service_breaks() {
 /// The head determines the error and the time to wait.
 #[cfg(feature = "tower")]
 #[tokio::test]
-async fn a_refusal_of_a_service_is_one_without_its_body() {
+async fn service_error_response_is_valid_without_its_body() {
     use ::tower::service_fn;
 
     use crate::transport::PartialBody;
@@ -465,18 +467,18 @@ async fn a_refusal_of_a_service_is_one_without_its_body() {
         }
     }
     let transport = TowerTransport::new(service_fn(|_: Request<Bytes>| async {
-        let answer = Response::builder().status(503).header("retry-after", "7");
-        Ok::<_, TransportError>(answer.body(Cut(false)).unwrap())
+        let response = Response::builder().status(503).header("retry-after", "7");
+        Ok::<_, TransportError>(response.body(Cut(false)).unwrap())
     }));
     for (most, body, fault) in [(6, "slowly", TransportFault::Interrupted), (5, "", TransportFault::TooLarge)]
     {
-        let answer = transport.clone().with_max_body_size(most).send(&READ, request()).await.unwrap();
+        let response = transport.clone().with_max_body_size(most).send(&READ, request()).await.unwrap();
         assert_eq!(
-            (answer.status().as_u16(), &answer.headers()["retry-after"]),
+            (response.status().as_u16(), &response.headers()["retry-after"]),
             (503, &"7".parse().unwrap())
         );
         assert_eq!(
-            (&answer.body()[..], answer.extensions().get()),
+            (&response.body()[..], response.extensions().get()),
             (body.as_bytes(), Some(&PartialBody(fault)))
         );
     }

@@ -40,8 +40,8 @@ impl<T> Timeout<T> {
         let mut sending = pin!(sending);
         let mut sleeping = self.timer.sleep(self.duration);
         poll_fn(|context| {
-            if let Poll::Ready(answer) = sending.as_mut().poll(context) {
-                return Poll::Ready(answer);
+            if let Poll::Ready(response) = sending.as_mut().poll(context) {
+                return Poll::Ready(response);
             }
             // Without waiting for the response it is unknown whether the request arrived.
             let late = || TransportError::new(TransportFault::Timeout, Delivery::Unknown);

@@ -127,11 +127,11 @@ where
                 error => error,
             };
             poll_fn(|context| service.poll_ready(context)).await.map_err(not_sent)?;
-            let answer =
+            let response =
                 service.call(request).await.map_err(|error| self.to_transport_error(error.into()))?;
-            let (parts, body) = answer.into_parts();
+            let (parts, body) = response.into_parts();
             let (came, fault) = self.read_body(body).await;
-            // The head of the response arrived, so the request was delivered, whatever the error reports.
+            // The head of the response arrived, so the request was delivered, regardless of the error.
             let error = fault.map(|fault| TransportError::new(fault, Delivery::Unknown));
             from_partial_body(http::Response::from_parts(parts, came), error)
         })

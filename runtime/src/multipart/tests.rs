@@ -56,7 +56,7 @@ fn body(writer: MultipartWriter) -> (Bytes, String) {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn parts_round_trip() {
     let mut writer = MultipartWriter::new(ROWS);
     writer.write_value("title", &"\u{e9} \"x\"\r\n--part");
     writer.write_value("size", &12);
@@ -108,7 +108,7 @@ fn files_count_as_octets() {
 }
 
 #[test]
-fn malformed_bodies_are_refused() {
+fn malformed_bodies_are_rejected() {
     let check = |body: &str, parts: Option<usize>| {
         let body = Bytes::copy_from_slice(body.as_bytes());
         assert_eq!(parse_parts(&body, "b").map(|fields| fields.len()), parts, "{body:?}");

@@ -244,8 +244,8 @@ impl<'a> DecimalParts<'a> {
         }
         let missing = (decimals + 1).saturating_sub(units.len());
         let whole = missing + units.len() - decimals;
-        for (at, digit) in repeat_n(0, missing).chain(units).enumerate() {
-            if at == whole {
+        for (index, digit) in repeat_n(0, missing).chain(units).enumerate() {
+            if index == whole {
                 text.push('.');
             }
             text.push(char::from(b'0' + digit));

@@ -116,7 +116,7 @@ fn rejects_invalid_json_numbers() {
 }
 
 #[test]
-fn deserialising_refuses_other_values() {
+fn deserialization_rejects_other_types() {
     for text in [r#""1""#, "null", "true", "[1]", r#"{"a":1}"#] {
         let error = serde_json::from_str::<Number>(text).unwrap_err().to_string();
         assert!(error.contains("expected a number"), "{error}");
@@ -131,7 +131,7 @@ fn deserialising_refuses_other_values() {
 
 /// The constructors reject strings that cannot be compared or printed.
 #[test]
-fn a_wrong_literal_makes_no_number() {
+fn invalid_literal_panics() {
     for text in ["", "one", "-", ".", "e", "1e", "-e-", "\u{ff}.\u{ff}e\u{ff}", "1e+one", " 1"] {
         let made = std::panic::catch_unwind(|| Number::from_literal(text));
         assert!(made.is_err(), "{text}");
@@ -167,7 +167,7 @@ fn constructors() {
 }
 
 #[test]
-fn equal_values_are_equal_and_hash_alike() {
+fn equal_values_have_equal_hashes() {
     let groups: &[&[&str]] = &[
         &["0", "-0", "0.0", "-0.00", "0e5", "0e-99999999999999999999999999999999999999999", "0.0e1"],
         &["1", "1.0", "10e-1", "0.1e1", "1e0", "1E-0", "1.000000000000000000000000000000", "100000e-5"],

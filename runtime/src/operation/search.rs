@@ -37,12 +37,12 @@ fn search_segments(
         }
         low
     };
-    let asked = path_template::normalize_path(own);
+    let normalized = path_template::normalize_path(own);
     // `Less` for segments before the sought one, `Greater` for placeholders.
     let compare = |other: Option<&str>, equal: Ordering| match other {
         None => Ordering::Less,
         Some(other) if other.contains('{') => Ordering::Greater,
-        Some(other) => other.cmp(&*asked).then(equal),
+        Some(other) => other.cmp(&*normalized).then(equal),
     };
     let literal = position(&|other| compare(other, Ordering::Equal));
     let behind = position(&|other| compare(other, Ordering::Less));
@@ -77,7 +77,7 @@ mod tests {
 
     /// Binary and linear search agree, including backtracking.
     #[test]
-    fn the_first_in_order_that_fits_is_found() {
+    fn first_match_in_order_is_found() {
         let paths = [
             "/",
             "/a",
@@ -100,7 +100,7 @@ mod tests {
         let order: Vec<u16> = (0..16).collect();
         let table = OperationTable::new(Vec::leak(all), Vec::leak(order));
         let segments = ["", "a", "b", "bb", "c", "d", "e", "f", "x.json", "z"];
-        let mut asked = 0;
+        let mut evaluations = 0;
         for one in segments {
             for two in segments {
                 for path in [
@@ -111,16 +111,16 @@ mod tests {
                 ] {
                     let each = (0..paths.len()).find(|&at| path_template::matches_path(paths[at], &path));
                     assert_eq!(find_first_match(&table, &path), each, "{path}");
-                    asked += usize::from(each.is_some());
+                    evaluations += usize::from(each.is_some());
                 }
             }
         }
-        assert!(asked > 200, "{asked}");
+        assert!(evaluations > 200, "{evaluations}");
     }
 
     /// RFC 3986, 6.2.2: characters that must be encoded have several spellings, all others have one.
     #[test]
-    fn a_path_is_found_however_it_is_encoded() {
+    fn path_is_found_in_every_encoding() {
         let paths = ["/%C3%A4", "/%C3%A4/{id}", "/a", "/a%20b", "/a%2Fb", "/a%7Cb/{id}"];
         let all: Vec<Operation> = paths.map(|path| Operation { path, ..Operation::EMPTY }).to_vec();
         let table = OperationTable::new(Vec::leak(all), &[0, 1, 2, 3, 4, 5]);

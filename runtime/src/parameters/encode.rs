@@ -35,8 +35,8 @@ pub(crate) fn write_pairs(parameter: &Parameter, value: &Json) -> EncodeResult<V
             if items.is_empty() && parameter.required {
                 return unencodable(&InstancePath::Root, "minItems");
             }
-            for (at, item) in items.iter().enumerate() {
-                let text = value_to_string(item, &InstancePath::Root.index(at))?;
+            for (index, item) in items.iter().enumerate() {
+                let text = value_to_string(item, &InstancePath::Root.index(index))?;
                 out.push((name.clone(), parameter.encode_value(&text, &[])));
             }
         }
@@ -140,8 +140,9 @@ pub(crate) fn write_path(parameter: &Parameter, value: &Json) -> EncodeResult<St
     let body = match value {
         Json::Null => return unencodable(&InstancePath::Root, "type"),
         Json::Array(items) if parameter.explode && !matches!(parameter.shape, ValueShape::Json) => {
-            let each = items.iter().enumerate().map(|(at, item)| {
-                let text = percent_encode(&value_to_string(item, &InstancePath::Root.index(at))?, reserved);
+            let each = items.iter().enumerate().map(|(index, item)| {
+                let text =
+                    percent_encode(&value_to_string(item, &InstancePath::Root.index(index))?, reserved);
                 Ok(if matrix { pair(&name, &text) } else { text })
             });
             let each: Vec<String> = each.collect::<EncodeResult<_>>()?;
@@ -418,7 +419,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_unreserved_characters_stay() {
+    fn only_unreserved_characters_are_kept() {
         assert_eq!(percent_encode("aZ09-._~", &[]), "aZ09-._~");
         assert_eq!(percent_encode("a/b?c#d&e=f+g %", &[]), "a%2Fb%3Fc%23d%26e%3Df%2Bg%20%25");
         assert_eq!(percent_encode("é.", b"."), "%C3%A9%2E");
@@ -426,7 +427,7 @@ mod tests {
 
     /// The rows of the table in OpenAPI 3.1, 4.8.12.3.
     #[test]
-    fn each_style_is_written_as_openapi_says() {
+    fn each_style_is_encoded_as_in_openapi() {
         const NAMED: Parameter = Parameter { name: "color", ..Parameter::QUERY };
         let values = [r#""""#, r#""blue""#, r#"["blue","black","brown"]"#, r#"{"R":100,"G":200,"B":150}"#];
         let check = |style, explode, expect: [&str; 4]| {
@@ -493,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_characters_stay_where_they_may() {
+    fn allowed_reserved_characters_are_kept() {
         const ROW: Parameter = Parameter { name: "q", allow_reserved: true, ..Parameter::QUERY };
         let written =
             |row: &Parameter, value: &str| write_pairs(row, &Json::parse(value.as_bytes()).unwrap()).unwrap();
@@ -503,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_text_is_refused() {
+    fn unencodable_values_are_rejected() {
         let check = |row: Parameter, value: &str, pointer: &str, keyword: &'static str| {
             let value = Json::parse(value.as_bytes()).unwrap();
             let error = match row.location {

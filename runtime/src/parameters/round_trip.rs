@@ -99,7 +99,7 @@ fn object(members: &[(&str, Json)]) -> Json {
 }
 
 #[test]
-fn every_style_and_shape_comes_back() {
+fn every_style_and_shape_round_trips() {
     const MEMBERS: &[(&str, ValueShape)] = &[
         ("R", ValueShape::Scalar(ScalarType::Text)),
         ("is it", ValueShape::Scalar(ScalarType::Boolean)),
@@ -162,7 +162,7 @@ fn every_style_and_shape_comes_back() {
 }
 
 #[test]
-fn reserved_characters_come_back() {
+fn reserved_characters_round_trip() {
     for explode in [false, true] {
         let row = Parameter {
             allow_reserved: true,
@@ -180,7 +180,7 @@ fn reserved_characters_come_back() {
 
 /// One of several shapes is recognized by its encoding: a list of two, a scalar.
 #[test]
-fn unions_come_back() {
+fn unions_round_trip() {
     const EITHER: ValueShape =
         ValueShape::OneOf(&[ValueShape::Scalar(ScalarType::Text), ValueShape::Array(ScalarType::Text)]);
     for (location, style) in STYLES.into_iter().filter(|(_, style)| *style != ParameterStyle::DeepObject) {
@@ -202,7 +202,7 @@ fn unions_come_back() {
 }
 
 #[test]
-fn nested_members_come_back_below_deep_object() {
+fn nested_members_of_deep_object_round_trip() {
     const INNER: ValueShape = ValueShape::Object(&[
         ("x", ValueShape::Scalar(ScalarType::Integer(None))),
         ("l", ValueShape::Array(ScalarType::Text)),
@@ -229,7 +229,7 @@ fn nested_members_come_back_below_deep_object() {
 
 /// Values of any type: lists repeat their name, nested values are JSON.
 #[test]
-fn open_values_come_back() {
+fn values_of_any_type_round_trip() {
     let open = ValueShape::Map(&[], ScalarType::Any);
     let objects = [
         r#"{"k":1}"#,
@@ -266,7 +266,7 @@ fn open_values_come_back() {
 
 /// Undeclared names belong to other parameters.
 #[test]
-fn what_the_client_sends_of_an_object_is_looked_for() {
+fn only_declared_names_of_an_object_are_read() {
     let declared = ValueShape::Object(&[("a", ValueShape::Scalar(ScalarType::Text))]);
     let row = row(ParameterLocation::Query, ParameterStyle::Form, true, declared);
     let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
@@ -274,9 +274,9 @@ fn what_the_client_sends_of_an_object_is_looked_for() {
     assert!(!check(&row, &json(r#"{"a":"1","b":"2"}"#)));
 }
 
-/// As deep as a document, whatever a sender writes.
+/// The nesting limit of documents applies to any input.
 #[test]
-fn what_stands_below_deep_object_is_as_deep_as_a_document() {
+fn deep_object_has_the_nesting_limit_of_documents() {
     let row = row(
         ParameterLocation::Query,
         ParameterStyle::DeepObject,
@@ -297,7 +297,7 @@ fn what_stands_below_deep_object_is_as_deep_as_a_document() {
 
 /// OpenAPI 3.2, 4.12.1: a form, JSON, or a text, as the whole query.
 #[test]
-fn whole_queries_come_back() {
+fn whole_queries_round_trip() {
     const FIELDS: &[Parameter] = &[
         Parameter { name: "tags", shape: ValueShape::Array(ScalarType::Text), ..Parameter::QUERY },
         Parameter { name: "limit", shape: ValueShape::Scalar(ScalarType::Integer(None)), ..Parameter::QUERY },
@@ -321,9 +321,9 @@ fn whole_queries_come_back() {
     assert!(sent(&required, &json("{}")).is_none());
 }
 
-/// OpenAPI 3.2, 4.12.3: nothing is encoded, and what a cookie cannot hold is refused.
+/// Nothing is encoded, and values that a cookie cannot contain are rejected.
 #[test]
-fn cookies_as_they_are_come_back() {
+fn unencoded_cookies_round_trip() {
     for explode in [false, true] {
         let row = |shape| Parameter {
             name: "name",

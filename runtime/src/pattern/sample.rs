@@ -113,8 +113,8 @@ impl Dfa<'_> {
         let own = |code: &usize| self.ascii.get(*code) == Some(&class);
         let ascii = (0..128).filter(own).fold(0, |set, code| set | 1 << code);
         let mut ranges = Vec::new();
-        for (at, (first, _)) in self.runs.iter().enumerate().filter(|(_, (_, own))| *own == class) {
-            let end = self.runs.get(at + 1).map_or(char::MAX as u32, |(next, _)| *next as u32 - 1);
+        for (index, (first, _)) in self.runs.iter().enumerate().filter(|(_, (_, own))| *own == class) {
+            let end = self.runs.get(index + 1).map_or(char::MAX as u32, |(next, _)| *next as u32 - 1);
             // The surrogate range between two ranges of characters contains no characters.
             let end = char::from_u32(end).unwrap_or('\u{d7ff}');
             let first = (*first).max('\u{80}');
@@ -204,16 +204,16 @@ impl Nfa<'_> {
         let mut endless = vec![false; self.instructions.len()];
         loop {
             let mut changed = false;
-            for (at, instruction) in self.instructions.iter().enumerate().rev() {
-                let on = |to: usize| to <= at || endless.get(to) == Some(&true);
+            for (index, instruction) in self.instructions.iter().enumerate().rev() {
+                let on = |to: usize| to <= index || endless.get(to) == Some(&true);
                 let own = match instruction {
                     NfaInstruction::Match => false,
                     NfaInstruction::Jump(to) => on(*to as usize),
                     NfaInstruction::Split(one, other) => on(*one as usize) || on(*other as usize),
-                    NfaInstruction::Assert(_) | NfaInstruction::Char(_) => on(at + 1),
+                    NfaInstruction::Assert(_) | NfaInstruction::Char(_) => on(index + 1),
                 };
-                changed |= own != endless[at];
-                endless[at] = own;
+                changed |= own != endless[index];
+                endless[index] = own;
             }
             if !changed {
                 return endless;

@@ -27,7 +27,7 @@ fn check(pattern: &Pattern<'_>, matching: &[&str], others: &[&str]) {
 }
 
 #[test]
-fn a_sequence_reads_counts_of_classes_and_literals() {
+fn sequence_matches_class_counts_and_literals() {
     // ^[abé]{2,3}-x*$
     let pattern = sequence(
         true,
@@ -42,7 +42,7 @@ fn a_sequence_reads_counts_of_classes_and_literals() {
 }
 
 #[test]
-fn a_sequence_without_anchors_is_found_anywhere() {
+fn unanchored_sequence_matches_anywhere() {
     let digits = SequenceAtom::Class { class: class("0123456789"), min: 2, max: 2 };
     let pattern = sequence(false, false, vec![digits]);
     check(&pattern, &["12", "a12", "é12é"], &["", "1", "a1b2"]);
@@ -53,7 +53,7 @@ fn a_sequence_without_anchors_is_found_anywhere() {
 }
 
 #[test]
-fn classes_end_where_their_ranges_end() {
+fn class_ranges_are_inclusive() {
     let ranges = &[('à', 'ã'), ('一', '三'), ('😀', '😂')];
     let class = CharClass { ascii: 1 << b'a', ranges };
     for (c, expected) in [
@@ -116,7 +116,7 @@ fn time_is_linear() {
 }
 
 #[test]
-fn a_program_larger_than_the_stack_buffers_runs_too() {
+fn program_larger_than_the_stack_buffers_runs() {
     let pattern = compile::compile("^(a?){500}b$");
     check(pattern, &["b", &format!("{}b", "a".repeat(500))], &[&format!("{}b", "a".repeat(501)), "a"]);
 }

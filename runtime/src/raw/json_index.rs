@@ -109,9 +109,9 @@ fn address_range(text: &str) -> Range<usize> {
 /// Returns the offset after the string that starts at `start`.
 fn string_end(text: &str, start: usize) -> usize {
     let mut bytes = text.bytes().enumerate().skip(start + 1);
-    while let Some((at, byte)) = bytes.next() {
+    while let Some((index, byte)) = bytes.next() {
         match byte {
-            b'"' => return at + 1,
+            b'"' => return index + 1,
             b'\\' => drop(bytes.next()),
             _ => {}
         }

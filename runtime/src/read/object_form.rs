@@ -14,8 +14,8 @@ use crate::{Json, JsonType, raw};
 /// The members of an object in input order, with the JSON texts of their values.
 type RawMembers<'de> = Vec<(MemberKey<'de>, Cow<'de, str>)>;
 
-/// What an object must look like to be read as one form of a union. Every object that the schema of the form
-/// accepts fulfils it.
+/// The conditions under which an object is read as one form of a union. Every object that the schema of the
+/// form accepts fulfills them.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectForm {
     /// The declared members; required ones may be undeclared.

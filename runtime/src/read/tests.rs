@@ -145,7 +145,7 @@ fn check<T: for<'de> ReadJson<'de> + PartialEq + fmt::Debug>(cases: &[(&str, Res
 }
 
 #[test]
-fn objects_distinguish_absent_from_null_and_keep_unknown_members() {
+fn objects_distinguish_absent_from_null_and_keep_extras() {
     check(&[
         (r#"{"id":1}"#, Ok(item(1))),
         (r#"{"id":1,"price":12.30}"#, Ok(Item { price: Some(Number::from_decimal(1230, 2)), ..item(1) })),
@@ -286,7 +286,7 @@ fn tagged_item(tag: &str) -> Item {
 }
 
 #[test]
-fn an_object_without_a_tag_that_may_be_missing_is_kept_as_it_came() {
+fn object_without_an_optional_tag_is_preserved() {
     let unknown = |text: &str| Perhaps::Unknown(Json::parse(text.as_bytes()).unwrap());
     check(&[
         (r#"{"type":"item","id":1}"#, Ok(Perhaps::Item(tagged_item("item")))),
@@ -301,7 +301,7 @@ fn an_object_without_a_tag_that_may_be_missing_is_kept_as_it_came() {
 }
 
 #[test]
-fn an_object_that_does_not_match_its_tag_is_kept_as_received() {
+fn object_not_matching_its_tag_is_preserved() {
     let unknown = |text: &str| Meant::Unknown(Json::parse(text.as_bytes()).unwrap());
     check(&[
         (r#"{"type":"item","id":1}"#, Ok(Meant::Item(tagged_item("item")))),
@@ -429,7 +429,7 @@ fn integers_may_have_a_point_but_no_fraction() {
 }
 
 #[test]
-fn containers_read_their_content_by_the_same_rules() {
+fn containers_parse_their_content_by_the_same_rules() {
     check::<Vec<i64>>(&[
         ("[1.0, 2e0]", Ok(vec![1, 2])),
         ("[1, null]", Err("invalid type, expected an integer")),
@@ -489,7 +489,7 @@ fn descriptions_leave_out_data_and_position() {
 
 /// `read_extra` is public, so it may contain a declared name; serialization must not write a member twice.
 #[test]
-fn a_declared_member_among_the_others_is_not_written() {
+fn declared_name_among_extra_members_is_an_error() {
     let mut item = Item { id: 1, price: None, note: None, extra: Map::new() };
     item.extra.insert("new".to_owned(), Json::Null);
     assert_eq!(serde_json::to_string(&item).unwrap(), r#"{"id":1,"new":null}"#);
@@ -540,7 +540,7 @@ fn arrays(levels: usize, inner: &str) -> String {
 
 /// The stack is sized for one deep document; a document within one of its strings is separate.
 #[test]
-fn a_document_within_a_document_is_as_deep_as_a_reader_takes_it() {
+fn embedded_document_has_its_own_nesting_limit() {
     let outer = |levels: usize, inner: &str| arrays(levels, &format!("{inner:?}"));
     for levels in [1, 100, 200, 500] {
         let read = |text: &str| read_document::<Nest>(outer(levels, text).as_bytes(), depth::DEFAULT_DEPTH);
@@ -567,7 +567,7 @@ fn a_document_within_a_document_is_as_deep_as_a_reader_takes_it() {
 
 /// Other documents read on such a stack have the limit of an ordinary stack.
 #[test]
-fn a_text_within_a_deep_document_is_shallow() {
+fn string_within_a_deep_document_is_shallow() {
     #[derive(Debug)]
     struct Outer;
     impl<'de> ReadJson<'de> for Outer {
@@ -598,7 +598,7 @@ fn a_text_within_a_deep_document_is_shallow() {
 
 /// However deeply unions are nested, a document is scanned a fixed number of times.
 #[test]
-fn effort_for_unions_within_unions_is_that_of_their_length() {
+fn nested_unions_cost_linear_effort() {
     use crate::raw::json_index::read_effort;
     let group = |levels: usize, filling: &str| {
         let tag = format!(r#","name":"{filling}","type":"group"}}"#);

@@ -67,8 +67,8 @@ fn check_with_limits<T: Send>(
 ) -> Result<T, Violation> {
     let checked = |depth: usize| {
         let mut evaluation = Evaluation::new(validator.tables, &ValidationLimits { depth, ..*limits });
-        let answer = check(&mut evaluation);
-        evaluation.exceeded_limit.map_or(Ok(answer), Err)
+        let response = check(&mut evaluation);
+        evaluation.exceeded_limit.map_or(Ok(response), Err)
     };
     checked(limits.depth.min(MAX_DEPTH_ON_CURRENT_STACK)).or_else(|exceeded| {
         if exceeded.keyword != "depth" || limits.depth <= MAX_DEPTH_ON_CURRENT_STACK {

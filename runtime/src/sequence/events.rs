@@ -88,15 +88,15 @@ impl EventDecoder {
 
     pub(super) fn push(&mut self, bytes: &[u8], ready: &mut VecDeque<Result<RawItem, DecodeFault>>) {
         let Some(mut start) = self.start.take() else { return self.push_lines(bytes, ready) };
-        for (at, byte) in bytes.iter().enumerate() {
+        for (index, byte) in bytes.iter().enumerate() {
             if BOM[start.len()] != *byte {
                 self.push_lines(&start, ready);
-                return self.push_lines(&bytes[at..], ready);
+                return self.push_lines(&bytes[index..], ready);
             }
             start.push(*byte);
             if start.len() == BOM.len() {
                 self.offset += BOM.len() as u64;
-                return self.push_lines(&bytes[at + 1..], ready);
+                return self.push_lines(&bytes[index + 1..], ready);
             }
         }
         self.start = Some(start);

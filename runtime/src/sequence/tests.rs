@@ -61,7 +61,7 @@ fn examples_of_the_standard() {
 }
 
 #[test]
-fn lines_end_in_three_ways() {
+fn all_three_line_endings_are_accepted() {
     events("data: a\r\n\r\ndata: b\n\ndata: c\r\rdata: d\r\n\n", &["0+0 a", "1+11 b", "2+20 c", "3+29 d"]);
     events("data: a\r\ndata: b\rdata: c\n\r\n", &["0+0 a\nb\nc"]);
     // An LF after a CR is no further line end, so this event is not complete.
@@ -70,7 +70,7 @@ fn lines_end_in_three_ways() {
 }
 
 #[test]
-fn fields_are_read_as_the_standard_says() {
+fn fields_are_parsed_as_in_the_standard() {
     events("event: delta\ndata: {}\n\nevent:\ndata: 1\n\n", &["0+0 {}|event delta", "1+23 1"]);
     // A name without data is dropped with its event.
     events("event: lost\n\ndata: a\n\n", &["0+13 a"]);
@@ -87,7 +87,7 @@ fn fields_are_read_as_the_standard_says() {
 }
 
 #[test]
-fn an_id_stays_until_another_is_dispatched() {
+fn id_persists_until_another_is_dispatched() {
     let last = |input: &str| decode(ItemFraming::Events, 100, &[input.as_bytes()]).1;
     assert_eq!(last("id: 7\ndata: a\n\n"), "7");
     assert_eq!(last("id: 7\ndata: a\n\ndata: b\n\n"), "7");
@@ -106,7 +106,7 @@ fn an_id_stays_until_another_is_dispatched() {
 }
 
 #[test]
-fn a_byte_order_mark_is_skipped_once_and_at_the_beginning() {
+fn byte_order_mark_is_skipped_once_at_the_start() {
     events("\u{feff}data: a\n\n", &["0+3 a"]);
     events("\u{feff}\u{feff}data: a\n\ndata: b\n\n", &["0+15 b"]);
     events(b"\xef\xbbdata: a\n\ndata: b\n\n", &["0+11 b"]);
@@ -122,7 +122,7 @@ fn invalid_bytes_are_replaced() {
 }
 
 #[test]
-fn what_is_too_large_is_skipped_to_its_end() {
+fn oversized_item_is_skipped_to_its_end() {
     let check = |input: &str, expect: &[&str]| within(ItemFraming::Events, 10, input.as_bytes(), expect);
     check("data: 12345678901\ndata: b\n\ndata: c\n\n", &["! item 0 at byte 0 is too large", "1+27 c"]);
     check(
@@ -171,7 +171,7 @@ fn a_sequence_separates_records() {
 
 /// RFC 7464, 2.2: the line feed after a text makes the item available before the next one begins.
 #[test]
-fn a_record_is_there_as_soon_as_it_is_whole() {
+fn record_is_available_once_complete() {
     let mut decoder = ItemDecoder::new(ItemFraming::Sequence, 100);
     let mut then = |bytes: &[u8]| {
         decoder.push(bytes);
@@ -187,7 +187,7 @@ fn a_record_is_there_as_soon_as_it_is_whole() {
 
 /// `Debug` output shows no content of a stream.
 #[test]
-fn nothing_prints_what_it_holds() {
+fn debug_output_hides_content() {
     for (framing, bytes) in [
         (ItemFraming::Events, "id: hush\ndata: hush\n\ndata: hush"),
         (ItemFraming::Lines, "\"hush\"\n\"hush"),
@@ -215,7 +215,7 @@ fn another_connection_continues_the_count() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn items_round_trip() {
     let check = |framing, item: OutgoingItem<'_>, bytes: &str, expect: &str| {
         let mut out = Vec::new();
         write_item(framing, &item, &mut out).unwrap();
@@ -242,7 +242,7 @@ fn what_is_written_is_read() {
 
 /// WHATWG HTML, 9.2.6: an event without `data` is not dispatched, but its id counts.
 #[test]
-fn an_event_without_data_is_none() {
+fn event_without_data_is_not_dispatched() {
     let mut out = Vec::new();
     let item = OutgoingItem { event: "delta", id: Some("7"), retry: Some(3), ..OutgoingItem::default() };
     write_event_fields(&item, &mut out).unwrap();
@@ -258,7 +258,7 @@ fn an_event_without_data_is_none() {
 
 /// A name or an id cannot inject a field into an event.
 #[test]
-fn a_field_cannot_hold_the_end_of_a_line() {
+fn field_with_a_line_break_is_rejected() {
     for text in ["a\ndata: x", "a\r", "\0"] {
         for item in [
             OutgoingItem { event: text, ..OutgoingItem::default() },
@@ -272,7 +272,7 @@ fn a_field_cannot_hold_the_end_of_a_line() {
 }
 
 #[test]
-fn media_types_say_how_items_follow_one_another() {
+fn media_type_determines_the_framing() {
     let check = |media_type: &str, expect| {
         assert_eq!(ItemFraming::from_media_type(&MediaType::parse(media_type)), expect)
     };

@@ -205,12 +205,12 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
         *context = context.with_body(bytes);
         let call = IncomingRequest::new(operation, context.clone())?;
         let handling = catch_unwind(AssertUnwindSafe(|| (self.handler)(&self.service, &call))).ok();
-        let answer = self.finish_handler(context, handling).await?;
+        let response = self.finish_handler(context, handling).await?;
         #[cfg(feature = "stream")]
         if let Some(write) = context.take_writer() {
-            return Ok(answer.into_streaming_response(write(self.stream_options(context))));
+            return Ok(response.into_streaming_response(write(self.stream_options(context))));
         }
-        Ok(answer.into_response())
+        Ok(response.into_response())
     }
 
     /// Reads the body. For an operation that streams it, returns no bytes and puts the stream into the
@@ -266,19 +266,19 @@ impl<S: Send + Sync + 'static> Endpoints<S> {
             self.report_event(context, ServerEvent::Panicked);
             return Err(Rejection::Internal);
         };
-        let answer = outcome.inspect_err(|rejection| {
+        let response = outcome.inspect_err(|rejection| {
             if let Rejection::InvalidResponse(broken) = rejection {
                 self.report_event(context, ServerEvent::InvalidResponse(broken));
             }
         })?;
         if let Some(operation) =
             context.operation().filter(|_| self.options.response_checks.applies_to(context))
-            && let Err(broken) = answer.check_contract(operation)
+            && let Err(broken) = response.check_contract(operation)
         {
             self.report_event(context, ServerEvent::InvalidResponse(&broken));
             return Err(Rejection::InvalidResponse(Box::new(broken)));
         }
-        Ok(answer)
+        Ok(response)
     }
 
     /// Finds the operation of a request.

@@ -192,7 +192,7 @@ impl IncomingRequest {
     }
 
     /// Returns the index of the request's media type in the row of the operation's body; the first if the
-    /// request has no `ContentSpec-Type`.
+    /// request has no `Content-Type`.
     #[must_use]
     pub fn content_index(&self) -> usize {
         let (Some(body), Some(content)) = (&self.operation.body, self.content_spec()) else { return 0 };

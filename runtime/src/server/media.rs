@@ -8,7 +8,7 @@ use crate::operation::{BodyFormat, BodySpec};
 /// Returns true if the operation accepts a body with these headers.
 ///
 /// Parameters such as `boundary` are ignored. `charset` must be compatible with UTF-8 where text is parsed.
-/// Repeated `ContentSpec-Type` headers are not accepted.
+/// Repeated `Content-Type` headers are not accepted.
 #[must_use]
 pub fn accepts(body: &BodySpec, headers: &HeaderMap) -> bool {
     let mut lines = headers.get_all(header::CONTENT_TYPE).iter();

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_must_not_repeat_is_there_once_or_not_at_all() {
+    fn repeated_unique_header_is_absent() {
         let context = context();
         assert_eq!(context.unique_header("DPoP"), Some("secret-proof"));
         assert_eq!((context.unique_header("twice"), context.unique_header("never")), (None, None));

@@ -122,8 +122,8 @@ impl<P> ErrorResponse<P> {
     /// Returns a stored response, for the repetition of a request with an idempotency key. Status, headers
     /// and bytes are sent unchanged, for a success as well as for an error.
     #[must_use]
-    pub fn encoded(answer: EncodedResponse) -> Self {
-        Self::Encoded(Box::new(answer))
+    pub fn encoded(response: EncodedResponse) -> Self {
+        Self::Encoded(Box::new(response))
     }
 
     /// Sets a header. Has no effect on [`ErrorResponse::Rejected`].

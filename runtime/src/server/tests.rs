@@ -204,18 +204,18 @@ impl Pets {
             "fine" => return Err(ErrorResponse::new(StatusCode::OK, pet)),
             "none" => return Err(Rejection::NotFound.into()),
             "again" => {
-                let mut answer = written("{ \"name\" :\"Rex\"}");
-                answer.status = StatusCode::OK;
-                return Err(ErrorResponse::encoded(answer));
+                let mut response = written("{ \"name\" :\"Rex\"}");
+                response.status = StatusCode::OK;
+                return Err(ErrorResponse::encoded(response));
             }
             "moved" => {
-                let answer = EncodedResponse { status: StatusCode::FOUND, ..written("{}") };
-                return Err(ErrorResponse::encoded(answer));
+                let response = EncodedResponse { status: StatusCode::FOUND, ..written("{}") };
+                return Err(ErrorResponse::encoded(response));
             }
             "media" => {
-                let mut answer = written("{}");
-                answer.headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
-                return Err(ErrorResponse::encoded(answer));
+                let mut response = written("{}");
+                response.headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
+                return Err(ErrorResponse::encoded(response));
             }
             "break" => pet.0.insert("name".to_owned(), Json::Null),
             _ => pet.0.insert("undeclared".to_owned(), Json::String(undeclared)),
@@ -284,7 +284,7 @@ fn write(body: &str) -> HttpRequest<Body> {
         .unwrap()
 }
 
-async fn ask(request: HttpRequest<Body>) -> String {
+async fn send_request(request: HttpRequest<Body>) -> String {
     let options =
         RouterOptions { body_limit: 100, response_checks: ResponseChecks::All, ..RouterOptions::default() };
     let response = router(options).oneshot(request).await.unwrap();
@@ -311,29 +311,29 @@ impl http_body::Body for Chunks {
 }
 
 #[tokio::test]
-async fn a_valid_call_reaches_its_handler() {
+async fn valid_call_reaches_its_handler() {
     let mut request = write(r#"{"name":"Rex","age":1}"#);
     request.headers_mut().insert("user-agent", HeaderValue::from_static("me"));
     let expect =
         r#"200 application/json {"name":"Rex","age":1,"undeclared":"/age","limit":"Some(10)","agent":"me"}"#;
-    assert_eq!(ask(request).await, expect);
+    assert_eq!(send_request(request).await, expect);
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_body_reaches_reject() {
+async fn invalid_body_is_rejected() {
     for (body, expect) in [
         (r#"{"name":"Rex"#, "400 - pet_write: the body is not well-formed"),
         ("", "400 - pet_write: the body is not well-formed"),
         (r#"{"name":""#, "400 - pet_write: the body is not well-formed"),
     ] {
-        assert_eq!(ask(write(body)).await, expect, "{body}");
+        assert_eq!(send_request(write(body)).await, expect, "{body}");
     }
-    let text = ask(write(r#"{"name":"too long"}"#)).await;
+    let text = send_request(write(r#"{"name":"too long"}"#)).await;
     assert!(text.starts_with("400 - pet_write:") && text.ends_with(" /name maxLength"), "{text}");
-    let text = ask(write("[]")).await;
+    let text = send_request(write("[]")).await;
     assert!(text.ends_with("  type"), "{text}");
     let large = "x".repeat(101);
-    assert_eq!(ask(write(&large)).await, "413 - pet_write: the body is larger than 100 bytes");
+    assert_eq!(send_request(write(&large)).await, "413 - pet_write: the body is larger than 100 bytes");
 }
 
 #[tokio::test]
@@ -341,60 +341,60 @@ async fn a_body_without_an_announced_size_is_limited_too() {
     let chunks = (0..30).map(|_| Ok(Bytes::from_static(b"xxxxx")));
     let mut request = write("");
     *request.body_mut() = Body::new(Chunks(chunks.collect()));
-    assert_eq!(ask(request).await, "413 - pet_write: the body is larger than 100 bytes");
+    assert_eq!(send_request(request).await, "413 - pet_write: the body is larger than 100 bytes");
     let cut = [Ok(Bytes::from_static(b"{")), Err(io::Error::other("cut"))];
     let mut request = write("");
     *request.body_mut() = Body::new(Chunks(cut.into()));
-    assert_eq!(ask(request).await, "400 - pet_write: the body is incomplete");
+    assert_eq!(send_request(request).await, "400 - pet_write: the body is incomplete");
 }
 
 #[tokio::test]
 async fn the_order_is_route_media_type_size_parameters_body() {
     let mut request = write("not json");
     *request.uri_mut() = "/nowhere".parse().unwrap();
-    assert_eq!(ask(request).await, "404 - -: no such path");
+    assert_eq!(send_request(request).await, "404 - -: no such path");
     let mut request = write("not json");
     *request.method_mut() = http::Method::DELETE;
-    assert_eq!(ask(request).await, "405 - -: method not allowed; allowed: POST, GET, HEAD");
+    assert_eq!(send_request(request).await, "405 - -: method not allowed; allowed: POST, GET, HEAD");
     let mut request = write(&"x".repeat(101));
     request.headers_mut().remove("content-type");
-    assert_eq!(ask(request).await, "415 - pet_write: the body must be application/json");
+    assert_eq!(send_request(request).await, "415 - pet_write: the body must be application/json");
     let mut request = write("not json");
     request.headers_mut().remove("idempotency-key");
     *request.uri_mut() = "/pets?limit=x".parse().unwrap();
     let expect = "400 - pet_write: header Idempotency-Key is missing, query limit is not valid \
                   /Idempotency-Key required /limit type";
-    assert_eq!(ask(request).await, expect);
+    assert_eq!(send_request(request).await, expect);
     let mut request = write("not json");
     *request.uri_mut() = "/pets?=x".parse().unwrap();
-    assert_eq!(ask(request).await, "400 - pet_write: the query is malformed / propertyNames");
+    assert_eq!(send_request(request).await, "400 - pet_write: the query is malformed / propertyNames");
 }
 
 #[tokio::test]
-async fn refusals_and_failures_have_one_way_out() {
+async fn rejections_and_failures_share_one_response_path() {
     let refused = r#"409 application/problem+json {"name":"taken"}"#;
-    assert_eq!(ask(write(r#"{"name":"taken"}"#)).await, refused);
-    assert_eq!(ask(write(r#"{"name":"none"}"#)).await, "404 - pet_write: no such path");
-    assert_eq!(ask(write(r#"{"name":"panic"}"#)).await, "500 - pet_write: internal error");
+    assert_eq!(send_request(write(r#"{"name":"taken"}"#)).await, refused);
+    assert_eq!(send_request(write(r#"{"name":"none"}"#)).await, "404 - pet_write: no such path");
+    assert_eq!(send_request(write(r#"{"name":"panic"}"#)).await, "500 - pet_write: internal error");
     let broken = "500 - pet_write: the response violates the contract";
     for name in ["break", "moved", "media", "fine", "done"] {
-        assert_eq!(ask(write(&format!(r#"{{"name":"{name}"}}"#))).await, broken, "{name}");
+        assert_eq!(send_request(write(&format!(r#"{{"name":"{name}"}}"#))).await, broken, "{name}");
     }
     let get = HttpRequest::get("/pets").body(Body::empty()).unwrap();
-    assert_eq!(ask(get).await, "501 - pets_read: the operation is not implemented");
+    assert_eq!(send_request(get).await, "501 - pets_read: the operation is not implemented");
     let get = HttpRequest::get("/x").header("x-break", "1").body(Body::empty()).unwrap();
-    assert_eq!(ask(get).await, "500 - ");
+    assert_eq!(send_request(get).await, "500 - ");
 }
 
 /// A repeated request receives the stored bytes unchanged.
 #[tokio::test]
-async fn what_was_written_before_is_sent_byte_for_byte() {
-    assert_eq!(ask(write(r#"{"name":"again"}"#)).await, r#"200 application/json { "name" :"Rex"}"#);
+async fn stored_response_is_sent_unchanged() {
+    assert_eq!(send_request(write(r#"{"name":"again"}"#)).await, r#"200 application/json { "name" :"Rex"}"#);
 }
 
 /// The predicate selects the responses that are validated.
 #[tokio::test]
-async fn answers_of_some_calls_are_checked() {
+async fn predicate_selects_validated_responses() {
     let of = |context: &RequestContext| context.header("x-check").is_some();
     let options =
         RouterOptions { response_checks: ResponseChecks::Where(Arc::new(of)), ..RouterOptions::default() };
@@ -407,7 +407,7 @@ async fn answers_of_some_calls_are_checked() {
 
 /// A relayed response may have any content: one beyond the nesting limit violates the contract.
 #[test]
-fn answers_from_elsewhere_may_be_deep() {
+fn too_deep_relayed_response_is_invalid() {
     let check = |levels: usize| {
         let body = format!(r#"{{"name":"Rex","more":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
         EncodedResponse { body: body.into(), ..written("") }.check_contract(&ALL[0])
@@ -429,15 +429,15 @@ async fn head_is_get_without_the_body() {
 #[tokio::test]
 async fn optional_text_bodies() {
     let put = |body: &'static str| HttpRequest::put("/note").body(Body::from(body)).unwrap();
-    assert_eq!(ask(put("")).await, "200 text/plain nothing");
-    assert_eq!(ask(put("x")).await, "415 - note: the body must be text/plain");
+    assert_eq!(send_request(put("")).await, "200 text/plain nothing");
+    assert_eq!(send_request(put("x")).await, "415 - note: the body must be text/plain");
     let mut typed = put("x");
     typed.headers_mut().insert("content-type", HeaderValue::from_static("text/plain"));
-    assert_eq!(ask(typed).await, "200 text/plain x");
+    assert_eq!(send_request(typed).await, "200 text/plain x");
 }
 
 #[tokio::test]
-async fn the_hook_hears_what_the_caller_does_not() {
+async fn hook_receives_details_of_internal_errors() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = Arc::clone(&heard);
     let options = RouterOptions {
@@ -464,9 +464,9 @@ async fn the_hook_hears_what_the_caller_does_not() {
 /// The compiler must prove this for every operation of a document with 700 operations over one chain of
 /// schemas.
 #[test]
-fn what_nobody_wrote_can_be_sent_whatever_it_would_answer() {
-    fn sent<T>(answer: impl Future<Output = Result<T, ErrorResponse<T>>> + Send) -> impl Sized {
-        answer
+fn not_implemented_future_is_send() {
+    fn sent<T>(response: impl Future<Output = Result<T, ErrorResponse<T>>> + Send) -> impl Sized {
+        response
     }
     drop(sent::<std::rc::Rc<Pet>>(not_implemented(())));
 }

@@ -103,13 +103,13 @@ impl ValueConstraints {
         let schema = tables.schemas.get(row.0 as usize).filter(|_| !seen.contains(&row));
         let Some(schema) = schema else { return };
         seen.push(row);
-        for (at, keyword) in schema.keywords.iter().enumerate() {
+        for (index, keyword) in schema.keywords.iter().enumerate() {
             match keyword {
                 Keyword::Ref(to) | Keyword::DynamicRef { initial: to, .. } => {
                     self.add_schema(tables, *to, chosen, seen);
                 }
                 Keyword::AllOf(all) => all.iter().for_each(|to| self.add_schema(tables, *to, chosen, seen)),
-                _ => self.add_keyword(keyword, (row, at), chosen),
+                _ => self.add_keyword(keyword, (row, index), chosen),
             }
         }
     }
@@ -143,21 +143,21 @@ impl ValueConstraints {
             Keyword::MinProperties(least) => self.min_members = self.min_members.max(*least),
             Keyword::Required(names) => self.required.extend_from_slice(names),
             Keyword::PrefixItems(rows) => {
-                for (at, row) in rows.iter().enumerate() {
-                    if self.prefix.len() <= at {
+                for (index, row) in rows.iter().enumerate() {
+                    if self.prefix.len() <= index {
                         self.prefix.push(Vec::new());
                     }
-                    self.prefix[at].push(*row);
+                    self.prefix[index].push(*row);
                 }
             }
             Keyword::Items { schema, .. } => self.items.push(*schema),
             Keyword::Properties(members, bits) => {
-                for (at, (name, row)) in members.iter().enumerate() {
+                for (index, (name, row)) in members.iter().enumerate() {
                     match self.members.iter_mut().find(|(known, _)| known == name) {
                         Some((_, rows)) => rows.push(*row),
                         None => self.members.push((name, vec![*row])),
                     }
-                    if at < 64 && bits >> at & 1 == 1 {
+                    if index < 64 && bits >> index & 1 == 1 {
                         self.required.push(name);
                     }
                 }

@@ -57,8 +57,8 @@ impl<'d> MutationSite<'d> {
                 }
             }
             Json::Array(items) => {
-                for (at, item) in items.iter().enumerate().take(3) {
-                    below(&at.to_string()).collect_mutations(facts.item_schemas(at), item, deeper, out);
+                for (index, item) in items.iter().enumerate().take(3) {
+                    below(&index.to_string()).collect_mutations(facts.item_schemas(index), item, deeper, out);
                 }
             }
             _ => {}

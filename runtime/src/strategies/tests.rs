@@ -112,7 +112,7 @@ fn objects_and_arrays_have_required_parts() {
 }
 
 #[test]
-fn branches_and_conditions_are_taken() {
+fn branches_and_conditions_are_sampled() {
     let shapes = json!({"oneOf": [
         {"type": "object", "required": ["kind", "radius"], "properties": {"kind": {"const": "circle"}, "radius": {"type": "number", "minimum": 0}}},
         {"type": "object", "required": ["kind", "side"], "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}}

@@ -203,7 +203,7 @@ mod tests {
 
     /// WHATWG HTML, 9.2.6: an event whose `data` is empty is one, and one without `data` is none.
     #[test]
-    fn an_event_has_the_data_that_it_is_given() {
+    fn event_data_is_preserved() {
         for (event, expected) in [
             (of(r#"{"event": "ping", "retry": 5}"#), "event: ping\nretry: 5\n\n"),
             (of(r#"{"id": "7", "data": ""}"#), "id: 7\ndata: \n\n"),
@@ -213,9 +213,10 @@ mod tests {
         }
     }
 
-    /// What a type has no member for, its event says; what both say, the type, which is what is checked.
+    /// Fields without a member in the type are taken from the event. If both have a value, that of the type
+    /// is used, because it is validated.
     #[test]
-    fn nothing_that_an_event_says_beside_its_type_is_lost() {
+    fn event_fields_beside_the_type_are_written() {
         let retry = Duration::from_millis(5);
         for (item, expected) in [
             (r#"{"data": "a"}"#, "event: left\nid: 41\nretry: 5\ndata: a\n\n"),
@@ -231,8 +232,8 @@ mod tests {
         }
     }
 
-    /// JSON as its text, other texts as they are, unless they would come back as something else. A name
-    /// that the type says is written, also the one that means none.
+    /// JSON is written as its text, and other strings unchanged, unless they would be parsed as something
+    /// else. An event name in the type is written, even if it is the default name.
     #[test]
     fn the_data_of_an_event_is_json() {
         let items = ItemFormat { encoding: ItemEncoding::EventJson, ..ITEMS };
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_another_kind_is_not_written() {
+    fn field_of_another_type_is_rejected() {
         for item in [
             r#"{"data": {"a": 1}}"#,
             r#"{"data": null}"#,

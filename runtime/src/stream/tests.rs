@@ -160,8 +160,8 @@ struct Inner {
 }
 
 impl Fake {
-    fn new(answers: impl IntoIterator<Item = Result<(u16, &'static str, Pieces), TransportFault>>) -> Self {
-        let inner = Inner { answers: answers.into_iter().collect(), ..Inner::default() };
+    fn new(responses: impl IntoIterator<Item = Result<(u16, &'static str, Pieces), TransportFault>>) -> Self {
+        let inner = Inner { answers: responses.into_iter().collect(), ..Inner::default() };
         Self(Arc::new(Mutex::new(inner)))
     }
 
@@ -169,7 +169,7 @@ impl Fake {
         ApiClient::new("http://localhost", self.clone())
     }
 
-    /// `Last-ServerSentEvent-ID` of each request.
+    /// `Last-Event-ID` of each request.
     fn ids(&self) -> Vec<String> {
         let inner = self.0.lock().unwrap();
         let id = |headers: &HeaderMap| headers.get("last-event-id").map(|id| id.to_str().unwrap().to_owned());
@@ -181,9 +181,9 @@ impl Fake {
     }
 }
 
-struct Given(VecDeque<Result<&'static str, TransportFault>>);
+struct ScriptedChunks(VecDeque<Result<&'static str, TransportFault>>);
 
-impl Stream for Given {
+impl Stream for ScriptedChunks {
     type Item = Result<Bytes, TransportError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -220,8 +220,8 @@ impl StreamTransport for Fake {
             inner.sent.push(request.headers().clone());
             let (status, media_type, pieces) =
                 inner.answers.pop_front().expect("an answer for each request").map_err(broken)?;
-            let answer = Response::builder().status(status).header("content-type", media_type);
-            Ok(answer.body(ByteStream::new(Given(pieces.into()))).unwrap())
+            let response = Response::builder().status(status).header("content-type", media_type);
+            Ok(response.body(ByteStream::new(ScriptedChunks(pieces.into()))).unwrap())
         })
     }
 }
@@ -239,7 +239,7 @@ fn sse(pieces: &[&'static str]) -> Result<(u16, &'static str, Pieces), Transport
     Ok((200, SSE, pieces.iter().copied().map(Ok).collect()))
 }
 
-fn said<T: std::fmt::Debug>(item: Result<T, StreamError>) -> String {
+fn describe_item<T: std::fmt::Debug>(item: Result<T, StreamError>) -> String {
     match item {
         Ok(item) => format!("{item:?}"),
         Err(error) => format!("! {error}"),
@@ -249,7 +249,7 @@ fn said<T: std::fmt::Debug>(item: Result<T, StreamError>) -> String {
 async fn all(mut events: EventReader<i64>) -> Vec<String> {
     let mut out = Vec::new();
     while let Some(event) = events.next().await {
-        out.push(said(event.map(|event| event.data)));
+        out.push(describe_item(event.map(|event| event.data)));
     }
     out
 }
@@ -266,11 +266,11 @@ where
 }
 
 #[tokio::test]
-async fn a_bad_event_is_an_error_with_its_place_and_the_stream_goes_on() {
+async fn invalid_event_is_an_error_and_the_stream_continues() {
     let fake = Fake::new([sse(&["data: 1\n\nda", "ta: x\n\ndata: \"a\"\n\n", "data: 4\n\n"])]);
-    let answer = open(&fake.core(), &Watch).await.unwrap();
-    assert_eq!(answer.status(), StatusCode::OK);
-    let mut events = answer.into_body();
+    let response = open(&fake.core(), &Watch).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    let mut events = response.into_body();
     assert_eq!(events.next().await.unwrap().unwrap().data, 1);
     let error = events.next().await.unwrap().unwrap_err();
     assert!(error.is_recoverable());
@@ -289,7 +289,7 @@ async fn a_bad_event_is_an_error_with_its_place_and_the_stream_goes_on() {
 }
 
 #[tokio::test]
-async fn nothing_comes_behind_the_declared_ends() {
+async fn nothing_is_returned_after_the_end_marker() {
     for (text, expect) in [
         ("data: 1\n\ndata: [DONE]\n\ndata: 2\n\n", vec!["1"]),
         ("data: 1\n\nevent: bye\ndata: 2\n\ndata: 3\n\n", vec!["1", "2"]),
@@ -302,9 +302,9 @@ async fn nothing_comes_behind_the_declared_ends() {
     }
 }
 
-/// WHATWG HTML, 9.2.3: `retry` and `Last-ServerSentEvent-ID` apply, and the item count continues.
+/// WHATWG HTML, 9.2.3: `retry` and `Last-Event-ID` apply, and the item count continues.
 #[tokio::test]
-async fn a_lost_connection_is_made_again_behind_the_last_event() {
+async fn lost_connection_resumes_after_the_last_event() {
     let fake = Fake::new([
         Ok((
             200,
@@ -325,9 +325,9 @@ async fn a_lost_connection_is_made_again_behind_the_last_event() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_stream_ends_it() {
-    let ended = async |answer| {
-        let fake = Fake::new([sse(&["data: 1\n\n"]), answer]);
+async fn non_stream_response_ends_the_stream() {
+    let ended = async |response| {
+        let fake = Fake::new([sse(&["data: 1\n\n"]), response]);
         let events = open(&fake.core(), &Watch).await.unwrap().into_body();
         all(events.with_reconnection(fake.clone(), ReconnectOptions::default())).await
     };
@@ -341,7 +341,7 @@ async fn an_answer_that_is_no_stream_ends_it() {
 }
 
 #[tokio::test]
-async fn connections_that_give_nothing_come_to_an_end() {
+async fn connections_without_data_are_limited() {
     let fake = Fake::new([sse(&["data: 1\n\n"]), sse(&[]), sse(&[])]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
     let how = ReconnectOptions { max_idle_connections: 2, ..ReconnectOptions::default() };
@@ -351,14 +351,14 @@ async fn connections_that_give_nothing_come_to_an_end() {
     // The error of the last connection is returned.
     let fake = Fake::new([sse(&[]), sse(&[]), Err(TransportFault::Connect)]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-    let said = all(events.with_reconnection(fake.clone(), how)).await;
-    assert_eq!(said.len(), 1, "{said:?}");
-    assert!(said[0].starts_with("! the stream ended: ") && !said[0].contains("in a row"), "{said:?}");
+    let items = all(events.with_reconnection(fake.clone(), how)).await;
+    assert_eq!(items.len(), 1, "{items:?}");
+    assert!(items[0].starts_with("! the stream ended: ") && !items[0].contains("in a row"), "{items:?}");
 }
 
 /// WHATWG HTML, 9.2.3 and 9.2.7: an idle stream sends only comments, and proxies close it now and then.
 #[tokio::test]
-async fn a_quiet_stream_goes_on_however_often_it_is_closed() {
+async fn idle_stream_reconnects_every_time() {
     let quiet = (0..30).map(|_| sse(&[":\n", ":\n"]));
     let fake = Fake::new(quiet.chain([sse(&["data: 1\n\ndata: [DONE]\n\n"])]));
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
@@ -368,7 +368,7 @@ async fn a_quiet_stream_goes_on_however_often_it_is_closed() {
 
 /// WHATWG HTML, 9.2.3 has no minimum delay; a server that sends `retry: 0` is not polled without pause.
 #[tokio::test]
-async fn no_server_is_asked_without_a_wait() {
+async fn reconnection_always_waits() {
     let fake = Fake::new([
         sse(&["retry: 0\ndata: 1\n\n"]),
         sse(&["data: 2\n\n"]),
@@ -386,7 +386,7 @@ async fn no_server_is_asked_without_a_wait() {
 
 /// A request that is not idempotent is not repeated.
 #[tokio::test]
-async fn a_call_that_may_act_twice_is_not_repeated() {
+async fn non_idempotent_call_is_not_repeated() {
     let fake = Fake::new([Ok((200, SSE, vec![Ok("data: 1\n\n"), Err(TransportFault::Interrupted)]))]);
     let events = open(&fake.core(), &Chat).await.unwrap().into_body();
     let events = events.with_reconnection(fake.clone(), ReconnectOptions::default());
@@ -421,29 +421,29 @@ async fn sizes_are_limited() {
 
 /// Status, body and fault of an incomplete error response.
 async fn refused(core: &ApiClient) -> (u16, &'static str, TransportFault) {
-    let Error::ErrorResponse(answer) = open(core, &Watch).await.unwrap_err() else { panic!("no answer") };
-    let PartialBody(fault) = *answer.extensions().get().unwrap();
-    let body = ["", "slo", "long"].into_iter().find(|body| answer.body() == body);
-    (answer.status().as_u16(), body.unwrap(), fault)
+    let Error::ErrorResponse(response) = open(core, &Watch).await.unwrap_err() else { panic!("no answer") };
+    let PartialBody(fault) = *response.extensions().get().unwrap();
+    let body = ["", "slo", "long"].into_iter().find(|body| response.body() == body);
+    (response.status().as_u16(), body.unwrap(), fault)
 }
 
 /// An error response without its body is returned: its head determines the error.
 #[tokio::test]
-async fn a_refusal_that_is_cut_is_one() {
+async fn truncated_error_response_is_returned() {
     let fake = Fake::new([Ok((429, "text/plain", vec![Ok("slo"), Err(TransportFault::Interrupted)]))]);
     assert_eq!(refused(&fake.core()).await, (429, "slo", TransportFault::Interrupted));
     let fake = Fake::new([Ok((429, "text/plain", vec![Ok("slo"), Err(TransportFault::Interrupted)]))]);
     let core = fake.core();
-    let Error::ErrorResponse(answer) =
+    let Error::ErrorResponse(response) =
         core.upload_stream::<Watch>(Watch.build_request(&core)).await.unwrap_err()
     else {
         panic!("no answer")
     };
-    assert_eq!((answer.status().as_u16(), &answer.body()[..]), (429, &b"slo"[..]));
+    assert_eq!((response.status().as_u16(), &response.body()[..]), (429, &b"slo"[..]));
 }
 
 #[tokio::test]
-async fn refusals_are_whole() {
+async fn error_responses_are_complete() {
     let fake = Fake::new([Ok((429, "text/plain", vec![Ok("slo"), Ok("wly")]))]);
     match open(&fake.core(), &Watch).await.unwrap_err() {
         Error::ErrorResponse(answer) => assert_eq!(answer.body(), "slowly"),
@@ -460,7 +460,7 @@ async fn refusals_are_whole() {
 }
 
 #[tokio::test]
-async fn a_transport_without_streams_sends_nothing() {
+async fn transport_without_streams_sends_nothing() {
     struct Plain;
     impl Transport for Plain {
         fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
@@ -513,7 +513,7 @@ async fn lines_bytes_and_texts() {
 
 /// WHATWG HTML, 9.2.3: a resumed stream keeps its id until an event has another one; an empty id resets it.
 #[tokio::test]
-async fn an_id_from_before_counts_until_another_comes() {
+async fn resumed_id_applies_until_another_arrives() {
     let fake =
         Fake::new([sse(&[]), sse(&["data: 1\n\n"]), sse(&["id:\ndata: 2\n\n"]), sse(&["data: [DONE]\n\n"])]);
     let core = fake.core();
@@ -526,7 +526,7 @@ async fn an_id_from_before_counts_until_another_comes() {
 
 /// A reader resumes where that of an earlier process ended.
 #[tokio::test]
-async fn a_stream_begins_behind_an_id() {
+async fn stream_starts_after_a_given_id() {
     let fake = Fake::new([sse(&[])]);
     let core = fake.core();
     let opening = core.open_stream::<Watch>(Watch.build_request(&core)).after_event("7");

@@ -5,7 +5,7 @@ use exchange_api::types::{BlueprintPage, StockChangeSet, StockPage};
 
 /// A document and its type.
 pub(crate) trait Document {
-    /// What it is read as.
+    /// The type of the document.
     type Type: Contract;
 
     /// Valid JSON text.
@@ -47,7 +47,7 @@ impl Document for ChangeSet {
         format!(r#"{{"ops":[{}],"dryRun":false}}"#, ops.join(","))
     }
 
-    /// Each op has a quality beyond the scale and an amount that its unit does not know.
+    /// Each op has a quality beyond the scale and an amount that is invalid for its unit.
     fn broken() -> String {
         Self::text().replace(r#""quality":"#, r#""quality":99999"#).replace(r#""SCU""#, r#""BOX""#)
     }

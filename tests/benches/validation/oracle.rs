@@ -1,4 +1,4 @@
-//! The independent judge of the same schema files.
+//! An independent validator of the same schema files.
 
 use std::fs;
 
@@ -18,8 +18,7 @@ pub(crate) fn oracle(location: &str) -> jsonschema::Validator {
     jsonschema::options().with_registry(&registry).build(&reference).unwrap()
 }
 
-/// All errors of a document with pointer and keyword location, which is what an answer needs of
-/// them.
+/// All errors of a document with pointer and keyword location, as needed for an error response.
 pub(crate) fn errors(validator: &jsonschema::Validator, text: &[u8]) -> Vec<(String, String)> {
     let value: serde_json::Value = serde_json::from_slice(text).unwrap();
     let errors = validator.iter_errors(&value);

@@ -11,11 +11,11 @@ pub struct Group {
     pub check: fn(&[u8]) -> Typed,
 }
 
-/// What a type says about a value.
+/// The results of a type for a value.
 pub struct Typed {
     /// Whether it could be read, limits aside.
     pub read: bool,
-    /// `is_valid` of what was read.
+    /// `is_valid` of the parsed value.
     pub valid: bool,
     /// Whether reading and checking in one go accepts it.
     pub accepted: bool,
@@ -43,7 +43,8 @@ pub fn check<T: Contract>(bytes: &[u8]) -> Typed {
 }
 
 impl Group {
-    /// Whether the type takes what the tables take, writes it back equal, and refuses the rest.
+    /// Returns true if the type accepts the values that the tables accept, round-trips them, and rejects the
+    /// rest.
     pub fn agrees(&self, bytes: &[u8]) -> bool {
         let Ok(json) = Json::parse(bytes) else { return true };
         let typed = (self.check)(bytes);
@@ -54,8 +55,8 @@ impl Group {
         }
     }
 
-    /// The answer about a value: verdicts of tables and type, whether it comes back equal, what
-    /// the tables object to.
+    /// The result for a value: verdicts of tables and type, whether it round-trips, and the violations of the
+    /// tables.
     pub fn ask(&self, bytes: &[u8]) -> Value {
         let json = match Json::parse(bytes) {
             Ok(json) => json,

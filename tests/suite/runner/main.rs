@@ -12,13 +12,13 @@ use std::{
     io::{self, BufRead as _, Write as _},
 };
 
-/// Bytes of stack: what is valid at any depth is part of the suite.
+/// Stack size in bytes: the suite contains values that are valid at any depth.
 const STACK: usize = 64 << 20;
 
 fn main() -> io::Result<()> {
     let work = if env::args().nth(1).as_deref() == Some("across") { across } else { answer };
-    let asked = std::thread::Builder::new().stack_size(STACK).spawn(work)?;
-    asked.join().unwrap_or_else(|_| Err(io::Error::other("a check panicked")))
+    let worker = std::thread::Builder::new().stack_size(STACK).spawn(work)?;
+    worker.join().unwrap_or_else(|_| Err(io::Error::other("a check panicked")))
 }
 
 fn answer() -> io::Result<()> {
@@ -33,7 +33,8 @@ fn answer() -> io::Result<()> {
     out.flush()
 }
 
-/// A line for each disagreement, the number of a group before its answer; last, how often was asked.
+/// A line for each disagreement, with the number of a group before its result; at the end, the number of
+/// checks.
 fn across() -> io::Result<()> {
     let values: Vec<String> = io::stdin().lock().lines().collect::<Result<_, _>>()?;
     let mut out = io::BufWriter::new(io::stdout().lock());

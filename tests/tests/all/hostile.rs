@@ -50,7 +50,7 @@ fn every_target_has_a_body_and_a_corpus() {
 
 /// Every corpus file cut off at every byte, and with every byte changed in a few ways.
 #[test]
-fn spoilt_corpora() {
+fn mutated_corpora() {
     for (target, body) in TARGETS.iter().filter(|(target, _)| *target != "generator") {
         for (_, input) in corpus(target) {
             for at in 0..input.len().min(400) {
@@ -135,7 +135,7 @@ fn huge_numbers() {
     }
 }
 
-/// Those that take back-tracking matchers exponential or quadratic time.
+/// Patterns that take back-tracking matchers exponential or quadratic time.
 #[test]
 fn pathological_patterns() {
     let texts = [format!("{}!", "a".repeat(LONG)), "ab".repeat(LONG / 2), "☃".repeat(LONG)];

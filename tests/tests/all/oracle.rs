@@ -61,9 +61,9 @@ fn an_independent_validator_agrees_on_every_fixture() {
     assert!(out_of_reach < 40, "{out_of_reach} fixtures went unjudged");
 }
 
-/// Where the other validator puts what ours puts elsewhere, or by another name: our keyword, its
-/// keyword, how far up it stands, and why.
-const TOLD_OTHERWISE: &[(&str, &str, Place, &str)] = &[
+/// Violations that the other validator reports at another location or with another keyword: our keyword, its
+/// keyword, the number of levels above, and the reason.
+const REPORTED_DIFFERENTLY: &[(&str, &str, Place, &str)] = &[
     (
         "required",
         "required",
@@ -75,26 +75,26 @@ const TOLD_OTHERWISE: &[(&str, &str, Place, &str)] = &[
     ("oneOf", "oneOf", Place::HereOrParent, "where no branch has the tag, ours stands at the tag"),
 ];
 
-/// What ours does not say where it says this: of a value of the wrong kind nothing else is said, since
-/// every other rule is about the kind that was meant.
+/// Violations that our validator omits when it reports this one: for a value of the wrong type it reports
+/// nothing else, because every other rule assumes the intended type.
 const SAYS_ENOUGH: &str = "type";
 
-/// Where the other validator's finding stands, seen from ours.
+/// The location of the other validator's finding, relative to ours.
 #[derive(Clone, Copy)]
 enum Place {
     Parent,
     HereOrParent,
 }
 
-/// What the other validator finds.
+/// The findings of the other validator.
 #[derive(Debug, Default)]
 struct Findings {
     /// What holds for the whole document: all of it has to be among ours.
     certain: Vec<(String, String)>,
-    /// What branches of `oneOf` and `anyOf` say. Ours are those of the branch that is meant, where a
-    /// tag or the kind of value tells which; the other validator lists every branch.
+    /// Violations within branches of `oneOf` and `anyOf`. Ours are those of the branch that a tag or the JSON
+    /// type selects; the other validator lists every branch.
     possible: Vec<(String, String)>,
-    /// Where unions stand that no branch, or more than one, accepts.
+    /// Locations of unions that no branch, or more than one, accepts.
     unions: Vec<String>,
 }
 
@@ -124,9 +124,9 @@ impl Findings {
 }
 
 /// Our finding as the other validator may put it.
-fn told((pointer, keyword): &(String, String)) -> Vec<(String, String)> {
+fn equivalent_findings((pointer, keyword): &(String, String)) -> Vec<(String, String)> {
     let parent = || pointer.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned();
-    match TOLD_OTHERWISE.iter().find(|(ours, ..)| ours == keyword) {
+    match REPORTED_DIFFERENTLY.iter().find(|(ours, ..)| ours == keyword) {
         None => vec![(pointer.clone(), keyword.clone())],
         Some((_, theirs, Place::Parent, _)) => vec![(parent(), (*theirs).to_owned())],
         Some((_, theirs, Place::HereOrParent, _)) => {
@@ -135,10 +135,10 @@ fn told((pointer, keyword): &(String, String)) -> Vec<(String, String)> {
     }
 }
 
-/// ERR-02, ERR-22: the pointers and keywords that fixtures expect are those that the other validator
-/// finds: each of ours is one of its, and each that it is certain of is one of ours.
+/// ERR-02, ERR-22: the pointers and keywords that fixtures expect agree with those of the other validator:
+/// each of ours is one of its findings, and each of its certain findings is one of ours.
 #[test]
-fn an_independent_validator_finds_the_same_places() {
+fn an_independent_validator_reports_the_same_locations() {
     let validators = validators();
     let mut problems = Vec::new();
     let mut compared = 0;
@@ -153,17 +153,18 @@ fn an_independent_validator_finds_the_same_places() {
         validators[&fixture.folder].iter_errors(&value).for_each(|error| findings.add(&error, true));
         compared += expect.len();
         for ours in expect {
-            if !told(ours).iter().any(|finding| findings.have(finding)) {
+            if !equivalent_findings(ours).iter().any(|finding| findings.have(finding)) {
                 problems.push(format!("{}: only ours: {ours:?}", fixture.name));
             }
-            // Where the other says it as ours does, the row is not what makes them agree.
-            if !findings.have(ours) && told(ours).iter().any(|finding| findings.have(finding)) {
+            // If both report the same, the row is not needed for the agreement.
+            if !findings.have(ours) && equivalent_findings(ours).iter().any(|finding| findings.have(finding))
+            {
                 told_otherwise.insert(ours.1.as_str().to_owned());
             }
         }
         for theirs in &findings.certain {
             let enough = expect.iter().any(|(at, keyword)| *at == theirs.0 && keyword == SAYS_ENOUGH);
-            if !enough && !expect.iter().any(|ours| told(ours).contains(theirs)) {
+            if !enough && !expect.iter().any(|ours| equivalent_findings(ours).contains(theirs)) {
                 problems.push(format!("{}: only the other's: {theirs:?}", fixture.name));
             }
         }
@@ -175,7 +176,7 @@ fn an_independent_validator_finds_the_same_places() {
     }
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
     assert!(compared > 2000, "only {compared} findings were compared");
-    let listed = TOLD_OTHERWISE.iter().map(|row| row.0.to_owned()).collect();
+    let listed = REPORTED_DIFFERENTLY.iter().map(|row| row.0.to_owned()).collect();
     assert_eq!(told_otherwise, listed, "a row that no fixture needs");
 }
 

@@ -1,5 +1,5 @@
-//! What types publish of their schemas (`schemars`) accepts exactly what the contract's files do: by
-//! proof, and asked about documents.
+//! The schemas that types publish (`schemars`) accept exactly the documents that the contract's files accept:
+//! by proof, and by samples.
 
 use std::{collections::BTreeMap, sync::mpsc, thread, time::Duration};
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::oracle::{files, survives_binary, validators};
 
-/// What a type publishes, as a document of its own.
+/// The published schema of a type as a standalone document.
 fn document(model: &Model) -> Option<Value> {
     let mut generator = SchemaGenerator::default();
     let mut root = (model.published?)(&mut generator).to_value();
@@ -23,11 +23,11 @@ fn document(model: &Model) -> Option<Value> {
     Some(root)
 }
 
-/// Whether all that `narrow` accepts `wide` accepts, too; nothing where nobody knows in time.
+/// Returns whether `wide` accepts everything that `narrow` accepts; `None` if that is not decided in time.
 fn covers(wide: CanonicalSchema, narrow: CanonicalSchema) -> Option<bool> {
-    let (answer, waiting) = mpsc::channel();
+    let (response, waiting) = mpsc::channel();
     let ask = move || {
-        let _ = answer.send(wide.covers(&narrow).ok());
+        let _ = response.send(wide.covers(&narrow).ok());
     };
     thread::Builder::new().stack_size(64 << 20).spawn(ask).ok()?;
     match waiting.recv_timeout(Duration::from_secs(5)).ok().flatten()? {
@@ -40,7 +40,7 @@ fn covers(wide: CanonicalSchema, narrow: CanonicalSchema) -> Option<bool> {
 /// Model → schema loses nothing and adds nothing: for nearly every type both ways are proven, and for
 /// none the contrary.
 #[test]
-fn a_published_schema_is_proven_to_be_the_contracts() {
+fn published_schema_is_proven_equal_to_the_contract() {
     let mut registry = Registry::new();
     for (uri, schema) in files() {
         registry = registry.add(uri, schema).unwrap();
@@ -105,7 +105,7 @@ fn changed(document: &Value) -> Vec<Value> {
 
 /// Every fixture, and each small one with one change.
 #[test]
-fn a_published_schema_judges_as_the_contract_does() {
+fn published_schema_validates_like_the_contract() {
     let (theirs, models) = (validators(), models());
     let mut by_folder: BTreeMap<String, Vec<Fixture>> = BTreeMap::new();
     fixtures().into_iter().for_each(|each| by_folder.entry(each.folder.clone()).or_default().push(each));

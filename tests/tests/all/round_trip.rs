@@ -22,7 +22,7 @@ fn every_type_has_fixtures_and_every_folder_a_type() {
     assert!(all.len() >= 200);
 }
 
-/// Members beside the declared ones are public; what they may not be is a declared one again.
+/// The field for undeclared members is public, but it must not contain a declared name.
 #[test]
 fn no_member_is_written_twice() {
     let text = fs::read(schemas().join("fixtures/stock-lot/valid/full.json")).unwrap();
@@ -38,10 +38,10 @@ fn no_member_is_written_twice() {
     }
 }
 
-/// CON-04: what is long is made from a recipe, for schemas that have fixtures to read as well; no
-/// made fixture hides a published one, and none that could be made is published.
+/// CON-04: long fixtures are generated from a recipe, for schemas that also have stored fixtures; no
+/// generated fixture replaces a published one, and no fixture that can be generated is published.
 #[test]
-fn long_lists_are_made() {
+fn long_lists_are_generated() {
     const LONGEST: usize = 16 * 1024;
     let all = published();
     for fixture in &all {
@@ -68,9 +68,9 @@ fn long_lists_are_made() {
     }
 }
 
-/// CON-02, CON-08: what is valid is read, found valid, and comes back equal, numbers by text.
+/// CON-02, CON-08: valid documents parse, validate, and round-trip, with numbers compared as text.
 #[test]
-fn valid_fixtures_come_back_equal() {
+fn valid_fixtures_round_trip() {
     let models = models();
     let mut problems = Vec::new();
     for fixture in fixtures().iter().filter(|f| f.expect.is_none()) {
@@ -96,10 +96,10 @@ fn valid_fixtures_come_back_equal() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
 }
 
-/// ERR-02, ERR-22: what is invalid gives exactly the violations that its file lists, whether the
-/// typed value is asked or the document.
+/// ERR-02, ERR-22: invalid documents give exactly the violations that their file lists, both for the typed
+/// value and for the document.
 #[test]
-fn invalid_fixtures_give_exactly_their_violations() {
+fn invalid_fixtures_report_exactly_their_violations() {
     let models = models();
     let mut problems = Vec::new();
     for fixture in fixtures() {

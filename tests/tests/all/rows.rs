@@ -70,7 +70,7 @@ fn undeclared(id: &str, folder: &str, document: &str, pointers: &[&str]) {
     fail_with(fault(folder, document, VALID, pointers).map(|found| format!("{id}: {folder}: {found}")));
 }
 
-/// What is wrong with the outcome of a document, if anything.
+/// The deviation of a document's outcome from the expectation, if any.
 fn fault(folder: &str, document: &str, expected: &[(&str, &str)], undeclared: &[&str]) -> Option<String> {
     let Some(model) = MODELS.get(folder) else { return Some("no such type".to_owned()) };
     let outcome = model.check(document.as_bytes());

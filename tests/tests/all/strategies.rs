@@ -23,13 +23,13 @@ use crate::oracle::{survives_binary, validators};
 /// Values of each type.
 const CASES: usize = 64;
 
-/// The document for the independent judge, where its numbers hold what ours do.
+/// The document for the independent validator, if its numbers can represent ours.
 fn judged(document: &Json) -> Option<serde_json::Value> {
     survives_binary(document).then(|| serde_json::from_str(&document.to_string()).unwrap())
 }
 
 #[test]
-fn valid_values_of_every_type_are_valid_round_trip_and_are_accepted_by_others() {
+fn valid_samples_are_accepted_by_all_validators() {
     let judges = validators();
     let mut runner = TestRunner::deterministic();
     let mut count = 0;
@@ -59,7 +59,7 @@ fn valid_values_of_every_type_are_valid_round_trip_and_are_accepted_by_others() 
 }
 
 #[test]
-fn nearly_valid_values_of_every_type_break_one_rule_and_are_refused_by_others() {
+fn nearly_valid_samples_violate_one_rule() {
     let judges = validators();
     let mut runner = TestRunner::deterministic();
     for (folder, model) in models() {
@@ -71,7 +71,7 @@ fn nearly_valid_values_of_every_type_break_one_rule_and_are_refused_by_others() 
             assert!(outcome.failure.is_none(), "{}: {:?}\n{document}", model.name, outcome.failure);
             let rule = [(broken.pointer, broken.keyword.to_owned())];
             assert_eq!(outcome.checked, rule, "{}: {document}", model.name);
-            // What the type holds nevertheless says the same of itself.
+            // The parsed value reports the same violations.
             if let Some(typed) = outcome.typed {
                 assert_eq!(typed, rule, "{}: {document}", model.name);
             }
@@ -82,9 +82,9 @@ fn nearly_valid_values_of_every_type_break_one_rule_and_are_refused_by_others() 
     }
 }
 
-/// The face of it: by a method, by `any`, and a function for what is nearly valid.
+/// The public interface: a method, `any`, and a function for nearly valid values.
 #[test]
-fn types_have_strategies_of_their_own() {
+fn types_have_their_own_strategies() {
     let mut runner = TestRunner::deterministic();
     let is_valid = |lot: StockLot| {
         assert!(lot.is_valid(), "{lot:?}");

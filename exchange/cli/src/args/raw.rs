@@ -121,11 +121,9 @@ impl clap::FromArgMatches for RawCall {
             Some((OPERATIONS.iter().find(|operation| operation.id == name)?, matches))
         });
         let (operation, matches) = found.ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
-        let arguments = operation
-            .parameters
-            .iter()
-            .enumerate()
-            .filter_map(|(at, parameter)| Some((at, matches.get_one::<String>(parameter.name)?.clone())));
+        let arguments = operation.parameters.iter().enumerate().filter_map(|(index, parameter)| {
+            Some((index, matches.get_one::<String>(parameter.name)?.clone()))
+        });
         let body = operation.body.and_then(|_| {
             let text = matches.get_one::<String>(BODY).cloned().map(RequestBody::Text);
             text.or_else(|| matches.get_one::<PathBuf>(BODY_FILE).cloned().map(RequestBody::File))

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn places_shares_and_insurance_are_typed_short() {
+    fn short_forms_of_places_shares_and_insurance() {
         let place = |text: &str| json::<LocationValue>(text, |value| value.0).unwrap();
         assert_eq!(place("Area 18"), r#"{"name":"Area 18"}"#);
         assert_eq!(place("city:3"), r#"{"uex":{"kind":"CITY","id":3}}"#);

@@ -91,13 +91,13 @@ pub(super) async fn run_api_call(
         request = request.json_value("application/json", &json);
     }
     output.set_interrupt_notice(key.map(interrupt_notice));
-    let answer = core.send::<RawOperation>(request.accept("application/json")).await;
+    let response = core.send::<RawOperation>(request.accept("application/json")).await;
     output.clear_interrupt_notice();
-    let answer = answer.map_err(|error| refusal_error(error, &call, key))?;
-    let head = call
-        .include
-        .then(|| response_head(answer.status().as_u16(), answer.status().to_string(), answer.headers()));
-    print_response(head, answer.body(), call.show_secrets, output);
+    let response = response.map_err(|error| refusal_error(error, &call, key))?;
+    let head = call.include.then(|| {
+        response_head(response.status().as_u16(), response.status().to_string(), response.headers())
+    });
+    print_response(head, response.body(), call.show_secrets, output);
     Ok(ExitStatus::Done)
 }
 
@@ -231,15 +231,15 @@ mod tests {
     /// GW-12: no outbox stores an API call. If its response is lost or it is interrupted, the user gets the
     /// idempotency key, and a retry with it is carried out only once.
     #[tokio::test(start_paused = true)]
-    async fn a_call_whose_answer_is_lost_is_repeated_under_its_key() {
+    async fn lost_api_call_can_be_retried_with_its_key() {
         let (lossy, gateway) = exchange(ScriptedReply::json(200, "{}").then_lost());
         let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
         let lost = run_api_call(call(OperationId::BlueprintsWrite), &lossy, &mut output).await.unwrap_err();
-        let told = lost.to_report().unwrap();
+        let report = lost.to_report().unwrap();
         let key = gateway.requests()[0].idempotency_key().unwrap().to_owned();
-        assert_eq!((told.exit, told.idempotency_key.as_deref()), (1, Some(key.as_str())));
-        assert!(told.next.contains(&format!("--idempotency-key {key}")), "{}", told.next);
-        assert_eq!(told.request_id.as_deref(), gateway.requests()[0].correlation_id());
+        assert_eq!((report.exit, report.idempotency_key.as_deref()), (1, Some(key.as_str())));
+        assert!(report.next.contains(&format!("--idempotency-key {key}")), "{}", report.next);
+        assert_eq!(report.request_id.as_deref(), gateway.requests()[0].correlation_id());
         assert!(output.interrupt_notice().is_none());
         let again = |operation: OperationId| {
             let at = operation.operation().parameters.iter().position(is_generated).unwrap();
@@ -255,8 +255,8 @@ mod tests {
         let (refusing, _) = exchange(ScriptedReply::problem("VERSION_CONFLICT".parse().unwrap()));
         let refused =
             run_api_call(again(OperationId::BlueprintsWrite), &refusing, &mut output).await.unwrap_err();
-        let told = refused.to_report().unwrap();
-        assert_eq!((told.idempotency_key, &*told.next), (None, Advice::Synchronise.message()));
+        let report = refused.to_report().unwrap();
+        assert_eq!((report.idempotency_key, &*report.next), (None, Advice::Synchronise.message()));
 
         let (slow, _) = exchange(ScriptedReply::json(200, "{}").then_stalled());
         let call_and_leave = async |call: RawCall, output: &mut Output| {
@@ -264,18 +264,18 @@ mod tests {
             assert!(left.is_err(), "it was to wait");
             output.take_interrupt_notice()
         };
-        let told = CommandError::from_interrupt(
+        let report = CommandError::from_interrupt(
             call_and_leave(again(OperationId::BlueprintsWrite), &mut output).await,
         );
-        let told = told.to_report().unwrap();
-        assert_eq!((told.exit, told.idempotency_key.as_deref()), (130, Some(key.as_str())));
-        assert!(told.message.contains(&key), "{}", told.message);
+        let report = report.to_report().unwrap();
+        assert_eq!((report.exit, report.idempotency_key.as_deref()), (130, Some(key.as_str())));
+        assert!(report.message.contains(&key), "{}", report.message);
         assert!(call_and_leave(call(OperationId::StockRead), &mut output).await.is_none());
     }
 
     /// CLI-04: the error of a read has no key.
     #[tokio::test(start_paused = true)]
-    async fn a_read_is_told_of_no_key() {
+    async fn read_error_has_no_idempotency_key() {
         for reply in [
             ScriptedReply::lost(),
             ScriptedReply::html(502),
@@ -284,14 +284,14 @@ mod tests {
             let (exchange, _) = exchange(reply);
             let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
             let lost = run_api_call(call(OperationId::StockRead), &exchange, &mut output).await.unwrap_err();
-            let told = lost.to_report().unwrap();
-            assert_eq!((told.idempotency_key, &*told.next), (None, Advice::TryAgain.message()));
+            let report = lost.to_report().unwrap();
+            assert_eq!((report.idempotency_key, &*report.next), (None, Advice::TryAgain.message()));
         }
     }
 
     /// ERR-22, WRT-11: an error response is printed on request, and its secrets only on a further request.
     #[tokio::test(start_paused = true)]
-    async fn a_refusal_is_shown_as_it_came() {
+    async fn error_response_is_printed_on_request() {
         let problem = r#"{"type":"about:blank","title":"Held","status":409,"detail":"d","instance":"/","code":"MASS_CHANGE_CONFIRMATION_REQUIRED","correlationId":"c-1","errors":[{"pointer":"/ops/0","keyword":"a"},{"pointer":"/ops/1","keyword":"b"}],"confirmationUrl":"https://web.example/hush","more":1e999}"#;
         let (exchange, _) = exchange(
             ScriptedReply::new(409, "application/problem+json", problem).with_header("x-of-the-test", "1"),
@@ -299,25 +299,25 @@ mod tests {
         for (include, show_secrets) in [(false, false), (true, false), (false, true), (true, true)] {
             let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
             let call = RawCall { include, show_secrets, ..call(OperationId::BlueprintsWrite) };
-            let told = run_api_call(call, &exchange, &mut output).await.unwrap_err().to_report().unwrap();
-            assert_eq!(told.status, include.then_some(409));
-            let header = told.headers.as_ref().and_then(|headers| headers.get("x-of-the-test"));
+            let report = run_api_call(call, &exchange, &mut output).await.unwrap_err().to_report().unwrap();
+            assert_eq!(report.status, include.then_some(409));
+            let header = report.headers.as_ref().and_then(|headers| headers.get("x-of-the-test"));
             assert_eq!(header.map(String::as_str), include.then_some("1"));
-            let shown = told.problem.as_ref().map(Json::to_string);
+            let shown = report.problem.as_ref().map(Json::to_string);
             assert_eq!(shown.is_some(), include || show_secrets);
             let shown = shown.unwrap_or_default();
             assert_eq!(shown.contains("https://web.example/hush"), show_secrets, "{shown}");
             assert!(shown.is_empty() || shown.contains("/ops/1") && shown.contains("1e999"), "{shown}");
             // Every problem can be serialized.
-            let text = serde_json::to_string(&told).unwrap();
-            assert_eq!((told.exit, text.contains("hush")), (7, show_secrets));
+            let text = serde_json::to_string(&report).unwrap();
+            assert_eq!((report.exit, text.contains("hush")), (7, show_secrets));
         }
     }
 
     /// CLI-04, GW-12: an error response is printed with and without a problem document, for reads and for
     /// writes, which may have been carried out.
     #[tokio::test(start_paused = true)]
-    async fn a_failure_is_shown_as_it_came() {
+    async fn server_failure_is_printed_on_request() {
         for (reply, status, has_code) in [
             (ScriptedReply::html(502), 502, false),
             (ScriptedReply::problem("INTERNAL_ERROR".parse().unwrap()), 500, true),
@@ -328,10 +328,14 @@ mod tests {
                 let (exchange, _) = exchange(reply.clone().with_header("x-of-the-test", "1"));
                 let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
                 let call = RawCall { include: true, ..call(operation) };
-                let told = run_api_call(call, &exchange, &mut output).await.unwrap_err().to_report().unwrap();
-                assert_eq!((told.exit, told.status, told.problem.is_some()), (1, Some(status), has_code));
-                assert_eq!(told.headers.unwrap()["x-of-the-test"], "1");
-                assert_eq!(told.idempotency_key.is_some(), is_write);
+                let report =
+                    run_api_call(call, &exchange, &mut output).await.unwrap_err().to_report().unwrap();
+                assert_eq!(
+                    (report.exit, report.status, report.problem.is_some()),
+                    (1, Some(status), has_code)
+                );
+                assert_eq!(report.headers.unwrap()["x-of-the-test"], "1");
+                assert_eq!(report.idempotency_key.is_some(), is_write);
             }
         }
     }
@@ -347,7 +351,7 @@ mod tests {
 
     /// Foreign names contain no control characters in any output format.
     #[test]
-    fn names_of_others_move_no_cursor() {
+    fn api_output_escapes_control_characters() {
         let shown = |form, body: &str| {
             let mut output = Output::new(form, ColorChoice::Never);
             let body = Bytes::from(body.as_bytes().to_vec());
@@ -362,7 +366,7 @@ mod tests {
 
     /// For programs every response is JSON, with and without its head.
     #[test]
-    fn answers_for_programs_are_json() {
+    fn json_output_is_always_json() {
         let shown = |head, body: &str| {
             let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
             print_response(head, &Bytes::from(body.as_bytes().to_vec()), false, &mut output);

@@ -257,11 +257,13 @@ pub(super) async fn show_demand(
     let document = read_demand(app, output).await?;
     let Some(open) = unwrap_open_demand(document, output) else { return Ok(ExitStatus::Done) };
     let (items, materials) = count_demand(&open, args.counted.by);
-    let asked = |key: Option<&str>, name: &Option<String>| {
+    let requested = |key: Option<&str>, name: &Option<String>| {
         key == Some(args.key.as_str()) || name_or_empty(name).to_lowercase() == args.key.to_lowercase()
     };
-    let is_item = |line: &&ItemDemand| asked(line.item.bt.as_ref().map(|key| key.as_str()), &line.item.name);
-    let is_material = |line: &&MaterialDemand| asked(Some(line.material.bt.as_str()), &line.material.name);
+    let is_item =
+        |line: &&ItemDemand| requested(line.item.bt.as_ref().map(|key| key.as_str()), &line.item.name);
+    let is_material =
+        |line: &&MaterialDemand| requested(Some(line.material.bt.as_str()), &line.material.name);
     let items: Vec<_> = items.iter().filter(is_item).collect();
     let materials: Vec<_> = materials.into_iter().filter(is_material).collect();
     if items.is_empty() && materials.is_empty() {
@@ -275,15 +277,15 @@ pub(super) async fn show_demand(
         );
         return Ok(ExitStatus::Done);
     }
-    for (at, line) in items.iter().enumerate() {
+    for (index, line) in items.iter().enumerate() {
         let mut facts = FactList::default();
         facts.push_styled_fact("item", TextStyle::Strong, name_or_empty(&line.item.name));
         facts.push_fact("key", line.item.bt.as_ref().map_or("", |key| key.as_str()));
         facts.push_fact("open", format_open_quantity(line));
         facts.push_fact("craftable", if line.craftable_by_me { "by you" } else { "not by you" });
-        print_separated(at, &facts, output);
+        print_separated(index, &facts, output);
     }
-    for (at, line) in materials.iter().enumerate() {
+    for (index, line) in materials.iter().enumerate() {
         let mut facts = FactList::default();
         facts.push_styled_fact("material", TextStyle::Strong, name_or_empty(&line.material.name));
         facts.push_fact("key", line.material.bt.as_str());
@@ -294,7 +296,7 @@ pub(super) async fn show_demand(
         if !ores.is_empty() {
             facts.push_fact("refined from", ores.join(", "));
         }
-        print_separated(items.len() + at, &facts, output);
+        print_separated(items.len() + index, &facts, output);
     }
     output.print_footnote(format!("as of {}, internal to your organisation", open.updated_at().as_str()))?;
     Ok(ExitStatus::Done)
@@ -326,7 +328,7 @@ async fn read_demand(app: &CommandContext, output: &mut Output) -> Result<OrgDem
     };
     let (document, trouble) = copies.read_or_cached_demand(now, read).await?;
     if let Some((read_at, failure)) = trouble {
-        let why = failure.to_report().map_or_else(String::new, |told| told.message);
+        let why = failure.to_report().map_or_else(String::new, |report| report.message);
         let read_at = format_timestamp(read_at).unwrap_or_default();
         output.print_warning(format!("cannot read the demand now, showing that of {read_at}: {why}"));
     }

@@ -91,13 +91,13 @@ pub(super) async fn send_ops<O: ChangeOp>(
 ) -> Result<ExitStatus, CommandError> {
     output.set_interrupt_notice(Some("nothing was stored or sent".to_owned()));
     let mut changes = Changes::<O>::new();
-    for (at, op) in typed.ops.iter().enumerate() {
-        let op =
-            O::parse_valid(op.to_string().as_bytes()).map_err(|rejected| invalid_op_error(at, &rejected))?;
+    for (index, op) in typed.ops.iter().enumerate() {
+        let op = O::parse_valid(op.to_string().as_bytes())
+            .map_err(|rejected| invalid_op_error(index, &rejected))?;
         match op.undeclared_members(MAX_NAMED_MEMBERS) {
             unknown if unknown.is_empty() => changes.push(op)?,
             unknown => {
-                let places: Vec<_> = unknown.iter().map(|place| format!("\n  /ops/{at}{place}")).collect();
+                let places: Vec<_> = unknown.iter().map(|place| format!("\n  /ops/{index}{place}")).collect();
                 let what = format!("members that are unknown in an op:{}", places.concat());
                 return Err(CommandError::from_usage_error(what));
             }
@@ -205,7 +205,7 @@ impl SendLock {
     async fn acquire_at(path: &Path, output: &mut Output) -> Result<Self, CommandError> {
         let file = File::options().create(true).truncate(false).write(true).open(path);
         let file = file.map_err(|error| CommandError::from_io_error(&path.display().to_string(), &error))?;
-        let (begun, mut told) = (Instant::now(), false);
+        let (begun, mut is_reported) = (Instant::now(), false);
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self(Some(file))),
@@ -220,7 +220,7 @@ impl SendLock {
                     "stop it, or try again when it has ended",
                 ));
             }
-            if !std::mem::replace(&mut told, true) {
+            if !std::mem::replace(&mut is_reported, true) {
                 output.show_ongoing("waiting for another run of this program that is sending");
             }
             tokio::time::sleep(LOCK_POLL_INTERVAL).await;
@@ -248,8 +248,8 @@ pub(super) async fn flush_and_report(
     let telling = telling.inspect_err(|_| output.print_interrupt_notice())?;
     // Printing may take long if the reader is slow.
     drop(turn);
-    let told = outcomes::print_report(telling, outbox, output).await;
-    let (exit, mut pulls) = told.inspect_err(|_| output.print_interrupt_notice())?;
+    let result = outcomes::print_report(telling, outbox, output).await;
+    let (exit, mut pulls) = result.inspect_err(|_| output.print_interrupt_notice())?;
     output.clear_interrupt_notice();
     pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::lane_to_pull));
     app.pull_areas(&pulls, output).await;
@@ -354,13 +354,13 @@ mod tests {
     /// Ctrl-C while a change is being stored prints an uncertain notice; afterwards the notice names the
     /// change.
     #[tokio::test(start_paused = true)]
-    async fn what_is_being_kept_may_be_kept() {
+    async fn interrupt_while_storing_is_uncertain() {
         let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
         let slow = outbox(Slow(MemoryOutbox::new()));
         let kept =
             tokio::time::timeout(Duration::from_secs(1), enqueue_changes(&slow, changes(), &mut output))
                 .await;
-        assert!(kept.is_err(), "nobody says so");
+        assert!(kept.is_err(), "storing does not finish");
         assert_eq!(output.interrupt_notice(), Some("the change may be stored: see `exchange outbox list`"));
         enqueue_changes(&outbox(MemoryOutbox::new()), changes(), &mut output).await.unwrap();
         let kept = "change 1 is stored: `exchange outbox show 1` shows its state";
@@ -369,19 +369,19 @@ mod tests {
 
     /// A run waits for the lock of another one, but only for a limited time.
     #[tokio::test(start_paused = true)]
-    async fn a_turn_comes_or_is_given_up() {
+    async fn send_lock_is_acquired_or_times_out() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sending.lock");
         let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
         let first = SendLock::acquire_at(&path, &mut output).await.unwrap();
-        let begun = Instant::now();
+        let start = Instant::now();
         let given_up = SendLock::acquire_at(&path, &mut output).await.err().unwrap();
-        assert_eq!((given_up.exit_status(), begun.elapsed()), (ExitStatus::Wait, LOCK_TIMEOUT));
+        assert_eq!((given_up.exit_status(), start.elapsed()), (ExitStatus::Wait, LOCK_TIMEOUT));
         let then = async {
             tokio::time::sleep(Duration::from_secs(100)).await;
             drop(first);
         };
         let (second, ()) = tokio::join!(SendLock::acquire_at(&path, &mut output), then);
-        assert!(second.is_ok() && begun.elapsed() < LOCK_TIMEOUT + Duration::from_secs(101));
+        assert!(second.is_ok() && start.elapsed() < LOCK_TIMEOUT + Duration::from_secs(101));
     }
 }

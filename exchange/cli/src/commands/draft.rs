@@ -118,9 +118,10 @@ mod tests {
     use super::*;
     use crate::output::{ColorChoice, OutputFormat};
 
-    /// DRF-15: to stage it again is another draft: that is said wherever the first may be staged, and nowhere else.
+    /// DRF-15: the advice that staging again creates another draft appears exactly if the first one may be
+    /// staged.
     #[tokio::test]
-    async fn staging_again_is_said_to_be_another_draft() {
+    async fn restaging_advice_is_shown_if_maybe_staged() {
         let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
         for (kind, next) in
             [(ErrorKind::OutcomeUnknown, RESTAGE_ADVICE), (ErrorKind::Busy, Advice::Wait.message())]
@@ -140,15 +141,15 @@ mod tests {
         );
     }
 
-    /// DRF-13, DRF-15: whoever breaks it off before the link is opened, or does not open it, hears that it is
-    /// staged, and what that means.
+    /// DRF-13, DRF-15: if the command is interrupted before the link is opened, or the link is not opened,
+    /// the error states that the draft is staged.
     #[tokio::test(start_paused = true)]
-    async fn a_draft_whose_link_is_lost_is_said_to_be_staged() {
+    async fn lost_link_is_reported_as_staged() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
-        let answer =
+        let response =
             r#"{"frontendUrl": "https://web.example/hush", "handoffId": "hush-1", "kind": "REFINERY"}"#;
-        gateway.set_script(move |_| ScriptedReply::json(200, answer));
+        gateway.set_script(move |_| ScriptedReply::json(200, response));
         let exchange = signed_in_exchange(
             gateway.origin(),
             gateway.clone(),
@@ -163,14 +164,14 @@ mod tests {
         let is_staged = format!("it is staged: {RESTAGE_ADVICE}");
         assert_eq!(output.interrupt_notice(), Some(is_staged.as_str()));
         let nobody = LinkArgs { open: false, print_link: false };
-        let told = show_draft_link(nobody, &handoff, &mut output).await.unwrap_err().to_report().unwrap();
-        assert_eq!((told.exit, &*told.next), (7, RESTAGE_ADVICE));
+        let report = show_draft_link(nobody, &handoff, &mut output).await.unwrap_err().to_report().unwrap();
+        assert_eq!((report.exit, &*report.next), (7, RESTAGE_ADVICE));
         assert!(
-            told.message.starts_with("the draft is staged") && output.interrupt_notice().is_none(),
+            report.message.starts_with("the draft is staged") && output.interrupt_notice().is_none(),
             "{}",
-            told.message
+            report.message
         );
-        let told = unopened_error(LinkNotOpened::NoBrowser).to_report().unwrap();
-        assert!(told.message.starts_with("the draft is staged") && told.next.starts_with(RESTAGE_ADVICE));
+        let report = unopened_error(LinkNotOpened::NoBrowser).to_report().unwrap();
+        assert!(report.message.starts_with("the draft is staged") && report.next.starts_with(RESTAGE_ADVICE));
     }
 }

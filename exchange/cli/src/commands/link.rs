@@ -151,8 +151,8 @@ impl BrowserOpener {
 
     /// Waits for the end of the opener, at most [`EXIT_TIMEOUT`].
     async fn wait_for_exit(&self, mut ended: impl FnMut() -> io::Result<Option<bool>>) -> Result<(), ()> {
-        let begun = tokio::time::Instant::now();
-        while begun.elapsed() < EXIT_TIMEOUT {
+        let start = tokio::time::Instant::now();
+        while start.elapsed() < EXIT_TIMEOUT {
             match ended() {
                 Ok(Some(well)) => {
                     return if well || self.status == OpenerStatus::Meaningless { Ok(()) } else { Err(()) };
@@ -173,7 +173,7 @@ mod tests {
     /// WRT-11, DRF-13: a failed opener is reported, except rundll32, whose status means nothing. An opener
     /// that does not end, or whose status is unknown, counts as successful.
     #[tokio::test(start_paused = true)]
-    async fn an_opener_that_fails_is_told() {
+    async fn failing_opener_is_reported() {
         for (opener, when_failed) in [(RUNDLL32, Ok(())), (OPEN, Err(())), (XDG_OPEN, Err(()))] {
             let name = opener.program;
             assert_eq!(opener.wait_for_exit(|| Ok(Some(false))).await, when_failed, "{name}");
@@ -192,7 +192,7 @@ mod tests {
 
     /// A missing opener fails, and only web addresses are passed to an opener.
     #[tokio::test]
-    async fn an_opener_that_is_not_there_is_told() {
+    async fn missing_opener_is_reported() {
         let missing = BrowserOpener { program: "/nonexistent/opener", ..XDG_OPEN };
         for address in ["https://web.example/", "file:///etc/passwd", "--help"] {
             assert_eq!(missing.open_address(address).await, Err(()), "{address}");

@@ -234,12 +234,12 @@ async fn show_change(
     let head = ["OP", "ASKS FOR", "RESULT", "WHY"];
     let mut table = Table::new(if set.is_some() { &head } else { &head[..2] });
     for (id, asks) in &ops {
-        let asked = [(TextStyle::Plain, id.clone()), (TextStyle::Plain, asks.to_string())];
+        let cells = [(TextStyle::Plain, id.clone()), (TextStyle::Plain, asks.to_string())];
         let found = verdict(id).map(|found| {
             let (look, result, reason) = outcomes::describe_verdict(found);
             [(look, result), (TextStyle::Plain, outcomes::explain_result(reason, found.remedy()))]
         });
-        table.push_styled_row(asked.into_iter().chain(found.into_iter().flatten()));
+        table.push_styled_row(cells.into_iter().chain(found.into_iter().flatten()));
     }
     table.print(output);
     Ok(ExitStatus::Done)

@@ -229,22 +229,22 @@ pub(super) async fn print_report(
     let mut exit = exit_status_of(&lines);
     if let Some(trouble) = trouble {
         trouble.print(output);
-        // The outcomes of the command's own entries determine the exit code, whatever error prevented other
+        // The outcomes of the command's own entries determine the exit code, even if an error prevented other
         // entries.
         if exit == ExitStatus::Done && !lines.iter().any(|line| line.own) {
             exit = trouble.exit_status();
         }
     }
-    let (mut areas, mut told, mut claims) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut areas, mut reported, mut claims) = (Vec::new(), Vec::new(), Vec::new());
     for line in lines.iter_mut().filter(|line| matches!(line.status, EntryStatus::Decided { .. })) {
         areas.extend(line.area);
-        // Nobody read the report if the standard output is closed.
+        // A report on a closed standard output counts as unread.
         if output.is_open() && line.failure.is_none() {
-            told.extend(line.number);
+            reported.extend(line.number);
             claims.extend(line.claim.take());
         }
     }
-    match outbox.forget_entries(&told).await {
+    match outbox.forget_entries(&reported).await {
         Ok(_) => claims.into_iter().for_each(ReportClaim::complete),
         Err(error) => output.print_warning(error),
     }
@@ -438,8 +438,8 @@ fn to_document(lines: &[EntryReport]) -> Value {
 }
 
 fn entry_document(line: &EntryReport) -> Value {
-    let mut told = Map::new();
-    let mut say = |name: &str, value: Value| told.insert(name.to_owned(), value);
+    let mut document = Map::new();
+    let mut say = |name: &str, value: Value| document.insert(name.to_owned(), value);
     say("number", json!(line.number.map(|number| number.0)));
     say("area", json!(line.area.map(Lane::as_str)));
     say("own", json!(line.own));
@@ -470,7 +470,7 @@ fn entry_document(line: &EntryReport) -> Value {
     if let Some(error) = line.failure.as_ref().and_then(CommandError::to_report) {
         say("error", json!(error));
     }
-    Value::Object(told)
+    Value::Object(document)
 }
 
 /// Prints the remarks beside the data (CLI-04, STK-18).
@@ -637,13 +637,13 @@ mod tests {
 
     /// An entry that another run reports, or that cannot be read, counts as no outcome.
     #[test]
-    fn what_is_not_this_runs_to_tell_is_no_outcome() {
-        let told = to_document(&[
+    fn entries_of_other_runs_are_no_outcome() {
+        let document = to_document(&[
             line(EntryStatus::ReportedElsewhere),
             line(EntryStatus::Unreadable { done: false }),
         ]);
-        assert_eq!((&told["changes"][0]["state"], &told["applied"]), (&json!("gone"), &json!(0)));
-        let unreadable = &told["changes"][1];
+        assert_eq!((&document["changes"][0]["state"], &document["applied"]), (&json!("gone"), &json!(0)));
+        let unreadable = &document["changes"][1];
         assert_eq!(
             (&unreadable["state"], &unreadable["next"]),
             (&json!("unreadable"), &json!(UNREADABLE_ADVICE))
@@ -652,7 +652,7 @@ mod tests {
 
     /// Applied ops beside failed ones give `Partly`; entries of other commands do not count.
     #[test]
-    fn some_of_it_is_partly_done() {
+    fn partial_success_has_its_exit_status() {
         let refused = || OpVerdict::NotApplied { result: "rejected".into(), reason: None };
         assert_eq!(exit_status_of(&[decided(&[OpVerdict::Applied, OpVerdict::Unchanged])]), ExitStatus::Done);
         assert_eq!(exit_status_of(&[decided(&[OpVerdict::Applied, refused()])]), ExitStatus::Partly);

@@ -196,7 +196,7 @@ mod tests {
 
     /// OST-14, DEM-10: data is displayed only if its owner is known to be this installation.
     #[test]
-    fn only_what_is_surely_own_is_shown() {
+    fn only_data_with_a_known_owner_is_shown() {
         for (installation, reader, is_own) in [
             (Some("i-1"), Some("i-1"), true),
             (Some("i-2"), Some("i-1"), false),
@@ -222,7 +222,7 @@ mod tests {
     /// DEM-11: if demand cannot be read, the cached one is displayed with its time for seven days (DEM-10).
     /// It is requested at most every five minutes, even after a failure.
     #[tokio::test]
-    async fn demand_is_shown_as_it_was_read_last() {
+    async fn cached_demand_is_shown_if_reading_fails() {
         let copies = copies(Some("i-1"), Some("i-1"));
         let at = |seconds| moment() + Duration::from_secs(seconds);
         let fails = |kind| ready(Err(CommandError::from(Error::new(kind, "no way"))));
@@ -249,7 +249,7 @@ mod tests {
 
     /// OST-14: data that another run stores during the read is not displayed.
     #[test]
-    fn what_becomes_another_s_while_it_is_read_is_not_shown() {
+    fn data_that_changes_its_owner_is_not_shown() {
         let copies = copies(Some("i-1"), Some("i-1"));
         let store = copies.replica.store();
         let shown = copies.read_own::<Blueprint, _>(|| {

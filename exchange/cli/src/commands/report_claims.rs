@@ -53,7 +53,7 @@ mod tests {
 
     /// CLI-04: one run reports an outcome, and the next one if it ended without reporting.
     #[test]
-    fn an_outcome_is_one_runs_to_tell() {
+    fn outcome_is_claimed_by_one_run() {
         let folder = tempfile::tempdir().unwrap();
         let (one, other) = (ReportClaims::in_folder(folder.path()), ReportClaims::in_folder(folder.path()));
         let claim = |claims: &ReportClaims, number| claims.try_claim(EntryNumber(number)).unwrap();

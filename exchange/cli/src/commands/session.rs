@@ -175,7 +175,7 @@ async fn await_approval(
     };
     let device = session.sign_in(&requested_scopes(args, &granted)).await?;
     let (code, address) = (device.user_code().to_owned(), device.verification_uri().to_owned());
-    let begun = tokio::time::Instant::now();
+    let start = tokio::time::Instant::now();
     let (left, mut next) = (device.expires_in(), device.next_check());
     if output.is_json() {
         output.write_event(&json!({
@@ -203,7 +203,7 @@ async fn await_approval(
     tokio::pin!(waiting);
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
-    let mut asked_at = begun;
+    let mut asked_at = start;
     loop {
         tokio::select! {
             done = &mut waiting => return Ok(done?),
@@ -212,7 +212,7 @@ async fn await_approval(
                 next = report_progress(&progress, output)?;
             }
             _ = seconds.tick() => {
-                let left = left.saturating_sub(begun.elapsed()).as_secs();
+                let left = left.saturating_sub(start.elapsed()).as_secs();
                 let next = next.saturating_sub(asked_at.elapsed()).as_secs();
                 output.show_status(format!("waiting for you: {}:{:02} left, next check in {next} s", left / 60, left % 60));
             }
@@ -394,8 +394,9 @@ impl ConnectionStatus {
 
     /// Creates the status for an unusable secret store: it is unknown whether the member is signed in.
     fn from_store_error(failure: &CommandError) -> Self {
-        let (state, next) =
-            failure.to_report().map_or_else(Default::default, |told| (told.message, told.next.into_owned()));
+        let (state, next) = failure
+            .to_report()
+            .map_or_else(Default::default, |report| (report.message, report.next.into_owned()));
         Self {
             look: TextStyle::Bad,
             state,
@@ -561,7 +562,7 @@ pub(super) async fn log_out(
     session.register_local_data(CatalogueNames(app.catalogue_file()));
     let mut gone = session.disconnect().await;
     for (name, failure) in unusable {
-        let why = failure.to_report().map_or_else(String::new, |told| told.message);
+        let why = failure.to_report().map_or_else(String::new, |report| report.message);
         gone.data.push((name.to_owned(), StepOutcome::Failed(Error::new(ErrorKind::Storage, why))));
     }
     if gone.is_complete() {
@@ -619,7 +620,7 @@ mod tests {
 
     /// IDP-14: the client polls at the interval of the provider plus a fifth, until the provider decides.
     #[tokio::test(start_paused = true)]
-    async fn a_login_asks_as_often_as_the_provider_says() {
+    async fn login_polls_at_the_providers_interval() {
         for (interval, expect) in [(5, [6, 12, 18]), (30, [36, 72, 108])] {
             let machine = VirtualEnvironment::new(1);
             let provider = ScriptedServer::provider(&machine);
@@ -673,7 +674,7 @@ mod tests {
 
     /// CLI-03, CLI-04: every state and reason has a distinct code for programs.
     #[test]
-    fn states_have_words_for_programs() {
+    fn states_have_distinct_codes() {
         let halts = [
             HaltReason::Suspended,
             HaltReason::NotAllowed,
@@ -707,7 +708,7 @@ mod tests {
 
     /// IDP-18: a member who is signed in with the platform's store has to sign out before choosing files.
     #[tokio::test]
-    async fn files_are_not_chosen_beside_a_connection() {
+    async fn file_store_is_not_chosen_while_connected() {
         let mut numbers = exchange_service::config::Config::default();
         numbers.idp.interval_seconds = 1;
         let sandbox =
@@ -725,12 +726,12 @@ mod tests {
         let platform = MemoryCredentials::new();
         let chosen = choose_file_store(&app, platform.clone()).await.unwrap();
         assert!(app.is_insecure());
-        // Nobody signed in.
+        // Signed out.
         drop(chosen);
         assert!(!app.is_insecure());
-        // Nor did anybody before, as far as is noted, so that no store has to be asked.
+        // According to the notes there was no earlier sign-in, so no store has to be read.
         choose_file_store(&app, locked()).await.map(drop).unwrap();
-        // Somebody did, just when it was broken off: nothing of that is taken away.
+        // The member signed in before the command was interrupted: the token stays.
         let chosen = choose_file_store(&app, platform.clone()).await.unwrap();
         let owner = CredentialOwner::new(&app.config.address, &app.config.identity, &app.config.profile);
         let token = SecretBytes::new(b"a token".to_vec());
@@ -747,7 +748,7 @@ mod tests {
         login.finish().await.unwrap();
         let refused = choose_file_store(&app, platform.clone()).await.err().unwrap();
         assert_eq!(refused.exit_status(), ExitStatus::Conflict);
-        // A store that is locked is no store in which nobody is signed in.
+        // A locked store does not count as signed out.
         let locked = choose_file_store(&app, locked()).await.err().unwrap();
         assert_eq!(locked.exit_status(), ExitStatus::Conflict);
         assert!(!app.is_insecure());

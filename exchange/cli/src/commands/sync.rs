@@ -94,7 +94,7 @@ async fn watch_areas(
             () = &mut running => return Ok(ExitStatus::Done),
         }
         if !output.is_open() {
-            // Nobody reads the output any more.
+            // The output is closed.
             return Ok(ExitStatus::Done);
         }
     }
@@ -189,12 +189,12 @@ impl ReportedErrors {
         if ErrorScope::from_kind(error.kind()) == ErrorScope::Session {
             return Err(failure);
         }
-        let Some(told) = failure.to_report() else { return Ok(()) };
+        let Some(report) = failure.to_report() else { return Ok(()) };
         if output.is_json() {
-            output.write_event(&json!({ "event": "trouble", "area": area.name(), "error": told }))?;
+            output.write_event(&json!({ "event": "trouble", "area": area.name(), "error": report }))?;
         } else {
-            output.print_warning(format!("{area} cannot be read now: {}", told.message));
-            output.print_note(format!("  -> {}", told.next));
+            output.print_warning(format!("{area} cannot be read now: {}", report.message));
+            output.print_note(format!("  -> {}", report.next));
         }
         Ok(())
     }
@@ -241,7 +241,7 @@ fn print_results(
         let mut table = Table::new(&["AREA", ">ENTRIES", "AS OF", ""]);
         for (area, count, as_of, is_read, failure) in &rows {
             let (look, what) = match failure.as_ref().and_then(CommandError::to_report) {
-                Some(told) => (TextStyle::Bad, told.message),
+                Some(report) => (TextStyle::Bad, report.message),
                 None if *is_read => (TextStyle::Good, "up to date".to_owned()),
                 None => (TextStyle::Warning, "not read".to_owned()),
             };
@@ -264,8 +264,8 @@ fn print_results(
 }
 
 impl CommandContext {
-    /// Synchronisation for a connection that was just read: what is kept here and is not this connection's to
-    /// see any more is forgotten, before anything is shown (OST-14).
+    /// Creates the synchronization for a connection that was just read. Data that this connection may no
+    /// longer see is deleted before anything is shown (OST-14).
     pub(super) async fn start_sync(
         &self,
         exchange: &Exchange,
@@ -279,7 +279,8 @@ impl CommandContext {
         Ok(sync)
     }
 
-    /// Reads the feeds of what was written (WRT-08). What cannot be read now is read with the next `sync`.
+    /// Reads the feeds of the changed areas (WRT-08). Areas that cannot be read now are read by the next
+    /// `sync`.
     pub(super) async fn pull_areas(&self, lanes: &[Lane], output: &mut Output) {
         let (Some(exchange), Some(connection)) = (self.exchange.get(), self.connection.get()) else { return };
         let mut areas: Vec<Area> = lanes.iter().map(|lane| Area::from(*lane)).collect();
@@ -321,9 +322,10 @@ mod tests {
         output::{ColorChoice, OutputFormat},
     };
 
-    /// The same trouble is told once, another anew, and again after it was gone.
+    /// An unchanged error is reported once. A different error is reported, as is the same one after a
+    /// success.
     #[test]
-    fn trouble_is_told_once() {
+    fn errors_are_reported_once() {
         let (offline, busy) = (Error::new(ErrorKind::Unreachable, "x"), Error::new(ErrorKind::Busy, "x"));
         let mut troubles = ReportedErrors::default();
         assert!(troubles.is_new(Area::Stock, Some(&offline)) && troubles.is_new(Area::Ships, Some(&offline)));
@@ -332,7 +334,7 @@ mod tests {
         assert!(!troubles.is_new(Area::Stock, None) && troubles.is_new(Area::Stock, Some(&busy)));
     }
 
-    /// Synchronisation of blueprints and stock with a server that answers as it is told.
+    /// Synchronization of blueprints and stock with a scripted server.
     async fn synchronisation(
         script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + std::marker::Sync + 'static,
     ) -> ReplicaSync {
@@ -384,10 +386,10 @@ mod tests {
         })
     }
 
-    /// OST-14, LIM-38: what became of a change of the organisation's stock is kept for seven days, also where
-    /// no command begins after that because one goes on.
+    /// OST-14, LIM-38: outcomes of org stock changes are deleted after seven days, also while one command
+    /// keeps running.
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_kept_too_long_while_the_program_stays() {
+    async fn old_outcomes_are_deleted_while_running() {
         let (home, machine) = (tempfile::tempdir().unwrap(), VirtualEnvironment::new(1));
         let app = program(&home, &machine);
         let (store, state) = (app.outbox_store().unwrap(), &app.config.folders.state);
@@ -418,10 +420,10 @@ mod tests {
         }
     }
 
-    /// OST-14, LIM-38: what is of the organisation is not shown any more when it is seven days old, also by a
-    /// command that began before that.
+    /// OST-14, LIM-38: organization data is hidden once it is seven days old, also in a command that began
+    /// earlier.
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_shown_that_grew_too_old_meanwhile() {
+    async fn data_that_expires_while_running_is_hidden() {
         let (home, machine) = (tempfile::tempdir().unwrap(), VirtualEnvironment::new(1));
         let app = program(&home, &machine);
         let replica = app.replica().unwrap();
@@ -438,7 +440,7 @@ mod tests {
 
     /// CLI-04, ERR-12, ERR-15: what ends or halts the session ends `--watch` with it.
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_watched_when_nothing_can_be_read() {
+    async fn ended_or_halted_session_ends_watch() {
         for (code, exit) in
             [(Code::ClientRevoked, ExitStatus::SignIn), (Code::ClientSuspended, ExitStatus::Refused)]
         {
@@ -453,9 +455,10 @@ mod tests {
         }
     }
 
-    /// ERR-13, ERR-15: what is about the session is the whole outcome, whichever area met it.
+    /// ERR-13, ERR-15: a session error is the result of the whole command, independent of the area that met
+    /// it.
     #[tokio::test(start_paused = true)]
-    async fn what_stops_everything_is_no_partial_success() {
+    async fn session_error_is_no_partial_success() {
         for (code, exit) in
             [(Code::InstallationRevoked, ExitStatus::SignIn), (Code::ClientSuspended, ExitStatus::Refused)]
         {
@@ -468,9 +471,9 @@ mod tests {
         }
     }
 
-    /// One area's trouble is told as every other error; what was read is up to date, and nothing else.
+    /// The error of one area is reported like any other error; only areas that were read are up to date.
     #[tokio::test(start_paused = true)]
-    async fn only_what_was_read_is_up_to_date() {
+    async fn only_areas_that_were_read_are_up_to_date() {
         let sync = synchronisation(|seen| match seen.operation {
             "blueprints_read" => ScriptedReply::problem(Code::RelayBusy).with_retry_after("7"),
             _ => ScriptedReply::json(

@@ -5,11 +5,11 @@ use std::process::Stdio;
 use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 
-use crate::kit::{Desk, MEMBER, ended};
+use crate::kit::{Desk, MEMBER, wait_for_exit};
 
 /// SVC-12, CLI-05: sets the member's label, and rejects the name of a computer.
 #[tokio::test]
-async fn an_installation_is_named() {
+async fn installation_is_labeled() {
     let desk = Desk::connected().await;
     expect![[r#"
         exit 0
@@ -34,7 +34,7 @@ async fn an_installation_is_named() {
         err|   -> see --help
     "#]]
     .assert_eq(&crate::kit::finish(command).await.shown());
-    // What was chosen is shown from then on.
+    // The chosen label is shown from then on.
     assert_eq!(desk.json(&["status"]).await.json()["label"], "Desk 2");
 }
 
@@ -76,7 +76,7 @@ async fn a_handle_is_checked() {
 
 /// RES-13, CLI-04: resolved, ambiguous and unmatched references.
 #[tokio::test]
-async fn references_are_looked_up() {
+async fn references_are_resolved() {
     let desk = Desk::connected().await;
     let args = ["resolve", "--kind", "material", "Sandbox Metal", "Sandbox Mettal", "Nothing at all"];
     expect![[r#"
@@ -156,7 +156,7 @@ async fn units_and_rosters_are_listed() {
 
 /// DEM-07, DEM-08, DEM-11: one count or the other, rare requests, and the reason for withheld demand.
 #[tokio::test]
-async fn demand_is_counted_one_way_and_read_seldom() {
+async fn demand_is_shown_and_requested_rarely() {
     let desk = Desk::connected().await;
     expect![[r#"
         exit 0
@@ -209,7 +209,7 @@ async fn demand_is_counted_one_way_and_read_seldom() {
     let one = desk.json(&["demand", "show", "material-sandbox-goods"]).await.json();
     assert_eq!((one["materials"].as_array().unwrap().len(), one["items"].as_array().unwrap().len()), (1, 0));
     assert_eq!(desk.run(&["demand", "show", "nothing"]).await.code, 1);
-    // What changes within five minutes is not asked for.
+    // Demand that changes within five minutes is not requested again.
     let before = desk.json(&["demand", "list"]).await.json();
     desk.sandbox
         .act(MEMBER, SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() })
@@ -237,7 +237,7 @@ async fn demand_is_counted_one_way_and_read_seldom() {
 
 /// CLI-04, ERR-15: a suspended client gets a readable error and exit code 5.
 #[tokio::test]
-async fn a_suspended_client_says_so() {
+async fn suspended_client_is_reported() {
     let desk = Desk::connected().await;
     let act = SandboxAction::Suspend { client: "sandbox-client".into(), suspended: true };
     desk.sandbox.act("sandbox-admin", act).await.unwrap();
@@ -258,7 +258,8 @@ async fn a_refinery_order_is_staged() {
     for draft in [["draft", "refinery", file.as_str()], ["draft", "blueprints", blueprints]] {
         let mut nowhere = desk.command(&draft);
         nowhere.env("http_proxy", "http://127.0.0.1:1");
-        let unsent = ended(nowhere.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).await;
+        let unsent =
+            wait_for_exit(nowhere.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).await;
         assert!(
             unsent.code == 7 && unsent.out.is_empty() && unsent.err.contains("--print-link"),
             "{}",

@@ -11,27 +11,27 @@ use tokio::{
 };
 
 use crate::{
-    kit::{Desk, LOGIN, MEMBER, begun, ended},
+    kit::{Desk, LOGIN, MEMBER, start_login, wait_for_exit},
     waiting::rifles,
-    way::Way,
+    way::InterceptingProxy,
 };
 
 /// Ctrl-C while a change is sent: the change stays in the outbox, and the notice reports that.
 #[tokio::test]
-async fn ctrl_c_names_the_change_that_is_kept() {
+async fn ctrl_c_names_the_stored_change() {
     let desk = Desk::synced().await;
-    let mut way = Way::to(&desk.sandbox.origin(), is_change_of_stock).await;
+    let mut proxy = InterceptingProxy::to(&desk.sandbox.origin(), is_change_of_stock).await;
     let mut command = desk.command(&rifles("3pc"));
-    way.taken_by(&mut command);
+    proxy.route_command(&mut command);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    way.sees().await;
-    stopped(&child, "-INT").await;
+    proxy.wait_for_request().await;
+    send_signal(&child, "-INT").await;
     expect![[r#"
         exit 130
         err| change 1 is stored: `exchange outbox show 1` shows its state
     "#]]
-    .assert_eq(&ended(child).await.shown());
+    .assert_eq(&wait_for_exit(child).await.shown());
     // For as long as it may still be sent by that process.
     expect![[r#"
         exit 6
@@ -43,24 +43,24 @@ async fn ctrl_c_names_the_change_that_is_kept() {
 
 /// With `--json` the interruption is one line of JSON, like every other error.
 #[tokio::test]
-async fn ctrl_c_is_told_to_programs() {
+async fn ctrl_c_is_reported_as_json() {
     let desk = Desk::synced().await;
-    let mut way = Way::to(&desk.sandbox.origin(), is_change_of_stock).await;
+    let mut proxy = InterceptingProxy::to(&desk.sandbox.origin(), is_change_of_stock).await;
     let mut command = desk.command(&[&["--json"], &rifles("3pc")[..]].concat());
-    way.taken_by(&mut command);
+    proxy.route_command(&mut command);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    way.sees().await;
-    stopped(&child, "-INT").await;
+    proxy.wait_for_request().await;
+    send_signal(&child, "-INT").await;
     expect![[r#"
         exit 130
         err| {"error":{"code":"interrupted","exit":130,"message":"change 1 is stored: `exchange outbox show 1` shows its state","next":"see `outbox list`"}}
     "#]]
-    .assert_eq(&ended(child).await.shown());
+    .assert_eq(&wait_for_exit(child).await.shown());
     // Where nothing was begun that could be left.
     let (_, child) = desk.begin_login(&[]).await;
-    stopped(&child, "-INT").await;
-    let error = ended(child).await.err;
+    send_signal(&child, "-INT").await;
+    let error = wait_for_exit(child).await.err;
     assert!(error.lines().any(|line| line.contains("\"message\":\"interrupted\"")), "{error}");
 }
 
@@ -72,76 +72,76 @@ async fn ctrl_c_names_the_key_of_a_call() {
     let body = r#"{"ops": [{"op": "add", "ref": {"bt": "bp-sandbox-knife"}}]}"#;
     let call = ["api", "blueprints_write", "--body", body];
     let broken_off = async |args: &[&str], awaited: fn(&str) -> bool| {
-        let mut way = Way::to(&desk.sandbox.origin(), awaited).await;
+        let mut proxy = InterceptingProxy::to(&desk.sandbox.origin(), awaited).await;
         let mut command = desk.command(args);
-        way.taken_by(&mut command);
+        proxy.route_command(&mut command);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        way.sees().await;
-        stopped(&child, "-INT").await;
-        ended(child).await
+        proxy.wait_for_request().await;
+        send_signal(&child, "-INT").await;
+        wait_for_exit(child).await
     };
-    let told = broken_off(&call, is_change_of_blueprints).await;
-    let key = told.err.lines().next().unwrap().strip_prefix("idempotency key: ").unwrap();
-    let shown = told.shown().replace(key, "<key>");
+    let interrupted = broken_off(&call, is_change_of_blueprints).await;
+    let key = interrupted.err.lines().next().unwrap().strip_prefix("idempotency key: ").unwrap();
+    let shown = interrupted.shown().replace(key, "<key>");
     expect![[r#"
         exit 130
         err| idempotency key: <key>
         err| the call may have been carried out: repeat it unchanged within 23 hours with --idempotency-key <key>, so that it is carried out only once; after that, check first whether it was carried out
     "#]]
     .assert_eq(&shown);
-    let told = broken_off(&[&["--json"], &call[..]].concat(), is_change_of_blueprints).await;
-    let error = told.error();
+    let interrupted = broken_off(&[&["--json"], &call[..]].concat(), is_change_of_blueprints).await;
+    let error = interrupted.error();
     let key = error["idempotencyKey"].as_str().unwrap();
-    assert_eq!((told.code, &error["code"]), (130, &json!("interrupted")), "{}", told.shown());
+    assert_eq!((interrupted.code, &error["code"]), (130, &json!("interrupted")), "{}", interrupted.shown());
     assert!(error["message"].as_str().unwrap().starts_with("the call may have been carried out"), "{error}");
     let again = desk.json(&[&call[..], &["--idempotency-key", key]].concat()).await;
     assert_eq!((again.code, &again.json()["applied"]), (0, &json!(1)), "{}", again.shown());
-    // Of a read there is nothing to say.
+    // An interrupted read needs no notice.
     assert_eq!(broken_off(&["api", "org_units_read"], is_read_of_units).await.shown(), "exit 130\n");
 }
 
 /// A run that waits for another one reports it, and after Ctrl-C that nothing was stored.
 #[tokio::test]
-async fn ctrl_c_before_a_turn_keeps_nothing() {
+async fn ctrl_c_while_waiting_for_the_lock_stores_nothing() {
     let desk = Desk::synced().await;
     let another = std::fs::File::create(desk.state().join("sending.lock")).unwrap();
     another.lock().unwrap();
     let waits = async |args: &[&str]| {
         let mut command = desk.command(args);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut told = String::new();
-        BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut told).await.unwrap();
-        assert_eq!(told, "waiting for another run of this program that is sending\n");
+        let mut notice = String::new();
+        BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut notice).await.unwrap();
+        assert_eq!(notice, "waiting for another run of this program that is sending\n");
         child
     };
     let child = waits(&rifles("3pc")).await;
-    stopped(&child, "-INT").await;
+    send_signal(&child, "-INT").await;
     expect![[r#"
         exit 130
         err| nothing was stored or sent
     "#]]
-    .assert_eq(&ended(child).await.shown());
+    .assert_eq(&wait_for_exit(child).await.shown());
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
-    // What is given up may just be sent.
+    // `drop` waits too, because another run may be sending the change.
     let child = waits(&["outbox", "drop", "1"]).await;
     drop(another);
-    assert_eq!(ended(child).await.code, 2, "there is none");
+    assert_eq!(wait_for_exit(child).await.code, 2, "there is none");
 }
 
 /// IDP-24, CLI-06: `logout` works while a change is being sent.
 #[tokio::test]
-async fn a_change_that_is_being_sent_does_not_hold_up_a_logout() {
+async fn logout_works_while_a_change_is_sent() {
     let desk = Desk::synced().await;
-    let mut way = Way::to(&desk.sandbox.origin(), is_change_of_stock).await;
+    let mut proxy = InterceptingProxy::to(&desk.sandbox.origin(), is_change_of_stock).await;
     let mut command = desk.command(&rifles("3pc"));
-    way.taken_by(&mut command);
+    proxy.route_command(&mut command);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    way.sees().await;
-    stopped(&child, "-KILL").await;
-    let mut told = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut told).await.unwrap();
-    assert_eq!((child.wait().await.unwrap().code(), told.as_str()), (None, ""));
+    proxy.wait_for_request().await;
+    send_signal(&child, "-KILL").await;
+    let mut notice = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut notice).await.unwrap();
+    assert_eq!((child.wait().await.unwrap().code(), notice.as_str()), (None, ""));
     assert_eq!(desk.run(&["logout"]).await.code, 7);
     expect![[r#"
         exit 0
@@ -160,14 +160,14 @@ async fn a_change_that_is_being_sent_does_not_hold_up_a_logout() {
 
 /// OST-14: a login that ends before its approval changes nothing: the earlier connection and its data remain.
 #[tokio::test]
-async fn a_login_that_is_killed_at_its_code_changes_nothing() {
+async fn login_killed_before_approval_changes_nothing() {
     let desk = Desk::synced().await;
     for signal in ["-INT", "-KILL"] {
         let (_, child) = desk.begin_login(&[]).await;
-        // Whatever else runs beside it.
+        // Another command runs at the same time.
         assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
-        stopped(&child, signal).await;
-        ended(child).await;
+        send_signal(&child, signal).await;
+        wait_for_exit(child).await;
         assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
         assert_eq!(desk.run(&["whoami"]).await.code, 0);
     }
@@ -176,17 +176,17 @@ async fn a_login_that_is_killed_at_its_code_changes_nothing() {
 /// OST-14, DEM-10: after the login of another member, no data of the earlier one is shown, even if the login
 /// is killed before it removed that data.
 #[tokio::test]
-async fn a_login_that_is_killed_once_it_is_approved_shows_nothing_of_others() {
+async fn login_killed_after_approval_hides_earlier_data() {
     let desk = Desk::synced().await;
     assert_eq!(desk.run(&["demand", "list"]).await.code, 0);
-    let mut way = Way::to(&desk.sandbox.origin(), is_service_document).await;
+    let mut proxy = InterceptingProxy::to(&desk.sandbox.origin(), is_service_document).await;
     let mut login = desk.command(&LOGIN);
-    way.taken_by(&mut login);
-    let (asked, child) = begun(login).await;
-    desk.sandbox.approve(asked["userCode"].as_str().unwrap(), "sandbox-member-2").await.unwrap();
-    way.sees().await;
-    stopped(&child, "-KILL").await;
-    ended(child).await;
+    proxy.route_command(&mut login);
+    let (login_event, child) = start_login(login).await;
+    desk.sandbox.approve(login_event["userCode"].as_str().unwrap(), "sandbox-member-2").await.unwrap();
+    proxy.wait_for_request().await;
+    send_signal(&child, "-KILL").await;
+    wait_for_exit(child).await;
     expect![[r#"
         exit 1
         err| error: the local data of stock was not read for this connection
@@ -199,7 +199,7 @@ async fn a_login_that_is_killed_once_it_is_approved_shows_nothing_of_others() {
     let status = desk.json(&["status"]).await.json();
     let stock = json!({ "asOf": null, "entries": 0, "ofAnother": true });
     assert_eq!((&status["state"], &status["areas"]["stock"]), (&json!("active"), &stock));
-    // What the other had read a moment ago is no answer.
+    // Data read by the other member a moment ago is not reused.
     let orders = SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
     desk.sandbox.act(MEMBER, orders).await.unwrap();
     let demand = desk.run(&["demand", "list"]).await;
@@ -211,22 +211,22 @@ async fn a_login_that_is_killed_once_it_is_approved_shows_nothing_of_others() {
 
 /// OST-14, DEM-10: data that an earlier run still reads for the earlier member is not shown to the new one.
 #[tokio::test]
-async fn what_is_read_late_for_the_member_before_is_not_shown() {
+async fn late_read_of_earlier_member_is_not_shown() {
     let desk = Desk::connected().await;
-    let mut way = Way::to(&desk.sandbox.origin(), is_demand).await;
-    let mut asked = desk.command(&["demand", "list"]);
-    way.taken_by(&mut asked);
-    let late = asked.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    way.sees().await;
+    let mut proxy = InterceptingProxy::to(&desk.sandbox.origin(), is_demand).await;
+    let mut command = desk.command(&["demand", "list"]);
+    proxy.route_command(&mut command);
+    let late = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    proxy.wait_for_request().await;
     assert_eq!(desk.run(&["sync"]).await.code, 0);
     let copies = desk.home.path().join("cache");
     let (read, kept) = (copies.clone(), desk.home.path().join("kept"));
     std::fs::rename(&read, &kept).unwrap();
     desk.login_as("sandbox-member-2", &["--all"]).await;
     assert_eq!(desk.run(&["stock", "list"]).await.code, 1, "nothing was read yet");
-    way.open();
-    let told = ended(late).await;
-    assert!(told.code == 0 && told.out.contains("35 SCU"), "{}", told.shown());
+    proxy.open();
+    let late_run = wait_for_exit(late).await;
+    assert!(late_run.code == 0 && late_run.out.contains("35 SCU"), "{}", late_run.shown());
     let orders = SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
     desk.sandbox.act(MEMBER, orders).await.unwrap();
     let demand = desk.run(&["demand", "list"]).await;
@@ -265,7 +265,7 @@ fn is_demand(request: &str) -> bool {
     request.starts_with("GET ") && request.contains("/org-demand")
 }
 
-async fn stopped(child: &Child, signal: &str) {
+async fn send_signal(child: &Child, signal: &str) {
     let id = child.id().unwrap().to_string();
     assert!(Command::new("kill").args([signal, &id]).status().await.unwrap().success());
 }

@@ -5,11 +5,11 @@ use std::process::Stdio;
 use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 
-use crate::kit::{Desk, MEMBER, ended};
+use crate::kit::{Desk, MEMBER, wait_for_exit};
 
 /// WRT-08: changed areas are read back immediately. STK-18: effects on offers are reported.
 #[tokio::test]
-async fn the_members_own_things_are_changed() {
+async fn own_areas_are_changed() {
     let desk = Desk::synced().await;
     expect![[r#"
         exit 0
@@ -39,7 +39,7 @@ async fn the_members_own_things_are_changed() {
     let set = [&set[..4], &[place.as_str(), "--from", "8scu", "--to", "2scu"]].concat();
     let ran = desk.run(&set).await;
     assert!(ran.code == 0 && ran.err.contains("offers"), "{}", ran.shown());
-    // Somebody looked at it earlier than that: a conflict.
+    // The expected quantity is outdated: a conflict.
     let again = desk.json(&set).await;
     assert_eq!(
         (again.code, again.json()["ops"][0]["reason"].as_str()),
@@ -115,7 +115,7 @@ async fn the_members_own_things_are_changed() {
 
 /// WRT-14: an entry that was removed elsewhere is restored only with `--override`.
 #[tokio::test]
-async fn what_was_removed_elsewhere_needs_the_members_word() {
+async fn restoring_a_removed_entry_requires_override() {
     let desk = Desk::synced().await;
     let act = SandboxAction::Blueprints { add: Vec::new(), remove: vec!["bp-sandbox-rifle".into()] };
     desk.sandbox.act(MEMBER, act).await.unwrap();
@@ -132,7 +132,7 @@ async fn what_was_removed_elsewhere_needs_the_members_word() {
 
 /// ERR-27, WRT-11, CLI-04: a change that removes too much waits for a confirmation; no output contains the link.
 #[tokio::test]
-async fn a_mass_change_waits_for_the_member() {
+async fn mass_change_waits_for_confirmation() {
     let desk = Desk::synced().await;
     let act = SandboxAction::Blueprints { add: vec!["bp-sandbox-knife".into()], remove: Vec::new() };
     desk.sandbox.act(MEMBER, act).await.unwrap();
@@ -162,11 +162,11 @@ async fn a_mass_change_waits_for_the_member() {
     let number = desk.json(&["outbox", "list"]).await.json()["items"][0]["number"].to_string();
     let hidden = desk.json(&["outbox", "confirm", &number]).await;
     assert!(hidden.code == 7 && !hidden.err.contains("http") && hidden.out.is_empty(), "{}", hidden.shown());
-    // Nor is the exchange asked for a link then, which would end the one before.
+    // The exchange is not asked for a new link either, which would invalidate the previous one.
     let mut nowhere = desk.command(&["outbox", "confirm", &number]);
     nowhere.env("http_proxy", "http://127.0.0.1:1");
     let child = nowhere.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    assert_eq!(ended(child).await.code, 7);
+    assert_eq!(wait_for_exit(child).await.code, 7);
     let link = desk.json(&["outbox", "confirm", &number, "--print-link"]).await.json();
     assert!(link["link"].as_str().unwrap().starts_with(&desk.sandbox.origin()));
     assert_eq!(desk.run(&["outbox", "drop", &number]).await.code, 0);
@@ -175,7 +175,7 @@ async fn a_mass_change_waits_for_the_member() {
 
 /// Every op of org stock, carried out.
 #[tokio::test]
-async fn pools_are_changed() {
+async fn org_stock_is_changed() {
     let desk = Desk::synced().await;
     let roster = desk.json(&["org-stock", "members", "unit-squadron"]).await.json();
     let holder = |name: &str| {
@@ -206,7 +206,7 @@ async fn pools_are_changed() {
     ];
     let ran = desk.run(&book).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
-    // The member's own entries of what was booked, and where each is.
+    // The member's own booked entries and their locations.
     let entries = async || {
         let lots = desk.json(&["org-stock", "list"]).await.json();
         let lots = lots["items"].as_array().unwrap().iter().filter(|lot| lot["quality"] == 321);
@@ -253,7 +253,7 @@ async fn pools_are_changed() {
         "{}",
         stale.shown()
     );
-    // A pool in which the member has no say, and then one in which the member has.
+    // First a pool that the member may not change, then one that the member may change.
     let (id, version) = entry().await;
     let refused = desk
         .json(&[
@@ -317,7 +317,7 @@ async fn pools_are_changed() {
 
 /// An op that does not match the contract is reported with its position, and nothing is stored or sent.
 #[tokio::test]
-async fn what_breaks_the_contract_is_not_kept() {
+async fn invalid_op_is_not_stored() {
     let desk = Desk::synced().await;
     let file = desk
         .file("ops.json", r#"[{"op": "add", "ref": {"name": "Sandbox Knife"}}, {"op": "add", "ref": {}}]"#);
@@ -334,7 +334,7 @@ async fn what_breaks_the_contract_is_not_kept() {
 
 /// CON-08, CLI-04: warnings of the exchange are printed, as text and as JSON.
 #[tokio::test]
-async fn what_the_exchange_does_not_know_is_named() {
+async fn exchange_warnings_are_printed() {
     let desk = Desk::synced().await;
     let ops = r#"[{"op": "add", "ref": {"name": "Sandbox Knife", "locKey": "items_of_nobody"}}]"#;
     let file = desk.file("ops.json", ops);
@@ -343,14 +343,14 @@ async fn what_the_exchange_does_not_know_is_named() {
         let named = "note: /ops/0/ref/locKey: no catalogue entry has this key, so the name was used";
         assert!(ran.code == 0 && ran.err.lines().any(|line| line == named), "{}", ran.shown());
     }
-    let told = desk.json(&["blueprints", "change", &file]).await;
+    let result = desk.json(&["blueprints", "change", &file]).await;
     let warnings = serde_json::json!([{ "pointer": "/ops/0/ref/locKey", "code": "LOC_KEY_UNRESOLVED" }]);
-    assert_eq!(told.json()["changes"][0]["warnings"], warnings, "{}", told.shown());
+    assert_eq!(result.json()["changes"][0]["warnings"], warnings, "{}", result.shown());
 }
 
 /// Invalid arguments are reported with their position, and nothing is sent.
 #[tokio::test]
-async fn a_member_that_no_op_has_is_named() {
+async fn unknown_op_property_is_named() {
     let desk = Desk::synced().await;
     let ops = r#"[{"op": "add", "ref": {"name": "Sandbox Knife"}},
                   {"op": "add", "ref": {"name": "Sandbox Rifle", "nam": "x"}, "acquired": "x"}]"#;

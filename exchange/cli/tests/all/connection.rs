@@ -6,21 +6,21 @@ use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::kit::{Desk, MEMBER, ended};
+use crate::kit::{Desk, MEMBER, wait_for_exit};
 
 /// IDP-11, IDP-12, IDP-13: the code and the plain address, one event each; IDP-05: exactly the requested
 /// scopes are granted.
 #[tokio::test]
-async fn a_login_shows_the_code_and_the_bare_address() {
+async fn login_shows_code_and_plain_url() {
     let desk = Desk::signed_out().await;
-    let (asked, child) = desk.begin_login(&["--allow", "stock.read", "--label", "Desk 1"]).await;
-    assert_eq!(asked["event"], "authorization_required");
-    let address = asked["verificationUri"].as_str().unwrap();
-    let code = asked["userCode"].as_str().unwrap();
+    let (login_event, child) = desk.begin_login(&["--allow", "stock.read", "--label", "Desk 1"]).await;
+    assert_eq!(login_event["event"], "authorization_required");
+    let address = login_event["verificationUri"].as_str().unwrap();
+    let code = login_event["userCode"].as_str().unwrap();
     assert!(!address.contains(code) && !address.contains('?'), "{address}");
-    assert!(asked.as_object().unwrap().len() == 4, "{asked}");
+    assert!(login_event.as_object().unwrap().len() == 4, "{login_event}");
     desk.sandbox.approve(code, MEMBER).await.unwrap();
-    let ran = ended(child).await;
+    let ran = wait_for_exit(child).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
     let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
     assert_eq!(last["event"], "result");
@@ -52,14 +52,14 @@ async fn a_login_shows_the_code_and_the_bare_address() {
         out| documentation    https://docs.exchange.example/
     "#]]
     .assert_eq(&desk.run(&["whoami"]).await.shown());
-    // What was not granted is said before it is sent.
+    // A missing scope is reported before sending.
     expect![[r#"
         exit 4
         err| error: this connection does not cover it: exchange.orgunits.read was not granted
         err|   -> sign in again with --allow to grant it
     "#]]
     .assert_eq(&desk.run(&["org-units", "list"]).await.shown());
-    // IDP-24: every step is told, and nobody is signed in afterwards.
+    // IDP-24: every step is reported, and the session is signed out afterwards.
     expect![[r#"
         exit 0
         out| connection revoked: yes
@@ -78,32 +78,32 @@ async fn a_login_shows_the_code_and_the_bare_address() {
 /// The text of a login goes to the standard error; the standard output has only the result. SVC-12: a login
 /// without a label mentions the command for it.
 #[tokio::test]
-async fn a_login_tells_a_person_what_to_do() {
+async fn login_prints_instructions_on_stderr() {
     let desk = Desk::signed_out().await;
     let mut command = desk.command(&["login", "--insecure-storage"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut told = String::new();
+    let mut output = String::new();
     {
         use tokio::io::{AsyncBufReadExt as _, BufReader};
         let mut lines = BufReader::new(child.stderr.as_mut().unwrap()).lines();
         while let Some(line) = lines.next_line().await.unwrap() {
-            told += &format!("{line}\n");
+            output += &format!("{line}\n");
             if line.starts_with("Type only") {
                 break;
             }
         }
     }
-    let code = told.lines().find_map(|line| line.strip_prefix("Type   ")).unwrap().to_owned();
+    let code = output.lines().find_map(|line| line.strip_prefix("Type   ")).unwrap().to_owned();
     desk.sandbox.approve(&code, MEMBER).await.unwrap();
-    let ran = ended(child).await;
-    let told = crate::kit::normal(&told.replace(&code, "<code>"));
+    let ran = wait_for_exit(child).await;
+    let output = crate::kit::normal(&output.replace(&code, "<code>"));
     expect![[r#"
         note: anyone who can read your files can act as you: a file contains the secrets
         Open   <origin>/device
         Type   <code>
         Type only a code that you see here: no one will ever ask you for one.
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&output);
     expect![[r#"
         exit 0
         out| connected        yes
@@ -120,31 +120,31 @@ async fn a_login_tells_a_person_what_to_do() {
 /// chooses the secret store again.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_login_that_came_to_nothing_leaves_nothing() {
+async fn failed_login_stores_nothing() {
     let desk = Desk::signed_out().await;
-    let (asked, child) = desk.begin_login(&[]).await;
-    desk.sandbox.decline(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
-    let ran = ended(child).await;
+    let (login_event, child) = desk.begin_login(&[]).await;
+    desk.sandbox.decline(login_event["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    let ran = wait_for_exit(child).await;
     assert_eq!(ran.code, 3, "{}", ran.shown());
-    nothing_is_kept(&desk).await;
+    assert_nothing_stored(&desk).await;
     let (_, child) = desk.begin_login(&[]).await;
     let id = child.id().unwrap().to_string();
     assert!(tokio::process::Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
-    let ran = ended(child).await;
+    let ran = wait_for_exit(child).await;
     assert_eq!(ran.code, 130, "{}", ran.shown());
-    nothing_is_kept(&desk).await;
-    // Files that were chosen before stay, with who is signed in there.
+    assert_nothing_stored(&desk).await;
+    // The file store chosen earlier stays, with its session.
     desk.login(&[]).await;
-    let (asked, child) = desk.begin_login(&[]).await;
-    desk.sandbox.decline(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
-    assert_eq!(ended(child).await.code, 3);
+    let (login_event, child) = desk.begin_login(&[]).await;
+    desk.sandbox.decline(login_event["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    assert_eq!(wait_for_exit(child).await.code, 3);
     let status = desk.json(&["status"]).await;
     assert_eq!((status.code, &status.json()["secretStore"]), (0, &Value::from("insecure files")));
 }
 
 /// There is no folder of secrets, and the next login uses the platform's store again, which is missing.
 #[cfg(target_os = "linux")]
-async fn nothing_is_kept(desk: &Desk) {
+async fn assert_nothing_stored(desk: &Desk) {
     let mut folders = vec![desk.home.path().to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -159,7 +159,7 @@ async fn nothing_is_kept(desk: &Desk) {
 
 /// IDP-05: a login with more capabilities keeps the earlier ones; `--only` drops them.
 #[tokio::test]
-async fn a_login_with_more_keeps_what_was_allowed() {
+async fn login_with_more_capabilities_keeps_earlier_ones() {
     let desk = Desk::signed_out().await;
     let capabilities = async |desk: &Desk| desk.json(&["whoami"]).await.json()["capabilities"].to_string();
     desk.login(&["--allow", "stock.read", "--allow", "stock.write"]).await;
@@ -179,29 +179,29 @@ async fn a_login_with_more_keeps_what_was_allowed() {
 
 /// CLI-04: after a successful sign-in, later errors are reported together with the steps that were not done.
 #[tokio::test]
-async fn a_login_is_told_though_nothing_else_can_be_read() {
+async fn login_is_reported_even_if_later_steps_fail() {
     let desk = Desk::signed_out().await;
-    let (asked, child) = desk.begin_login(&["--label", "Desk 1"]).await;
+    let (login_event, child) = desk.begin_login(&["--label", "Desk 1"]).await;
     desk.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
-    desk.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
-    let ran = ended(child).await;
+    desk.sandbox.approve(login_event["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    let ran = wait_for_exit(child).await;
     assert_eq!(ran.code, 6, "{}", ran.shown());
     assert_eq!(ran.out.lines().last(), Some(r#"{"event":"signed_in"}"#), "{}", ran.shown());
-    let told: Vec<&str> = ran.err.lines().collect();
+    let lines: Vec<&str> = ran.err.lines().collect();
     let notes = [
         "note: anyone who can read your files can act as you: a file contains the secrets",
         "you are signed in nevertheless: `exchange whoami` shows what this connection may do",
         "the label is not set yet: exchange label \"Desk 1\"",
     ];
-    assert_eq!(told[..3], notes);
-    assert!(told[3].contains("EXCHANGE_DISABLED"), "{}", ran.shown());
+    assert_eq!(lines[..3], notes);
+    assert!(lines[3].contains("EXCHANGE_DISABLED"), "{}", ran.shown());
     let status = desk.json(&["status"]).await;
     assert_eq!((status.code, &status.json()["state"]), (0, &Value::from("active")));
 }
 
 /// OST-14, DEM-10: a new member sees no data of the earlier one.
 #[tokio::test]
-async fn another_member_sees_nothing_of_the_one_before() {
+async fn another_member_sees_no_earlier_data() {
     let desk = Desk::synced().await;
     assert_eq!(desk.run(&["demand", "list"]).await.code, 0);
     let orders = SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
@@ -212,7 +212,7 @@ async fn another_member_sees_nothing_of_the_one_before() {
         let ran = desk.run(&[list, "list"]).await;
         assert!(ran.code == 1 && ran.err.contains("read yet"), "{}", ran.shown());
     }
-    // Asked anew, though the other read it a moment ago.
+    // Requested again, although the other member read it a moment ago.
     let demand = desk.run(&["demand", "list"]).await;
     assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());
 }
@@ -220,7 +220,7 @@ async fn another_member_sees_nothing_of_the_one_before() {
 /// IDP-18: without the platform's store a login fails; files are used only on request.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn secrets_are_kept_where_the_member_said() {
+async fn secrets_are_stored_in_the_chosen_store() {
     let desk = Desk::signed_out().await;
     for command in ["login", "status", "locations"] {
         let ran = desk.json(&[command]).await;
@@ -230,16 +230,16 @@ async fn secrets_are_kept_where_the_member_said() {
         assert!(message.starts_with("the secret store (Secret Service) "), "{message}");
         assert!(error["next"].as_str().unwrap().contains("--insecure-storage"), "{error}");
     }
-    nothing_is_kept(&desk).await;
+    assert_nothing_stored(&desk).await;
 }
 
 /// IDP-18, IDP-24, CLI-06: without the secret store, `status` shows the saved summary, `logout` deletes it,
 /// and the next login can use another store.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_member_whose_secret_store_is_gone_gets_out() {
+async fn logout_works_without_the_secret_store() {
     let desk = Desk::synced().await;
-    // The platform's store, which is not there, is asked from now on.
+    // From now on the platform's store is used, which does not exist here.
     std::fs::remove_dir_all(desk.state().join("credentials")).unwrap();
     let status = desk.json(&["status"]).await;
     let known = status.json();
@@ -248,7 +248,7 @@ async fn a_member_whose_secret_store_is_gone_gets_out() {
     assert!(known["next"].as_str().unwrap().contains("--insecure-storage"), "{known}");
     assert_eq!(known["areas"]["stock"]["entries"], 6);
     assert!(known["installationId"].is_string() && known["scopes"].as_array().unwrap().len() > 2, "{known}");
-    // Nobody can tell whether somebody is signed in there.
+    // Whether a session exists in the platform's store is unknown, so a login with files is rejected.
     let refused = desk.run(&["login", "--insecure-storage"]).await;
     assert_eq!(refused.code, 7, "{}", refused.shown());
     let gone = desk.json(&["logout", "--yes"]).await;
@@ -277,13 +277,13 @@ async fn the_contract_needs_no_secret_store() {
         "{}",
         refused.shown()
     );
-    nothing_is_kept(&desk).await;
+    assert_nothing_stored(&desk).await;
 }
 
 /// IDP-18: secrets that other accounts can read are rejected, and the advice is about files.
 #[cfg(unix)]
 #[tokio::test]
-async fn advice_about_files_is_about_files() {
+async fn file_store_advice_mentions_files() {
     use std::os::unix::fs::PermissionsExt as _;
     let desk = Desk::connected().await;
     let folder = desk.state().join("credentials");
@@ -294,9 +294,9 @@ async fn advice_about_files_is_about_files() {
         set(&entry.unwrap().path(), 0o644);
     }
     let refused = desk.json(&["whoami"]).await.error();
-    for told in [refused, desk.json(&["status"]).await.json()] {
-        assert!(told["message"].as_str().unwrap().contains("other accounts can read its file"), "{told}");
-        let next = told["next"].as_str().unwrap();
+    for status in [refused, desk.json(&["status"]).await.json()] {
+        assert!(status["message"].as_str().unwrap().contains("other accounts can read its file"), "{status}");
+        let next = status["next"].as_str().unwrap();
         assert!(next.contains("chmod 600") && !next.contains("unlock"), "{next}");
     }
     set(&folder, 0o755);
@@ -306,7 +306,7 @@ async fn advice_about_files_is_about_files() {
 
 /// IDP-25, CLI-03: after a disconnect on the web, the command reports it, exits with 4, and starts no login.
 #[tokio::test]
-async fn a_connection_that_ended_needs_the_member() {
+async fn ended_connection_requires_a_login() {
     let desk = Desk::connected().await;
     desk.sandbox
         .act(MEMBER, SandboxAction::Disconnect { client: "sandbox-client".to_owned() })

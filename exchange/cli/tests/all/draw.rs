@@ -61,12 +61,12 @@ pub(crate) fn draw(label: &str, lines: &[Vec<(&'static str, String)>]) -> String
             let letters = u32::try_from(text.chars().count()).unwrap();
             let x = MARGIN as f64 + f64::from(column) * LETTER;
             let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-            // The length is said, so that columns stand below each other in any font.
+            // The text length is set explicitly, so that columns align in any font.
             let long = f64::from(letters) * LETTER;
             let text = escaped(text);
-            let said =
+            let text_length =
                 format!("textLength=\"{long:.1}\" lengthAdjust=\"spacingAndGlyphs\" xml:space=\"preserve\"");
-            writeln!(svg, "<text x=\"{x:.1}\" y=\"{y}\"{class} {said}>{text}</text>").unwrap();
+            writeln!(svg, "<text x=\"{x:.1}\" y=\"{y}\"{class} {text_length}>{text}</text>").unwrap();
             column += letters;
         }
     }
@@ -79,7 +79,7 @@ fn escaped(text: &str) -> String {
 }
 
 #[test]
-fn colours_become_classes_and_nothing_else() {
+fn colors_become_css_classes() {
     let painted = "a \u{1b}[32mgood <1>\u{1b}[0m b";
     let parts = parts(painted);
     let expect = [("", "a "), ("good", "good <1>"), ("", " b")].map(|(class, text)| (class, text.to_owned()));

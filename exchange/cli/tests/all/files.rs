@@ -100,7 +100,7 @@ async fn shells_get_their_completions() {
 /// IDP-03: without the sandbox variable the configuration selects the exchange, and it has no special setting
 /// for a sandbox.
 #[tokio::test]
-async fn an_exchange_is_configured() {
+async fn exchange_is_configured() {
     expect![[r#"
         exit 2
         err| error: no exchange is configured
@@ -116,7 +116,7 @@ async fn an_exchange_is_configured() {
         shown.replace(&*file.display().to_string(), "<file>")
     };
     let whole = "issuer = \"https://id.test\"\ngateway = \"https://gateway.test\"\nclient-id = \"desk\"\ninfo-url = \"https://desk.test\"\n";
-    // Read, and found good: what is missing is a place for secrets.
+    // The configuration is valid; only a secret store is missing.
     expect![[r#"
         exit 1
         err| {"error":{"code":"failed","exit":1,"message":"the secret store (Secret Service) is missing: zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory (os error 2)","next":"unlock the secret store of this computer, or sign in with --insecure-storage to keep the secrets in a file"}}
@@ -141,7 +141,7 @@ async fn an_exchange_is_configured() {
 
 /// An invalid command line is a usage error without data on the standard output.
 #[tokio::test]
-async fn wrong_words_are_a_usage_error() {
+async fn invalid_arguments_are_a_usage_error() {
     for args in
         [&["none"][..], &["stock", "set"], &["--color", "blue", "status"], &["login", "--allow", "openid"]]
     {

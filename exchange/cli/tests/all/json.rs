@@ -99,7 +99,7 @@ const TYPED: [(&str, &str); 72] = [
 fn below(help: &str) -> Vec<&str> {
     let list =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // What goes on below a name stands further to the right.
+    // Continuation lines are indented further.
     let names = list.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
     names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
@@ -135,7 +135,7 @@ fn is_json(typed: &[&str], ran: &Ran) {
 }
 
 #[tokio::test]
-async fn every_command_speaks_json() {
+async fn every_command_supports_json() {
     let mut known: Vec<_> = TYPED.map(|(command, _)| command.to_owned()).into();
     known.sort();
     assert_eq!(commands().await, known, "a command that no line above types");
@@ -147,7 +147,7 @@ async fn every_command_speaks_json() {
     for (command, arguments) in TYPED {
         let line = format!("--json {command} {}", arguments.replace("$HOME", &home));
         let words: Vec<&str> = line.split_whitespace().collect();
-        // Somebody has to approve it, beside it.
+        // The login has to be approved concurrently.
         let ran = if command == "login" { desk.login(&["--all"]).await } else { desk.run(&words).await };
         is_json(&words, &ran);
     }
@@ -155,9 +155,9 @@ async fn every_command_speaks_json() {
 
 /// A usage error (exit code 2) is one line of JSON, too.
 #[tokio::test]
-async fn what_is_mistyped_is_told_to_programs() {
+async fn usage_errors_are_json_too() {
     for (command, _) in TYPED {
-        // A key may begin with a hyphen; three of them are nobody's.
+        // A key may begin with a hyphen, but three unknown options are always an error.
         let words: Vec<&str> =
             ["--json"].into_iter().chain(command.split(' ')).chain(["--none"; 3]).collect();
         let ran = alone(&words, "").await;
@@ -168,10 +168,10 @@ async fn what_is_mistyped_is_told_to_programs() {
     let set = alone(&["--json", "stock", "set"], "").await.error();
     let missing = "the following required arguments were not provided: --at <PLACE> --to <QUANTITY> --from <QUANTITY> <MATERIAL>";
     assert_eq!(set["message"], missing);
-    // Behind the hyphens it is no option, and people are told as ever.
+    // After `--` it is not an option, so the output is plain text.
     let ran = alone(&["resolve", "--", "--json"], "").await;
     assert!(ran.code == 2 && ran.err.starts_with("error: "), "{}", ran.shown());
-    // Help is what was asked for.
+    // Help was requested explicitly.
     let ran = alone(&["--json", "stock", "--help"], "").await;
     assert!(ran.code == 0 && ran.out.contains("Usage: exchange stock"), "{}", ran.shown());
 }

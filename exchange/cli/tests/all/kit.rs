@@ -139,7 +139,7 @@ impl Desk {
         config.limits.per_address = 100_000;
         config.idp.password_kib = 64;
         config.idp.password_passes = 1;
-        // Nobody has to wait for a code that is approved at once.
+        // Short, because tests approve the code at once.
         config.idp.interval_seconds = 1;
         change(&mut config);
         let sandbox =
@@ -192,7 +192,7 @@ impl Desk {
 
     /// Returns the folder of the outbox and other persistent state.
     pub(crate) fn state(&self) -> PathBuf {
-        let notes = found(self.home.path(), "session.json").expect("nobody signed in");
+        let notes = found(self.home.path(), "session.json").expect("not signed in");
         notes.parent().unwrap().to_owned()
     }
 
@@ -213,7 +213,7 @@ impl Desk {
 
     /// Starts a login; returns its code and the running process.
     pub(crate) async fn begin_login(&self, more: &[&str]) -> (Value, Child) {
-        begun(self.command(&[&LOGIN, more].concat())).await
+        start_login(self.command(&[&LOGIN, more].concat())).await
     }
 
     pub(crate) async fn login(&self, more: &[&str]) -> Ran {
@@ -221,9 +221,9 @@ impl Desk {
     }
 
     pub(crate) async fn login_as(&self, member: &str, more: &[&str]) -> Ran {
-        let (asked, child) = self.begin_login(more).await;
-        self.sandbox.approve(asked["userCode"].as_str().unwrap(), member).await.unwrap();
-        let ran = ended(child).await;
+        let (login_event, child) = self.begin_login(more).await;
+        self.sandbox.approve(login_event["userCode"].as_str().unwrap(), member).await.unwrap();
+        let ran = wait_for_exit(child).await;
         assert_eq!(ran.code, 0, "{}", ran.shown());
         ran
     }
@@ -239,7 +239,7 @@ fn found(folder: &Path, name: &str) -> Option<PathBuf> {
 }
 
 /// Starts a login; returns its code and the running process.
-pub(crate) async fn begun(mut login: Command) -> (Value, Child) {
+pub(crate) async fn start_login(mut login: Command) -> (Value, Child) {
     let mut child = login.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.as_mut().unwrap());
     let mut line = String::new();
@@ -252,7 +252,7 @@ pub(crate) async fn begun(mut login: Command) -> (Value, Child) {
 }
 
 /// Reads the remaining output of a command and its exit code.
-pub(crate) async fn ended(child: Child) -> Ran {
+pub(crate) async fn wait_for_exit(child: Child) -> Ran {
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }

@@ -6,13 +6,13 @@ use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::kit::{Desk, MEMBER, bare, ended, finish};
+use crate::kit::{Desk, MEMBER, bare, finish, wait_for_exit};
 
 /// LIM-17: one run reads everything that the connection may read.
 #[tokio::test]
-async fn lists_show_what_was_read() {
+async fn lists_show_synced_data() {
     let desk = Desk::connected().await;
-    // What was never read is no empty list.
+    // An area that was never read is not an empty list.
     expect![[r#"
         exit 1
         err| error: stock was not read yet
@@ -145,7 +145,7 @@ async fn lists_need_no_network() {
 
 /// Changes of other clients are read by the next `sync`.
 #[tokio::test]
-async fn what_is_new_comes_with_the_next_run() {
+async fn remote_changes_arrive_with_the_next_sync() {
     let desk = Desk::connected().await;
     desk.run(&["sync"]).await;
     let act = SandboxAction::Blueprints {
@@ -176,7 +176,7 @@ async fn what_is_new_comes_with_the_next_run() {
 
 /// CLI-06: `logout` deletes all data of a connection.
 #[tokio::test]
-async fn nothing_is_left_after_logout() {
+async fn logout_deletes_all_data() {
     let desk = Desk::connected().await;
     desk.run(&["sync"]).await;
     assert_eq!(desk.run(&["logout", "--yes"]).await.code, 0);
@@ -206,18 +206,18 @@ async fn nothing_is_left_after_logout() {
 /// LIM-17: `--watch` reads everything, continues, and ends with Ctrl-C.
 #[cfg(unix)]
 #[tokio::test]
-async fn what_is_watched_is_told_until_ctrl_c() {
+async fn watch_reports_events_until_ctrl_c() {
     use tokio::io::{AsyncBufReadExt as _, BufReader};
     let desk = Desk::connected().await;
     let mut command = desk.command(&["sync", "--watch"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.as_mut().unwrap()).lines();
-    let mut told = Vec::new();
-    while told.len() < 4 {
-        told.push(lines.next_line().await.unwrap().unwrap());
+    let mut printed = Vec::new();
+    while printed.len() < 4 {
+        printed.push(lines.next_line().await.unwrap().unwrap());
     }
     assert_eq!(
-        told,
+        printed,
         [
             "blueprints: 10 changed, 0 gone",
             "stock: 6 changed, 0 gone",
@@ -228,18 +228,18 @@ async fn what_is_watched_is_told_until_ctrl_c() {
     let id = child.id().unwrap().to_string();
     assert!(tokio::process::Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
     assert_eq!(child.wait().await.unwrap().code(), Some(130));
-    // What was read is there.
+    // The synced data is available.
     assert_eq!(desk.json(&["ships", "list"]).await.json()["items"].as_array().unwrap().len(), 2);
 }
 
 /// `--watch` ends when the reader of its events closes the pipe, as `| head -1` does.
 #[tokio::test]
-async fn what_nobody_reads_is_not_watched() {
+async fn watch_ends_when_its_output_is_closed() {
     let desk = Desk::connected().await;
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = desk.command(&["--json", "sync", "--watch"]);
     let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
-    let ran = ended(child).await;
+    let ran = wait_for_exit(child).await;
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.shown());
 }

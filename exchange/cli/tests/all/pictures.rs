@@ -33,7 +33,7 @@ async fn holds(desk: &Desk, name: &str, label: &str, session: &[&str]) {
 
 /// The picture of `sync` and of lists.
 #[tokio::test]
-async fn what_is_read_looks_as_its_picture() {
+async fn sync_and_lists_match_their_picture() {
     let desk = Desk::connected().await;
     let session = ["exchange sync", "exchange stock list", "exchange blueprints list rifle"];
     holds(&desk, "lists.svg", "exchange sync, then lists of stock and blueprints", &session).await;

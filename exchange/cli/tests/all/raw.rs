@@ -5,8 +5,8 @@ use std::process::Stdio;
 use expect_test::expect;
 
 use crate::{
-    kit::{Desk, LOGIN, MEMBER, begun, ended, finish},
-    way::Way,
+    kit::{Desk, LOGIN, MEMBER, finish, start_login, wait_for_exit},
+    way::InterceptingProxy,
 };
 
 /// Calls operations of the contract with signed requests.
@@ -41,7 +41,7 @@ async fn any_operation_can_be_called() {
     // Anonymous, with a part of the path.
     let schema = desk.json(&["api", "contract_schema", "--name", "page"]).await.json();
     assert!(schema["$id"].as_str().unwrap().ends_with("/page.schema.json"));
-    // A write: the key is told, and repeats the call.
+    // A write prints its key, which can repeat the call.
     let body = r#"{"ops": [{"op": "add", "ref": {"bt": "bp-sandbox-knife"}}]}"#;
     let first = desk.json(&["api", "blueprints_write", "--body", body]).await;
     let key = first.err.trim().strip_prefix("idempotency key: ").unwrap().to_owned();
@@ -49,7 +49,7 @@ async fn any_operation_can_be_called() {
     let again =
         desk.run(&["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body]).await;
     assert!(again.out.contains("idempotency-replayed: true"), "{}", again.shown());
-    // For programs the head stands in the document.
+    // With `--json` the response head is part of the document.
     let args = ["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body];
     let again = desk.json(&args).await.json();
     assert_eq!((&again["status"], &again["body"]["applied"]), (&200.into(), &1.into()));
@@ -68,12 +68,12 @@ async fn any_operation_can_be_called() {
 /// DRF-13, CLI-05: secret links and ids are printed only on request. DRF-05, DRF-14: if the link cannot be
 /// shown, no draft is staged.
 #[tokio::test]
-async fn secrets_stand_in_no_output() {
+async fn secrets_are_printed_only_on_request() {
     let desk = Desk::connected().await;
     let home = desk.home.path().join("blueprints.json");
     let file = home.to_str().unwrap();
     assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
-    // Nobody is there to open it: the exchange is not even asked.
+    // The link cannot be opened here, so the exchange is not contacted.
     let mut nowhere = desk.command(&["--json", "draft", "blueprints", file]);
     nowhere.env("http_proxy", "http://127.0.0.1:1");
     let waits = finish(nowhere).await;
@@ -88,7 +88,7 @@ async fn secrets_stand_in_no_output() {
     assert_eq!((&hidden["frontendUrl"], &hidden["handoffId"]), (&"[secret]".into(), &"[secret]".into()));
     let shown = desk.json(&["api", "drafts_blueprints", "--show-secrets", "--body", &body]).await.json();
     assert!(shown["frontendUrl"].as_str().unwrap().starts_with("http"));
-    // The tokens, wherever somebody might look.
+    // No token appears in any output.
     let status = desk.json(&["status"]).await;
     let whoami = desk.run(&["api", "service_document", "--include"]).await;
     for text in [&status.out, &status.err, &whoami.out, &whoami.err] {
@@ -99,7 +99,7 @@ async fn secrets_stand_in_no_output() {
 /// DRF-13: a link counts as opened only if the opener succeeds.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_opens_nothing_is_told() {
+async fn failed_opener_is_reported() {
     use std::os::unix::fs::PermissionsExt as _;
     let desk = Desk::connected().await;
     let home = desk.home.path().join("blueprints.json");
@@ -125,9 +125,9 @@ async fn what_opens_nothing_is_told() {
     assert_eq!((ran.code, ran.json()["opened"].as_bool()), (0, Some(true)), "{}", ran.shown());
 }
 
-/// Pipes and JSON have no colors, whatever the options.
+/// Pipes and JSON have no colors with any option.
 #[tokio::test]
-async fn colours_are_for_people() {
+async fn colors_are_only_for_terminals() {
     let desk = Desk::connected().await;
     let escape = '\u{1b}';
     assert!(!desk.run(&["whoami"]).await.out.contains(escape));
@@ -139,7 +139,7 @@ async fn colours_are_for_people() {
 
 /// A closed pipe is not an error and does not change the exit code.
 #[tokio::test]
-async fn a_closed_pipe_is_a_quiet_end() {
+async fn closed_pipe_is_not_an_error() {
     let desk = Desk::connected().await;
     let mut command = desk.command(&["api", "contract_openapi"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -150,22 +150,23 @@ async fn a_closed_pipe_is_a_quiet_end() {
 
 /// A login succeeds even if its events are no longer read.
 #[tokio::test]
-async fn a_closed_pipe_ends_no_login() {
+async fn closed_pipe_does_not_end_a_login() {
     let desk = Desk::signed_out().await;
-    let mut way =
-        Way::to(&desk.sandbox.origin(), |request| request.starts_with("POST ") && request.contains("/token"))
-            .await;
-    way.open();
+    let mut proxy = InterceptingProxy::to(&desk.sandbox.origin(), |request| {
+        request.starts_with("POST ") && request.contains("/token")
+    })
+    .await;
+    proxy.open();
     let mut login = desk.command(&LOGIN);
-    way.taken_by(&mut login);
-    let (asked, mut child) = begun(login).await;
+    proxy.route_command(&mut login);
+    let (login_event, mut child) = start_login(login).await;
     drop(child.stdout.take());
-    // Whoever asks for the third time told of the first two, to nobody.
+    // The third poll follows two progress events that could not be written.
     for _ in 0..3 {
-        way.sees().await;
+        proxy.wait_for_request().await;
     }
-    desk.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
-    let ran = ended(child).await;
+    desk.sandbox.approve(login_event["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
+    let ran = wait_for_exit(child).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
     assert_eq!(desk.json(&["status"]).await.json()["state"], "active");
 }

@@ -77,7 +77,7 @@ fn is(printed: &str, shown: &str) -> bool {
 }
 
 #[tokio::test]
-async fn the_readme_shows_what_is_printed() {
+async fn readme_matches_the_output() {
     let desk = Desk::signed_out().await;
     let browser = desk.home.path().join("xdg-open");
     std::fs::write(&browser, "#!/bin/sh\n").unwrap();
@@ -92,7 +92,7 @@ async fn the_readme_shows_what_is_printed() {
             everything_removed(&desk).await;
         }
         let printed = match line.strip_prefix("exchange login") {
-            // There is no secret store here, and what is printed of that is said elsewhere.
+            // There is no secret store here; its output is tested elsewhere.
             Some(rest) => {
                 let printed = run(&desk, &format!("exchange login --insecure-storage{rest}")).await;
                 printed.into_iter().filter(|line| !line.starts_with("note: anyone who can read")).collect()

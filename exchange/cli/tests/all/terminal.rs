@@ -19,7 +19,8 @@ impl Browser {
         let pipe = desk.home.path().join("opened");
         let made = tokio::process::Command::new("mkfifo").arg(&pipe).status().await.unwrap();
         assert!(made.success());
-        // Open for both, so that it has no end before somebody writes, and whoever writes does not wait.
+        // Opened for reading and writing, so that it has no end of file before the first write and a write
+        // does not block.
         let opened = OpenOptions::new().read_write(true).open_receiver(&pipe).unwrap();
         let folder = desk.home.path().join("bin");
         std::fs::create_dir_all(&folder).unwrap();
@@ -91,13 +92,13 @@ impl Terminal {
 /// DRF-13, DRF-15: only Enter opens the link of a draft, no other input. After Ctrl-C the notice reports that
 /// the draft is staged.
 #[tokio::test]
-async fn a_link_is_opened_by_enter_alone() {
+async fn only_enter_opens_a_link() {
     let desk = Desk::connected().await;
     let mut browser = Browser::of(&desk).await;
     let file = desk.home.path().join("blueprints.json");
     let file = file.to_str().unwrap();
     assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
-    for (keys, code, told) in [
+    for (keys, code, message) in [
         ("\u{3}", 130, "it is staged: it can no longer be opened"),
         ("n\r", 7, "the draft is staged, but was not opened"),
         ("\r", 0, "opened in your browser"),
@@ -106,18 +107,18 @@ async fn a_link_is_opened_by_enter_alone() {
         terminal.shows("Press Enter to open the draft").await;
         terminal.types(keys).await;
         assert_eq!(terminal.ends().await, code, "{keys:?}");
-        assert!(terminal.shown.contains(told), "{}", terminal.shown);
+        assert!(terminal.shown.contains(message), "{}", terminal.shown);
         if code == 0 {
-            // The first of all that were begun.
+            // The first of all commands that were started.
             assert!(browser.opens().await.starts_with(&desk.sandbox.origin()));
             assert_eq!(browser.0.buffer(), b"");
         }
     }
 }
 
-/// Ctrl-C at the prompt of `logout` changes nothing, whatever is typed afterwards.
+/// Ctrl-C at the prompt of `logout` changes nothing, for any input typed afterwards.
 #[tokio::test]
-async fn ctrl_c_at_a_question_changes_nothing() {
+async fn ctrl_c_at_a_prompt_changes_nothing() {
     let desk = Desk::connected().await;
     let mut terminal = Terminal::begin(&desk, &["logout"]);
     terminal.shows("[y/N]").await;
@@ -136,7 +137,7 @@ async fn ctrl_c_at_a_question_changes_nothing() {
 
 /// Long commands show their progress: areas that were read, and change sets that were sent.
 #[tokio::test]
-async fn long_work_shows_how_far_it_is() {
+async fn long_commands_show_progress() {
     let desk = Desk::connected().await;
     let mut terminal = Terminal::begin(&desk, &["sync"]);
     terminal.shows("[====================] 4 of 4 areas: ").await;
@@ -153,14 +154,14 @@ async fn long_work_shows_how_far_it_is() {
     let mut terminal = Terminal::begin(&desk, &["stock", "change", &file]);
     terminal.shows("[==========          ] 1 of 2 changes are sent").await;
     assert_eq!(terminal.ends().await, 0);
-    // Where nobody looks there is none.
+    // Without a terminal there is no progress bar.
     let ran = desk.run(&["sync"]).await;
     assert!(!ran.err.contains("areas"), "{}", ran.shown());
 }
 
 /// Ctrl-C also interrupts a read of the standard input.
 #[tokio::test]
-async fn ctrl_c_ends_what_waits_for_a_body() {
+async fn ctrl_c_interrupts_reading_stdin() {
     let desk = Desk::connected().await;
     let mut terminal = Terminal::begin(&desk, &["api", "blueprints_write", "--body-file", "-"]);
     terminal.shows("idempotency key").await;

@@ -12,7 +12,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
-use crate::kit::{Desk, Ran, bare, ended, finish};
+use crate::kit::{Desk, Ran, bare, finish, wait_for_exit};
 
 /// A change of the rifles from 2 to this number.
 pub(crate) fn rifles(to: &'static str) -> [&'static str; 9] {
@@ -41,7 +41,7 @@ pub(crate) async fn everything_removed(desk: &Desk) -> String {
 
 /// CLI-04: a change behind another one of its area is reported as such, also in JSON.
 #[tokio::test]
-async fn what_waits_behind_a_held_change_says_so() {
+async fn change_behind_a_held_one_is_reported() {
     let desk = Desk::synced().await;
     held(&desk).await;
     expect![[r#"
@@ -64,9 +64,9 @@ async fn what_waits_behind_a_held_change_says_so() {
         err|   -> exchange outbox show 1
     "#]]
     .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
-    // Another area goes on.
+    // Other areas continue.
     assert_eq!(desk.run(&["blueprints", "add", "Sandbox Knife"]).await.code, 0);
-    // With what held them up gone, a command about something else tells what became of them.
+    // After the held change is gone, a command about another area reports the outcome of the waiting changes.
     assert_eq!(desk.run(&["outbox", "drop", "1"]).await.code, 0);
     expect![[r#"
         exit 0
@@ -82,10 +82,10 @@ async fn what_waits_behind_a_held_change_says_so() {
 
 /// CLI-04: the JSON document lists held changes too.
 #[tokio::test]
-async fn a_held_change_is_told_to_programs() {
+async fn held_change_is_listed_in_json() {
     let desk = Desk::synced().await;
     held(&desk).await;
-    // Nothing is sent before it is said what was found.
+    // Nothing is sent before the result of the comparison is given.
     for found in [&[][..], &["--applied", "--missing"]] {
         let ran = desk.json(&[&["outbox", "resolve", "1"], found].concat()).await;
         assert_eq!((ran.code, &ran.error()["code"]), (2, &json!("usage")), "{found:?}");
@@ -123,7 +123,7 @@ async fn a_held_change_is_told_to_programs() {
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["retry", "1"]] {
         assert_eq!(desk.run(&[&["outbox"], args].concat()).await.code, 2, "{args:?}");
     }
-    // What is to be done about that is no correction of a change.
+    // The advice is not to correct the change.
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["drop", "1"]] {
         let error = desk.json(&[&["outbox"], args].concat()).await.error();
         assert_eq!(error["next"], "see `outbox list`", "{args:?} {error}");
@@ -133,7 +133,7 @@ async fn a_held_change_is_told_to_programs() {
 
 /// CLI-04, WRT-13: dropping a change warns only if it may still be carried out.
 #[tokio::test]
-async fn what_is_given_up_may_be_carried_out() {
+async fn dropping_warns_if_the_change_may_be_applied() {
     let desk = Desk::synced().await;
     held(&desk).await;
     expect![[r#"
@@ -168,7 +168,7 @@ async fn what_is_given_up_may_be_carried_out() {
 
 /// CLI-04: applied changes are reported even if the rest of the command has to wait.
 #[tokio::test]
-async fn what_was_applied_is_told_when_the_rest_waits() {
+async fn applied_changes_are_reported_while_others_wait() {
     let desk = Desk::with(|config| config.limits.writes_per_day = 1).await;
     desk.login(&["--all"]).await;
     let op = |quality: u32| {
@@ -182,19 +182,20 @@ async fn what_was_applied_is_told_when_the_rest_waits() {
     let file = desk.file("ops.json", &json!(ops).to_string());
     let ran = desk.json(&["stock", "change", &file]).await;
     assert_eq!(ran.code, 8, "{}", ran.shown());
-    let told = ran.json();
-    assert_eq!((&told["applied"], told["ops"].as_array().unwrap().len()), (&json!(500), 500));
-    let states: Vec<_> = told["changes"].as_array().unwrap().iter().map(|change| &change["state"]).collect();
+    let document = ran.json();
+    assert_eq!((&document["applied"], document["ops"].as_array().unwrap().len()), (&json!(500), 500));
+    let states: Vec<_> =
+        document["changes"].as_array().unwrap().iter().map(|change| &change["state"]).collect();
     assert_eq!(states, ["done", "pending"]);
-    assert_eq!(told["changes"][1]["error"]["code"], "QUOTA_EXCEEDED");
+    assert_eq!(document["changes"][1]["error"]["code"], "QUOTA_EXCEEDED");
     assert!(ran.err.contains("QUOTA_EXCEEDED"), "{}", ran.err);
-    // What was told is forgotten, and what waits is there.
+    // The reported outcome is deleted, and the waiting change is still stored.
     let waiting = desk.json(&["outbox", "list"]).await.json();
     assert_eq!(
         (waiting["items"].as_array().unwrap().len(), &waiting["items"][0]["opCount"]),
         (1, &json!(100))
     );
-    // Not before the exchange said (CLI-02), whoever asks.
+    // Not before the requested time (CLI-02), for any command.
     let again = desk.json(&["outbox", "retry"]).await;
     assert_eq!(
         (again.code, &again.json()["changes"][0]["state"]),
@@ -202,10 +203,10 @@ async fn what_was_applied_is_told_when_the_rest_waits() {
         "{}",
         again.shown()
     );
-    // Nor is it asked for anything else that writes, by a run that was told nothing itself.
+    // Other writes wait too, in a run that received no such response itself.
     let kept = desk.json(&["blueprints", "add", "Sandbox Knife"]).await;
-    let told = kept.json();
-    let own = told["changes"].as_array().unwrap().iter().find(|change| change["own"] == true).unwrap();
+    let document = kept.json();
+    let own = document["changes"].as_array().unwrap().iter().find(|change| change["own"] == true).unwrap();
     assert_eq!((kept.code, &own["state"]), (6, &json!("pending")), "{}", kept.shown());
     assert_eq!(own["error"]["code"], "QUOTA_EXCEEDED");
     let message = own["error"]["message"].as_str().unwrap();
@@ -214,7 +215,7 @@ async fn what_was_applied_is_told_when_the_rest_waits() {
 
 /// CLI-04: the next command that sends reports an outcome that was not read.
 #[tokio::test]
-async fn an_outcome_that_nobody_read_is_told_later() {
+async fn unread_outcome_is_reported_by_the_next_command() {
     let desk = Desk::synced().await;
     let unread = async |args: &[&str]| {
         let mut command = desk.command(args);
@@ -246,7 +247,7 @@ async fn an_outcome_that_nobody_read_is_told_later() {
         err| change 1, stored earlier, is decided: this is its outcome
     "#]]
     .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
-    // Also one that is asked for it by its number.
+    // Also if it is requested by its number.
     assert_eq!(unread(&["blueprints", "remove", "Sandbox Knife"]).await, Some(0));
     expect![[r#"
         exit 0
@@ -278,13 +279,13 @@ async fn left(desk: &Desk, change: impl FnOnce(&mut EntryRow)) {
 /// CLI-04, OST-14: an unread outcome is reported at any later time, except for org stock, whose outcomes are
 /// deleted after seven days.
 #[tokio::test]
-async fn what_nobody_read_waits_for_who_does() {
+async fn unread_outcomes_are_retained_except_org_stock() {
     let desk = Desk::synced().await;
     let unread = async |args: &[&str]| {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let child = desk.command(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
-        assert_eq!(ended(child).await.code, 0);
+        assert_eq!(wait_for_exit(child).await.code, 0);
     };
     let age = |row: &mut EntryRow| {
         let mut head: Value = serde_json::from_str(&row.head).unwrap();
@@ -308,18 +309,18 @@ async fn what_nobody_read_waits_for_who_does() {
         .await;
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
     left(&desk, age).await;
-    // Whatever comes next, a list too.
-    let told = desk.run(&["stock", "list", "rifle"]).await;
-    assert_eq!(told.code, 0);
+    // Any next command reports it, including a list.
+    let result = desk.run(&["stock", "list", "rifle"]).await;
+    assert_eq!(result.code, 0);
     let gone = "note: change 3 of org-stock was decided seven days ago, and its outcome was never shown: it has been \
                 deleted";
-    assert_eq!(told.err.lines().next(), Some(gone));
+    assert_eq!(result.err.lines().next(), Some(gone));
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
 /// CLI-04: an unreadable change does not hide others, is listed, and can be dropped.
 #[tokio::test]
-async fn what_cannot_be_read_hides_nothing_else() {
+async fn unreadable_change_hides_no_others() {
     let desk = Desk::synced().await;
     let of_ships = NewEntryRow {
         owner: desk.json(&["status"]).await.json()["installationId"].as_str().unwrap().to_owned(),
@@ -336,13 +337,13 @@ async fn what_cannot_be_read_hides_nothing_else() {
         err|   -> exchange outbox drop 1, unless a newer version of this program stored it
     "#]]
     .assert_eq(&desk.run(&rifles("3pc")).await.shown());
-    let told = desk.json(&["blueprints", "add", "Sandbox Knife"]).await;
+    let result = desk.json(&["blueprints", "add", "Sandbox Knife"]).await;
     let unreadable = json!({
         "number": 1, "area": "ships", "own": false, "state": "unreadable",
         "next": "`drop` it, unless a newer version of this program stored it",
     });
-    assert!(told.json()["changes"].as_array().unwrap().contains(&unreadable), "{}", told.shown());
-    assert_eq!((told.code, &told.json()["applied"]), (0, &json!(1)));
+    assert!(result.json()["changes"].as_array().unwrap().contains(&unreadable), "{}", result.shown());
+    assert_eq!((result.code, &result.json()["applied"]), (0, &json!(1)));
     expect![[r#"
         exit 0
         out| NUMBER  AREA   OPS  STATE       CODE  NEXT
@@ -358,7 +359,7 @@ async fn what_cannot_be_read_hides_nothing_else() {
 
 /// ERR-13, CLI-04: changes of an earlier installation are never sent, but remain visible.
 #[tokio::test]
-async fn what_an_earlier_connection_left_is_told() {
+async fn changes_of_earlier_connections_are_listed() {
     let desk = Desk::synced().await;
     assert_eq!(desk.json(&["status"]).await.json()["ofEarlierConnections"], 0);
     let left = NewEntryRow {
@@ -392,9 +393,10 @@ async fn what_an_earlier_connection_left_is_told() {
     assert!(SqliteOutbox::open(&state).unwrap().owners().await.unwrap().is_empty());
 }
 
-/// CLI-04: if an outcome cannot be reported, the command reports that the change is stored, so that nobody sends it again.
+/// CLI-04: if an outcome cannot be reported, the command reports that the change is stored, so that it is not
+/// sent again.
 #[tokio::test]
-async fn what_cannot_be_told_is_kept() {
+async fn unreportable_outcome_is_retained() {
     let desk = Desk::synced().await;
     let telling = desk.state().join("telling");
     std::fs::write(&telling, "").unwrap();
@@ -402,22 +404,22 @@ async fn what_cannot_be_told_is_kept() {
     let kept = "change 1 is stored: `exchange outbox show 1` shows its state";
     assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().next()), (1, "", Some(kept)), "{}", ran.shown());
     std::fs::remove_file(&telling).unwrap();
-    let told = desk.run(&["outbox", "retry", "1"]).await;
-    assert!(told.code == 0 && told.out.contains("applied"), "{}", told.shown());
+    let result = desk.run(&["outbox", "retry", "1"]).await;
+    assert!(result.code == 0 && result.out.contains("applied"), "{}", result.shown());
 }
 
 /// A change stays in the outbox while the exchange is unavailable, and `retry` sends it.
 #[tokio::test]
-async fn a_change_is_kept_until_the_exchange_takes_it() {
+async fn change_is_stored_until_the_exchange_accepts_it() {
     let desk = Desk::synced().await;
     desk.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
     let ran = desk.json(&rifles("3pc")).await;
-    let told = ran.json();
-    assert_eq!((ran.code, &told["changes"][0]["state"]), (6, &json!("pending")), "{}", ran.shown());
-    assert_eq!(told["changes"][0]["error"]["code"], "EXCHANGE_DISABLED");
-    // The next runs wait as this one was told, if that is not over (CLI-02).
+    let document = ran.json();
+    assert_eq!((ran.code, &document["changes"][0]["state"]), (6, &json!("pending")), "{}", ran.shown());
+    assert_eq!(document["changes"][0]["error"]["code"], "EXCHANGE_DISABLED");
+    // The next runs respect the wait that this one received, unless it is over (CLI-02).
     desk.pass(30);
-    // What would become of it cannot be asked, and nothing is kept of the question.
+    // A dry run fails too, and is not stored.
     assert_ne!(desk.run(&[&rifles("4pc")[..], &["--dry-run"]].concat()).await.code, 0);
     desk.pass(30);
     assert_ne!(desk.run(&["outbox", "retry"]).await.code, 0);
@@ -439,7 +441,7 @@ async fn a_change_is_kept_until_the_exchange_takes_it() {
 
 /// The same without a network; changes without the required scope are not stored.
 #[tokio::test]
-async fn a_change_is_kept_without_a_network() {
+async fn change_is_stored_without_a_network() {
     let desk = Desk::signed_out().await;
     desk.login(&["--allow", "stock.read", "--allow", "stock.write"]).await;
     let (origin, Desk { sandbox, home }) = (desk.sandbox.origin(), desk);
@@ -465,7 +467,7 @@ async fn a_change_is_kept_without_a_network() {
 /// CLI-04: a run whose output is not read, for example in an open pager, does not block other runs, and these
 /// do not report its outcomes.
 #[tokio::test]
-async fn a_run_that_is_being_read_holds_up_no_other() {
+async fn unread_output_does_not_block_other_runs() {
     let desk = Desk::synced().await;
     let op = |quality: u32| {
         json!({
@@ -483,18 +485,18 @@ async fn a_run_that_is_being_read_holds_up_no_other() {
     read.stdout.as_mut().unwrap().read_exact(&mut first).await.unwrap();
     // It is printing now, and comes to no end.
     let other = tokio::time::timeout(Duration::from_secs(60), desk.json(&rifles("3pc"))).await.unwrap();
-    let told = other.json();
-    assert_eq!((other.code, told["changes"].as_array().unwrap().len()), (0, 1), "{}", other.shown());
-    assert_eq!((&told["changes"][0]["own"], &told["applied"]), (&json!(true), &json!(1)));
-    let rest = ended(read).await;
-    let told: Value = serde_json::from_str(&format!("{{{}", rest.out)).unwrap();
-    assert_eq!((rest.code, &told["applied"]), (0, &json!(1000)));
+    let document = other.json();
+    assert_eq!((other.code, document["changes"].as_array().unwrap().len()), (0, 1), "{}", other.shown());
+    assert_eq!((&document["changes"][0]["own"], &document["applied"]), (&json!(true), &json!(1)));
+    let rest = wait_for_exit(read).await;
+    let document: Value = serde_json::from_str(&format!("{{{}", rest.out)).unwrap();
+    assert_eq!((rest.code, &document["applied"]), (0, &json!(1000)));
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
 /// CLI-04: of several concurrent commands, each reports the outcome of its own change.
 #[tokio::test]
-async fn commands_at_once_tell_their_own() {
+async fn concurrent_commands_report_their_own_outcome() {
     let desk = Desk::synced().await;
     let qualities = ["1", "2", "3", "4", "5", "6"];
     let place = ["--at", "Sandbox City Hangar", "--from", "0scu", "--to", "1scu"];
@@ -505,10 +507,10 @@ async fn commands_at_once_tell_their_own() {
     };
     let children: Vec<_> = qualities.iter().map(|quality| begin(quality)).collect();
     for child in children {
-        let ran = ended(child).await;
-        let told = ran.json();
-        let changes = told["changes"].as_array().unwrap();
-        assert_eq!((ran.code, &told["applied"], changes.len()), (0, &json!(1), 1), "{}", ran.shown());
+        let ran = wait_for_exit(child).await;
+        let document = ran.json();
+        let changes = document["changes"].as_array().unwrap();
+        assert_eq!((ran.code, &document["applied"], changes.len()), (0, &json!(1), 1), "{}", ran.shown());
     }
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 /// A proxy that reports the requests that it watches and holds them until the test releases them.
-pub(crate) struct Way {
+pub(crate) struct InterceptingProxy {
     address: String,
     seen: mpsc::UnboundedReceiver<()>,
     leave: Arc<Semaphore>,
@@ -24,7 +24,7 @@ struct Gate {
     leave: Arc<Semaphore>,
 }
 
-impl Way {
+impl InterceptingProxy {
     /// Starts a proxy to this exchange; `watched` decides by the first line of a request.
     pub(crate) async fn to(origin: &str, watched: fn(&str) -> bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -42,12 +42,12 @@ impl Way {
     }
 
     /// Routes the requests of this command through the proxy.
-    pub(crate) fn taken_by(&self, command: &mut Command) {
+    pub(crate) fn route_command(&self, command: &mut Command) {
         command.env("http_proxy", &self.address);
     }
 
     /// Waits for the next watched request.
-    pub(crate) async fn sees(&mut self) {
+    pub(crate) async fn wait_for_request(&mut self) {
         self.seen.recv().await.unwrap();
     }
 
@@ -59,13 +59,13 @@ impl Way {
 
 async fn pass(near: TcpStream, gate: Gate) {
     let far = TcpStream::connect(gate.to).await.unwrap();
-    let ((mut ask, mut tell), (mut answer, mut send)) = (near.into_split(), far.into_split());
-    let back = tokio::spawn(async move { tokio::io::copy(&mut answer, &mut tell).await });
+    let ((mut ask, mut tell), (mut response, mut send)) = (near.into_split(), far.into_split());
+    let back = tokio::spawn(async move { tokio::io::copy(&mut response, &mut tell).await });
     let mut bytes = vec![0; 1 << 16];
     while let Ok(read @ 1..) = ask.read(&mut bytes).await {
         let head = String::from_utf8_lossy(&bytes[..read]);
         if (gate.watched)(head.lines().next().unwrap_or_default()) {
-            // Nobody may be looking any more.
+            // The receiver may be gone.
             let _ = gate.seen.send(());
             // Ends when the way is open.
             let _ = gate.leave.acquire().await;

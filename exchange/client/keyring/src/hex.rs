@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_kept_is_text_and_comes_back() {
+    fn stored_secrets_are_text_and_round_trip() {
         for bytes in [&b"{}"[..], b"", b"hex:00", b"\0\xff\x30\x81", b"hex:"] {
             let kept = encode_secret(&secret(bytes));
             assert!(std::str::from_utf8(&kept).is_ok());

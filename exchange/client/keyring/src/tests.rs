@@ -1,4 +1,4 @@
-//! The platform store over stores in memory: what it keeps, what it refuses, and whom it does not keep waiting.
+//! The platform store over in-memory stores: stored entries, errors, and timeouts.
 
 use std::{
     any::Any,
@@ -56,7 +56,7 @@ fn counted() -> (PlatformStore, Arc<mock::Store>, Arc<AtomicUsize>) {
 
 /// IDP-18: entries of one owner and another, kept, replaced and deleted.
 #[tokio::test]
-async fn it_keeps_what_it_is_given() {
+async fn stored_entries_round_trip() {
     let (store, _, connections) = counted();
     let (mine, other) = (owner("default"), owner("second"));
     let elsewhere = ExchangeAddress::new("https://id.example", "https://api-2.example").unwrap();
@@ -77,8 +77,8 @@ async fn it_keeps_what_it_is_given() {
     assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
 
-/// IDP-24: a disconnection deletes what stands there under names of before gateways were part of them, and nothing of another
-/// profile.
+/// IDP-24: a disconnection also deletes entries under names from before gateways were part of them, and no
+/// entry of another profile.
 #[tokio::test]
 async fn entries_under_old_names_are_deleted() {
     let (store, mock, _) = counted();
@@ -95,9 +95,9 @@ async fn entries_under_old_names_are_deleted() {
     assert!(others.get_secret().is_ok());
 }
 
-/// IDP-18: what another program put in an entry's place is neither taken for a secret nor printed.
+/// IDP-18: an entry written by another program is neither used as a secret nor printed.
 #[tokio::test]
-async fn what_others_wrote_is_refused() {
+async fn foreign_entry_is_rejected() {
     let (store, mock, _) = counted();
     let entry = mock.build("desk", "https://id.example/https://api.example/default/dpop-key", None).unwrap();
     entry.set_secret(b"hex:hush").unwrap();
@@ -105,9 +105,9 @@ async fn what_others_wrote_is_refused() {
     assert_eq!(refusal.to_string(), "failed: an entry was changed by another program");
 }
 
-/// IDP-18: no store is an error, nothing is kept elsewhere, and the next call looks anew.
+/// IDP-18: a missing store is an error, nothing is stored elsewhere, and the next call looks it up again.
 #[tokio::test]
-async fn a_store_that_is_not_there_is_looked_for_again() {
+async fn missing_store_is_looked_up_again() {
     let tries = Arc::new(AtomicUsize::new(0));
     let mock = mock::Store::new().unwrap();
     let store = PlatformStore::with_connect({
@@ -127,10 +127,10 @@ async fn a_store_that_is_not_there_is_looked_for_again() {
     assert_eq!(tries.load(Ordering::SeqCst), 3);
 }
 
-/// A session bus or a keyring's service that began anew costs a connection, and nobody notices; one that fails
-/// again is an error.
+/// A restarted session bus or keyring service costs one reconnection, invisible to the caller. A second
+/// failure is an error.
 #[tokio::test]
-async fn a_connection_that_is_gone_is_made_anew() {
+async fn lost_connection_is_reopened() {
     let (store, mock, connections) = counted();
     let owner = owner("default");
     store.write(&owner, CredentialEntry::RefreshToken, &secret(b"hush")).await.unwrap();
@@ -138,7 +138,7 @@ async fn a_connection_that_is_gone_is_made_anew() {
     assert_eq!(store.read(&owner, CredentialEntry::RefreshToken).await, Ok(Some(secret(b"hush"))));
     assert_eq!(connections.load(Ordering::SeqCst), 2);
 
-    // A refusal is none of the connection, and is not asked for twice: the member said no.
+    // A rejection by the member is not a connection error and is not retried.
     fail_once(&mock, Error::NoStorageAccess("no".into()));
     let refused = store.read(&owner, CredentialEntry::RefreshToken).await;
     assert_eq!(refused, Err(CredentialError::Denied("no".into())));
@@ -153,7 +153,7 @@ async fn a_connection_that_is_gone_is_made_anew() {
 
 /// A store whose code breaks takes one call with it.
 #[tokio::test]
-async fn a_store_that_panics_is_an_error() {
+async fn panicking_store_is_an_error() {
     let tries = AtomicUsize::new(0);
     let mock = mock::Store::new().unwrap();
     let store = PlatformStore::with_connect(move || {
@@ -165,7 +165,7 @@ async fn a_store_that_panics_is_an_error() {
     assert_eq!(read().await, Ok(None));
 }
 
-/// A store that answers once it is opened: it waits for a member who is asked for a password.
+/// A store that responds once it is opened, like one that waits for the member's password.
 struct Waiting {
     store: Arc<mock::Store>,
     opened: Arc<Opened>,
@@ -228,14 +228,14 @@ async fn open(store: PlatformStore) -> Result<Session, exchange_client::Error> {
     opened
 }
 
-/// IDP-18: a store that waits longer than 30 seconds for the member is an error that names it; no other takes its
-/// place, and it is the same one that the next session asks.
+/// IDP-18: a store that waits longer than 30 seconds for the member is an error that names it. No other store
+/// replaces it, and the next session uses the same one.
 #[tokio::test(start_paused = true)]
-async fn a_store_that_does_not_answer_is_given_up() {
+async fn unresponsive_store_times_out() {
     let (store, opened) = waiting();
-    let begun = tokio::time::Instant::now();
+    let start = tokio::time::Instant::now();
     let error = open(store.clone()).await.err().unwrap();
-    assert_eq!(begun.elapsed().as_secs(), 30);
+    assert_eq!(start.elapsed().as_secs(), 30);
     assert_eq!(error.kind(), ErrorKind::Secrets);
     assert_eq!(
         error.to_string(),
@@ -251,9 +251,9 @@ async fn a_store_that_does_not_answer_is_given_up() {
     open(store).await.unwrap();
 }
 
-/// What was given up is done before what came later, so that the last write is what stays.
+/// An abandoned call runs before later ones, so that the last write persists.
 #[tokio::test]
-async fn calls_keep_their_order() {
+async fn calls_are_executed_in_order() {
     let (store, opened) = waiting();
     let owner = owner("default");
     let (first, second) = (secret(b"first"), secret(b"second"));
@@ -271,7 +271,7 @@ async fn calls_keep_their_order() {
 
 /// A program ends although its store still waits for the member.
 #[test]
-fn nobody_waits_for_the_store_at_the_end() {
+fn program_exits_without_waiting_for_the_store() {
     let (store, opened) = waiting();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -287,9 +287,9 @@ fn nobody_waits_for_the_store_at_the_end() {
     opened.open();
 }
 
-/// IDP-18: no error shows what an entry holds.
+/// IDP-18: no error shows the content of an entry.
 #[test]
-fn errors_hold_no_secret() {
+fn errors_contain_no_secret() {
     let errors = [
         Error::BadEncoding(b"hush".to_vec()),
         Error::BadDataFormat(b"hush".to_vec(), "hush".into()),
@@ -316,7 +316,7 @@ mod linux {
 
     const VARIABLE: &str = "DBUS_SESSION_BUS_ADDRESS";
 
-    /// Addresses of session buses that are none, and what is said of them.
+    /// Invalid session bus addresses with the expected messages.
     const NOWHERE: [(&str, &str); 2] = [
         ("nowhere", "no session bus, or no secret service on it"),
         (
@@ -329,15 +329,15 @@ mod linux {
     /// IDP-18: on a machine without a desktop nothing is kept: the refusal names the store and what to do, at
     /// once.
     #[test]
-    fn a_machine_without_a_session_bus_is_told_what_to_do() {
+    fn missing_session_bus_error_names_the_remedy() {
         let address = env::var(VARIABLE).unwrap_or_default();
         let Some((_, why)) = NOWHERE.iter().find(|(nowhere, _)| *nowhere == address) else {
             return NOWHERE.iter().for_each(|(nowhere, _)| on_a_machine_with(nowhere));
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let begun = std::time::Instant::now();
+        let start = std::time::Instant::now();
         let error = runtime.block_on(open(PlatformStore::new())).err().unwrap();
-        let time = begun.elapsed();
+        let time = start.elapsed();
         println!("refused after {time:?}");
         assert!(time < Duration::from_secs(5), "{time:?}");
         assert_eq!(error.kind(), ErrorKind::Secrets);
@@ -350,28 +350,29 @@ mod linux {
         );
     }
 
-    /// The same test in a process of its own, whose session bus is said to be there.
+    /// The same test in a separate process with this session bus address.
     fn on_a_machine_with(address: &str) {
-        let name = "tests::linux::a_machine_without_a_session_bus_is_told_what_to_do";
+        let name = "tests::linux::missing_session_bus_error_names_the_remedy";
         let this = Command::new(env::current_exe().unwrap())
             .args([name, "--exact", "--nocapture"])
             .env(VARIABLE, address)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&this.stdout);
+        let output = String::from_utf8_lossy(&this.stdout);
         let wrong = String::from_utf8_lossy(&this.stderr);
-        assert!(this.status.success() && said.contains("1 passed"), "{said}{wrong}");
+        assert!(this.status.success() && output.contains("1 passed"), "{output}{wrong}");
     }
 
-    /// IDP-18: a keyring that is locked, or that the member did not unlock, is told from one that is not there.
+    /// IDP-18: a keyring that is locked, or that the member did not unlock, is distinguished from a missing
+    /// one.
     #[test]
-    fn a_locked_keyring_is_called_so() {
+    fn locked_keyring_is_distinguished() {
         use secret_service::Error as Why;
         let refused = |why: Why| platform::map_call_error(Error::NoStorageAccess(Box::new(why)));
         assert_eq!(refused(Why::Locked), CredentialError::Locked);
         assert_eq!(refused(Why::Prompt), CredentialError::Locked);
         assert_eq!(refused(Why::NoResult), CredentialError::Missing("it has no default keyring".into()));
-        // What has no meaning of its own says what it is.
+        // Other errors keep their own message.
         let broken = platform::map_call_error(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));
         assert_eq!(broken, CredentialError::Other("Crypto error: bad".into()));
         let nobody = platform::map_connect_error(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));

@@ -37,10 +37,10 @@ impl StoreThread {
         &self,
         work: impl Fn(&Store) -> keyring_core::Result<T> + Send + 'static,
     ) -> Result<T, CredentialError> {
-        let (answer, answered) = oneshot::channel();
+        let (response, answered) = oneshot::channel();
         self.enqueue_job(Box::new(move |connection| {
             // The receiver is gone if the caller stopped waiting.
-            let _ = answer.send(connection.call_store(work));
+            let _ = response.send(connection.call_store(work));
         }))?;
         answered.await.unwrap_or_else(|_| Err(CredentialError::Other(CALL_ABORTED.to_owned())))
     }

@@ -42,13 +42,13 @@ fn main() {
         let (all, _) = snapshot(folder, many);
         println!("{many} rows: {all:.2?}; memory at its peak {before} MiB before, {} MiB after", peak());
         let store = SqliteReplica::open(folder).unwrap();
-        let begun = Instant::now();
+        let start = Instant::now();
         let replica = exchange_client::Replica::new(store);
         let read = replica.stock().map(Result::unwrap).filter(|lot| lot.stolen).count();
-        println!("reading them typed: {:.2?} ({read} stolen); memory {} MiB", begun.elapsed(), peak());
-        let begun = Instant::now();
+        println!("reading them typed: {:.2?} ({read} stolen); memory {} MiB", start.elapsed(), peak());
+        let start = Instant::now();
         replica.forget().unwrap();
-        println!("forgetting them: {:.2?}", begun.elapsed());
+        println!("forgetting them: {:.2?}", start.elapsed());
     });
 }
 
@@ -66,26 +66,26 @@ fn snapshot(folder: &Path, rows: usize) -> (Duration, Duration) {
     let mut input =
         FeedInput::Begin { kept: store.area_state(Area::Stock).unwrap(), reader: FeedReader::default() };
     loop {
-        let begun = Instant::now();
+        let start = Instant::now();
         let step = feed.handle_input(input).unwrap();
-        all += begun.elapsed();
+        all += start.elapsed();
         input = match step.action {
             FeedAction::Read(_) => {
                 let text = page(read, rows);
                 read += PAGE;
-                let begun = Instant::now();
+                let start = Instant::now();
                 let page = Box::new(Contract::parse(text.as_bytes()).unwrap());
-                all += begun.elapsed();
+                all += start.elapsed();
                 FeedInput::Page { page, asked_at: UnixTime::from_secs(1_000) }
             }
             FeedAction::Commit(commit) => {
-                let begun = Instant::now();
+                let start = Instant::now();
                 let done = store.commit(&commit).unwrap();
-                commits += begun.elapsed();
-                all += begun.elapsed();
+                commits += start.elapsed();
+                all += start.elapsed();
                 match done {
                     CommitOutcome::Done(tally) => FeedInput::Committed(tally),
-                    CommitOutcome::Superseded(_) => panic!("nobody else commits"),
+                    CommitOutcome::Superseded(_) => panic!("there is no other writer"),
                 }
             }
             FeedAction::Done => break,
@@ -117,10 +117,10 @@ fn fsync(folder: &Path) -> Duration {
     let mut file = fs::File::create(folder.join("x")).unwrap();
     let mut times: Vec<_> = (0..21)
         .map(|_| {
-            let begun = Instant::now();
+            let start = Instant::now();
             file.write_all(&[7; 4_096]).unwrap();
             file.sync_data().unwrap();
-            begun.elapsed()
+            start.elapsed()
         })
         .collect();
     times.sort_unstable();

@@ -48,8 +48,7 @@ static ORGANISATION: DatabasePlan = DatabasePlan {
 ///
 /// * A file of a newer version is left unchanged, and opening it fails.
 /// * A corrupt file is replaced, because the exchange has all its data: it is renamed to
-///   `replica.db.damaged`, or deleted if it
-///   contains organization data.
+///   `replica.db.damaged`, or deleted if it contains organization data.
 #[derive(Debug)]
 pub struct SqliteReplica {
     /// The error if it cannot be opened, which must not prevent the deletion of organization data.
@@ -66,16 +65,13 @@ impl SqliteReplica {
     /// what excludes it from backups; this crate adds a `CACHEDIR.TAG`.
     ///
     /// * Linux has no standard backup. Most backup programs respect the tag only with an option
-    ///   (`--exclude-caches` of borg,
-    ///   restic and tar).
+    ///   (`--exclude-caches` of borg, restic and tar).
     /// * macOS: Time Machine excludes `~/Library/Caches` and does not know the tag. Another folder is
-    ///   excluded by an extended
-    ///   attribute, which neither the standard library nor SQLite can set: use `tmutil addexclusion`.
+    ///   excluded by an extended attribute, which neither the standard library nor SQLite can set: use
+    ///   `tmutil addexclusion`.
     /// * Windows: File History covers libraries and the desktop, not `LOCALAPPDATA`. A disk image contains
-    ///   everything except
-    ///   paths that an administrator excludes in the registry (`FilesNotToBackup`, `FilesNotToSnapshot`),
-    ///   which is a task for
-    ///   an installer.
+    ///   everything except paths that an administrator excludes in the registry (`FilesNotToBackup`,
+    ///   `FilesNotToSnapshot`), which is a task for an installer.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if it cannot be created or opened, or was

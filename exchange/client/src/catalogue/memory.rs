@@ -141,14 +141,14 @@ mod tests {
         CatalogEntry::parse(format!(r#"{{"bt": "{bt}", "name": "n"}}"#).as_bytes()).unwrap()
     }
 
-    /// RES-13: what was learned outlives the process, and is read as it was.
+    /// RES-13: learned references outlive the process unchanged.
     #[test]
-    fn what_was_learned_is_stored_and_read() {
+    fn learned_references_round_trip() {
         let mut memory = CatalogMemory::default();
         memory.learn(CatalogKind::Item, &reference(r#"{"name": "One", "uexId": 7}"#), entry("b-1"));
         memory.learn(CatalogKind::Material, &reference(r#"{"name": "One"}"#), entry("m-1"));
         memory.learn(CatalogKind::Item, &reference(r#"{"locKey": "@item_x"}"#), entry("b-2"));
-        // The latest word counts, and what others added names nothing.
+        // The latest entry counts, and undeclared members do not identify a reference.
         let added =
             reference(r#"{"name": "One", "uexId": 7, "extensions": {"org.example": {}}, "later": 1}"#);
         memory.learn(CatalogKind::Item, &added, entry("b-9"));
@@ -163,9 +163,9 @@ mod tests {
         assert!(CatalogMemory::from_json(b"[{]").unwrap_err().to_string().contains("corrupt catalog memory"));
     }
 
-    /// A file is replaced whole: what cannot be put in its place changes nothing, and leaves nothing beside it.
+    /// A file is replaced atomically: a failed replacement changes nothing and leaves no temporary file.
     #[test]
-    fn a_file_is_replaced_whole() {
+    fn file_is_replaced_atomically() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("catalogue.json");
         let mut memory = CatalogMemory::default();
@@ -182,7 +182,7 @@ mod tests {
 
     /// A key alone is no name of anything.
     #[test]
-    fn a_bare_key_teaches_nothing() {
+    fn reference_with_only_a_key_is_not_learned() {
         let mut memory = CatalogMemory::default();
         memory.learn(CatalogKind::Item, &reference(r#"{"bt": "b-1"}"#), entry("b-1"));
         assert!(memory.is_empty());

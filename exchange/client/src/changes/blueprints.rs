@@ -7,7 +7,7 @@ use crate::error::Error;
 
 impl Changes<BlueprintOp> {
     /// Adds a blueprint by its product; an existing one is unchanged. For an op with more fields (when and
-    /// where the member learnt it), use [`AddBlueprint::builder`] and [`Changes::push`].
+    /// where the member learned it), use [`AddBlueprint::builder`] and [`Changes::push`].
     ///
     /// # Errors
     /// As [`Changes::push`].

@@ -80,7 +80,7 @@ mod tests {
 
     /// TYP-03: every field known, `locKey` without its `@`, and the stored `bt`.
     #[test]
-    fn everything_known_is_sent() {
+    fn all_known_fields_are_sent() {
         let known = KnownItem {
             bt: Some("material-7".parse().unwrap()),
             sc_record: Some("sandbox_ore_raw".to_owned()),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_known_makes_no_reference() {
+    fn unknown_item_has_no_reference() {
         for known in [
             KnownItem::default(),
             KnownItem { loc_key: Some("@".to_owned()), ..KnownItem::default() },

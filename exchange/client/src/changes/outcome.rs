@@ -285,8 +285,8 @@ impl<O: ChangeOp> ChangeSetOutcome<O> {
     /// `wants` is called for each. Returns `None` if the member wants none.
     #[must_use]
     pub fn override_changes(&self, mut wants: impl FnMut(&O) -> bool) -> Option<Changes<O>> {
-        let asked = self.unapplied_ops().filter(|(_, remedy)| *remedy == OpRemedy::AskThenOverride);
-        let wanted = asked.filter_map(|(settled, _)| settled.op.with_override().filter(|op| wants(op)));
+        let confirmable = self.unapplied_ops().filter(|(_, remedy)| *remedy == OpRemedy::AskThenOverride);
+        let wanted = confirmable.filter_map(|(settled, _)| settled.op.with_override().filter(|op| wants(op)));
         let mut changes = Changes::new();
         if let Some(extensions) = &self.extensions {
             changes = changes.with_extensions(extensions.clone());

@@ -145,7 +145,7 @@ mod tests {
 
     /// TYP-06: sums and differences use the stored values and are exact where binary fractions are not.
     #[test]
-    fn amounts_are_reckoned_exactly() {
+    fn amounts_are_computed_exactly() {
         let total = add_quantities(&scu("0.1").unwrap(), &scu("0.2").unwrap()).unwrap();
         assert_eq!(total.amount.get().to_json_text(), "0.3");
         let rest = subtract_quantities(&scu("12.3456").unwrap(), &scu("12.345").unwrap()).unwrap();

@@ -24,9 +24,9 @@ struct BatchCapacity {
 impl BatchCapacity {
     fn for_ops<O: ChangeOp>(ops: &[O], most: usize) -> Self {
         let id = |op: &O| op.id().and_then(|id| serde_json::to_string(id).ok()).map_or(0, |id| id.len());
-        let answer =
+        let response =
             (O::LANE == Lane::OrgStock).then(|| ops.iter().map(|op| RESULT_BYTES + id(op)).collect());
-        Self { ops: most, answer }
+        Self { ops: most, answer: response }
     }
 
     fn fits(&self, mut places: impl ExactSizeIterator<Item = usize>) -> bool {
@@ -174,8 +174,8 @@ fn cut_in_order(OpGroups(groups): &OpGroups, room: &BatchCapacity) -> Result<Vec
 /// Moves each group as a whole to the position of its first op.
 fn gather_groups(OpGroups(groups): &OpGroups, most: usize) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
-    for (at, group) in groups.iter().enumerate() {
-        members[*group].push(at);
+    for (index, group) in groups.iter().enumerate() {
+        members[*group].push(index);
     }
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for group in members.into_iter().filter(|group| !group.is_empty()) {

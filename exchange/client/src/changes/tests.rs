@@ -63,7 +63,7 @@ fn only<O: ChangeOp>(changes: Changes<O>) -> ChangeBatch<O> {
 /// STK-05, TYP-07: the expected quantity is the one last seen, 0 for a new lot; an unknown quality is sent as
 /// 0.
 #[test]
-fn a_lot_is_set_from_what_was_seen() {
+fn lot_is_set_with_the_expected_quantity() {
     let mut changes = StockChanges::new();
     changes.set_quantity(lot("ore", "Here").expecting_nothing(), scu("3")).unwrap();
     let good = lot("ore", "Here").with_quality(640).unwrap();
@@ -96,7 +96,7 @@ fn a_move_is_never_split() {
 /// STK-20: a decrease and an increase of one material, and a stolen twin, stay together without an explicit
 /// move, by any name of the material.
 #[test]
-fn a_fall_and_a_rise_of_one_material_stay_together() {
+fn decrease_and_increase_stay_together() {
     let both =
         KnownItem { bt: Some("ore".parse().unwrap()), name: Some("Ore".to_owned()), ..KnownItem::default() };
     let named = KnownItem { name: Some("ORE".to_owned()), ..KnownItem::default() };
@@ -117,14 +117,14 @@ fn a_fall_and_a_rise_of_one_material_stay_together() {
 
 /// WRT-01: ops that fit into no batch are reported with a remedy.
 #[test]
-fn ops_that_fit_no_batch_are_named() {
+fn ops_that_exceed_a_batch_are_named() {
     let note = |at: usize, entry: usize, id: String| {
         let op = serde_json::json!(
             {"op": "note", "opId": id, "unit": "u", "entry": format!("e-{entry}"), "version": at + 1, "note": "n"}
         );
         OrgStockOp::parse_valid(op.to_string().as_bytes()).unwrap()
     };
-    let told = |ops: Vec<OrgStockOp>| {
+    let split_error = |ops: Vec<OrgStockOp>| {
         let mut changes = OrgStockChanges::new();
         ops.into_iter().for_each(|op| drop(changes.push(op).unwrap()));
         let error = changes.into_batches(500).unwrap_err();
@@ -133,9 +133,9 @@ fn ops_that_fit_no_batch_are_named() {
     };
     // Two alternating entries behind another: 300 ops each, with no possible cut.
     let alternating = |at: usize| note(at, if at == 0 { 7 } else { at % 2 }, at.to_string());
-    let error = told((0..601).map(alternating).collect());
+    let error = split_error((0..601).map(alternating).collect());
     assert!(error.contains("the ops from number 2 to 601 cannot be split and are more"), "{error}");
-    let error = told((0..400).map(|at| note(at, 1, format!("{at:064}"))).collect());
+    let error = split_error((0..400).map(|at| note(at, 1, format!("{at:064}"))).collect());
     assert!(error.contains("from number 1 to 400 cannot") && error.contains("shorter ids"), "{error}");
 
     let mut changes = StockChanges::new();
@@ -150,7 +150,7 @@ fn ops_that_fit_no_batch_are_named() {
 /// LIM-22, OST-16: a response that refuses all ops of a batch, with the maximum of warnings, fits under the
 /// key.
 #[test]
-fn a_batch_of_org_stock_has_an_answer_that_is_kept() {
+fn org_stock_batch_response_fits_the_size_limit() {
     let ids: [fn(usize) -> String; 3] =
         [|at| at.to_string(), |at| format!("{at:064}"), |at| format!("{at:04}{}", "\u{1}".repeat(60))];
     let warning = br#"{"pointer": "/ops/499/location/name", "code": "LOC_KEY_UNRESOLVED"}"#;
@@ -172,16 +172,16 @@ fn a_batch_of_org_stock_has_an_answer_that_is_kept() {
                 refused.op_id = op.id().cloned();
                 refused
             });
-            let mut answer = result(0, 0, batch.ops().len().try_into().unwrap(), results.collect());
-            answer.warnings = vec![warning.clone(); 50];
-            assert!(serde_json::to_vec(&answer).unwrap().len() <= 32 * 1024);
+            let mut response = result(0, 0, batch.ops().len().try_into().unwrap(), results.collect());
+            response.warnings = vec![warning.clone(); 50];
+            assert!(serde_json::to_vec(&response).unwrap().len() <= 32 * 1024);
         }
     }
 }
 
 /// WRT-14: resent ops keep their extensions.
 #[test]
-fn what_is_sent_anew_is_sent_whole() {
+fn resent_ops_keep_their_extensions() {
     let extensions =
         exchange_api::types::Extensions(Map::from_iter([("org.example.tool".to_owned(), Map::new())]));
     let mut changes = blueprints(4).with_extensions(extensions.clone());
@@ -198,7 +198,7 @@ fn what_is_sent_anew_is_sent_whole() {
 
 /// STK-05: impossible moves are refused locally.
 #[test]
-fn a_move_takes_no_more_than_there_is() {
+fn impossible_move_is_rejected() {
     let mut changes = StockChanges::new();
     let from = || lot("ore", "Here").expecting(scu("1"));
     for (to, amount) in [
@@ -213,7 +213,7 @@ fn a_move_takes_no_more_than_there_is() {
 
 /// Any number of increases of one material needs no ties.
 #[test]
-fn what_only_rises_is_split_anywhere() {
+fn increases_can_be_split_anywhere() {
     let mut changes = StockChanges::new();
     for number in 0..7 {
         changes.set_quantity(lot("ore", &format!("Place {number}")).expecting_nothing(), scu("1")).unwrap();
@@ -224,7 +224,7 @@ fn what_only_rises_is_split_anywhere() {
 
 /// SHP-11: a missing value would be cleared, so an upsert contains all values of the ship.
 #[test]
-fn an_upsert_holds_all_current_values() {
+fn upsert_contains_all_current_values() {
     let ship = Ship::parse_valid(
         br#"{"shipId": "ship-1", "version": 7, "shipType": {"bt": "type-1", "name": "Hauler"},
             "name": "Long Haul", "insurance": {"kind": "MONTHS", "months": 12}, "fitted": true,
@@ -243,7 +243,7 @@ fn an_upsert_holds_all_current_values() {
 
 /// SHP-23: purchase data and undeclared members at any depth are never sent.
 #[test]
-fn what_the_contract_does_not_declare_is_refused() {
+fn undeclared_members_are_rejected() {
     let mut upsert = UpsertShip::builder()
         .external_id("own-1".parse::<exchange_api::types::ExternalId>().unwrap())
         .ship_type(item("type-1"))
@@ -261,7 +261,7 @@ fn what_the_contract_does_not_declare_is_refused() {
 
 /// SHP-17: a batch updates or removes a ship only once.
 #[test]
-fn a_ship_is_changed_once() {
+fn ship_is_changed_once_per_batch() {
     let ship = Ship::parse(
         br#"{"shipId": "ship-1", "version": 7, "shipType": {"bt": "type-1", "name": "Hauler"},
             "insurance": {"kind": "LTI"}, "fitted": true, "orgUnitVersion": 3}"#,
@@ -286,7 +286,7 @@ fn entry(id: &str, version: i64) -> OrgStockEntry {
 /// OST-30, OST-33: ids and versions are those of the feed's entries; ops on one entry increment the version
 /// and stay in one batch in order.
 #[test]
-fn ops_on_an_entry_count_its_version_up() {
+fn ops_increment_the_entry_version() {
     let mut changes = OrgStockChanges::new();
     let unit = || "unit-1".parse().unwrap();
     let feed = entry("entry-1", 7);
@@ -296,18 +296,18 @@ fn ops_on_an_entry_count_its_version_up() {
         .unwrap();
     on.mark_stolen(true, None).unwrap();
     changes.on_entry(unit(), &entry("entry-2", 1)).move_into("unit-2".parse().unwrap(), None).unwrap();
-    let said: Vec<_> = changes.ops().iter().map(json).collect();
-    let versions: Vec<_> = said.iter().map(|op| (op["entry"].as_str(), op["version"].as_i64())).collect();
+    let ops_json: Vec<_> = changes.ops().iter().map(json).collect();
+    let versions: Vec<_> = ops_json.iter().map(|op| (op["entry"].as_str(), op["version"].as_i64())).collect();
     let (first, second) = (Some("entry-1"), Some("entry-2"));
     assert_eq!(versions, [(first, Some(7)), (first, Some(8)), (first, Some(9)), (second, Some(1))]);
-    assert_eq!(said[1]["fromMissions"][0]["mission"], "m-1");
+    assert_eq!(ops_json[1]["fromMissions"][0]["mission"], "m-1");
     assert_eq!(changes.clone().into_batches(2).unwrap_err().kind(), ErrorKind::TooLarge);
     let sizes: Vec<_> = changes.into_batches(3).unwrap().iter().map(|batch| batch.ops().len()).collect();
     assert_eq!(sizes, [3, 1]);
 }
 
 #[test]
-fn what_the_caller_ties_stays_together() {
+fn tied_ops_stay_together() {
     let mut changes = blueprints(5);
     changes.keep_together([OpId::new("2").unwrap(), OpId::new("5").unwrap()]);
     let batches = changes.into_batches(2).unwrap();
@@ -319,7 +319,7 @@ fn what_the_caller_ties_stays_together() {
 }
 
 #[test]
-fn ids_are_given_and_kept() {
+fn op_ids_are_assigned_and_preserved() {
     let mut changes = BlueprintChanges::new();
     let own = AddBlueprint::builder().ref_(item("bp-1")).op_id(OpId::new("2").unwrap()).build().unwrap();
     assert_eq!(changes.push(own.clone()).unwrap().as_str(), "2");
@@ -330,27 +330,27 @@ fn ids_are_given_and_kept() {
 
 /// WRT-14: only ops that were removed elsewhere and confirmed by the member are sent again with `override`.
 #[test]
-fn an_override_is_sent_after_asking() {
+fn override_is_sent_after_confirmation() {
     let results =
         vec![refused(0, "REMOVED_ELSEWHERE"), refused(1, "REMOVED_ELSEWHERE"), refused(2, "UNMATCHED")];
     let outcome = only(blueprints(4)).into_outcome(result(1, 0, 3, results));
     assert_eq!(outcome.ops[3].verdict, OpVerdict::Applied);
-    let mut asked = 0;
+    let mut confirmations = 0;
     let changes = outcome.override_changes(|op| {
-        asked += 1;
+        confirmations += 1;
         op.id().unwrap().as_str() == "2"
     });
-    assert_eq!(asked, 2);
+    assert_eq!(confirmations, 2);
     let changes = changes.unwrap();
-    let said: Vec<_> = changes.ops().iter().map(json).collect();
-    assert_eq!(said.len(), 1);
-    assert_eq!((&said[0]["ref"]["bt"], &said[0]["override"]), (&"bp-1".into(), &true.into()));
+    let ops_json: Vec<_> = changes.ops().iter().map(json).collect();
+    assert_eq!(ops_json.len(), 1);
+    assert_eq!((&ops_json[0]["ref"]["bt"], &ops_json[0]["override"]), (&"bp-1".into(), &true.into()));
     assert!(outcome.override_changes(|_| false).is_none());
 }
 
 /// STK-13, SHP-20, OST-32, OST-33, WRT-14, RES-13: the remedy of each reason.
 #[test]
-fn every_reason_has_its_remedy() {
+fn every_reason_has_a_remedy() {
     let expected = |reason: &Reason| match reason.as_str() {
         "UNMATCHED" => OpRemedy::ShowMember,
         "AMBIGUOUS" => OpRemedy::LetMemberPick,
@@ -381,8 +381,8 @@ fn every_reason_has_its_remedy() {
 
 /// STK-18, CLI-04: the member is notified of lowered offers and unmatched references.
 #[test]
-fn the_member_is_told() {
-    let mut answer = result(
+fn notices_report_offers_and_unmatched_refs() {
+    let mut response = result(
         0,
         1,
         1,
@@ -391,8 +391,8 @@ fn the_member_is_told() {
             OpOutcome::builder().index(1).result(OpResult::Unchanged).build().unwrap(),
         ],
     );
-    answer.offers_reduced = Some(2);
-    let outcome = only(blueprints(2)).into_outcome(answer);
+    response.offers_reduced = Some(2);
+    let outcome = only(blueprints(2)).into_outcome(response);
     let notices: Vec<_> = outcome.notices().iter().map(ToString::to_string).collect();
     assert_eq!(notices.len(), 2);
     assert!(notices[0].contains("2 lowered, 0 removed") && notices[1].starts_with("1 of the entries"));
@@ -401,7 +401,7 @@ fn the_member_is_told() {
 
 /// WRT-06: a result is assigned by op id, or by index without one.
 #[test]
-fn results_find_their_ops() {
+fn results_are_assigned_to_their_ops() {
     let mut by_id = refused(0, "UNMATCHED");
     by_id.op_id = Some(OpId::new("3").unwrap());
     let outcome = only(blueprints(3)).into_outcome(result(1, 0, 2, vec![by_id, refused(1, "AMBIGUOUS")]));
@@ -413,17 +413,17 @@ fn results_find_their_ops() {
 
 /// Ops without a result only count as applied if the response is consistent.
 #[test]
-fn an_answer_that_contradicts_itself_applies_nothing() {
+fn inconsistent_response_applies_nothing() {
     let mut stranger = refused(0, "UNMATCHED");
     stranger.op_id = Some(OpId::new("stranger").unwrap());
-    for (answer, unclear) in [
+    for (response, unclear) in [
         (result(2, 0, 0, vec![refused(0, "UNMATCHED")]), 1),
         (result(1, 0, 1, Vec::new()), 2),
         (result(1, 0, 1, vec![stranger]), 2),
         (result(1, 0, 1, vec![refused(7, "UNMATCHED")]), 2),
         (result(1, 0, 1, vec![refused(0, "UNMATCHED"), refused(0, "UNMATCHED")]), 1),
     ] {
-        let outcome = only(blueprints(2)).into_outcome(answer);
+        let outcome = only(blueprints(2)).into_outcome(response);
         let found = outcome.ops.iter().filter(|op| op.verdict == OpVerdict::Unclear).count();
         assert_eq!(found, unclear);
         assert!(outcome.ops.iter().all(|op| op.verdict != OpVerdict::Applied));
@@ -432,7 +432,7 @@ fn an_answer_that_contradicts_itself_applies_nothing() {
 
 /// A stored batch is parsed unchanged, with dry run and extensions.
 #[test]
-fn a_stored_batch_reads_back() {
+fn stored_batch_round_trips() {
     let extensions =
         exchange_api::types::Extensions(Map::from_iter([("org.example.tool".to_owned(), Map::new())]));
     let changes = blueprints(2).with_extensions(extensions);
@@ -457,7 +457,7 @@ fn a_stored_batch_reads_back() {
 
 /// A lot of the feed is referenced by the exchange's own key (TYP-03).
 #[test]
-fn a_lot_of_the_feed_is_set_by_its_key() {
+fn feed_lot_is_set_by_its_key() {
     let lot = StockLot::parse_valid(
         br#"{"key": "lot-7", "material": {"bt": "mat-1", "name": "Agricium"},
             "location": {"name": "Area 18"}, "quality": 650, "stolen": true,
@@ -478,7 +478,7 @@ proptest! {
     /// Any split contains each op once, respects the batch size, keeps tied ops together in order, and keeps
     /// the order of all ops of org stock.
     #[test]
-    fn any_split_keeps_what_belongs_together(entries in prop::collection::vec(0_u8..9, 1..60), most in 1_usize..20) {
+    fn any_split_keeps_tied_ops_together(entries in prop::collection::vec(0_u8..9, 1..60), most in 1_usize..20) {
         let mut changes = OrgStockChanges::new();
         for entry in &entries {
             if *entry == 0 {
@@ -512,10 +512,10 @@ proptest! {
     /// The same for stock, where groups may move together: it only fails if the ops of one material with
     /// decreases and increases are too many.
     #[test]
-    fn any_split_of_stock_keeps_moves_whole(ops in prop::collection::vec((0_u8..6, any::<bool>()), 1..40), most in 1_usize..12) {
+    fn any_stock_split_keeps_moves_whole(ops in prop::collection::vec((0_u8..6, any::<bool>()), 1..40), most in 1_usize..12) {
         let mut changes = StockChanges::new();
-        for (at, (material, falls)) in ops.iter().enumerate() {
-            let lot = lot(&format!("m{material}"), &format!("Place {at}")).expecting(scu("5"));
+        for (index, (material, falls)) in ops.iter().enumerate() {
+            let lot = lot(&format!("m{material}"), &format!("Place {index}")).expecting(scu("5"));
             changes.set_quantity(lot, scu(if *falls { "1" } else { "9" })).unwrap();
         }
         let of = |material: u8, falls: bool| ops.iter().filter(|op| **op == (material, falls)).count();

@@ -64,7 +64,7 @@ impl ComputerNames {
     pub fn detect() -> Self {
         let variables = ["COMPUTERNAME", "HOSTNAME", "HOST"];
         let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
-        let said = variables.iter().filter_map(|name| std::env::var(name).ok());
+        let from_environment = variables.iter().filter_map(|name| std::env::var(name).ok());
         let mut written = files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).peekable();
         let is_told = cfg!(windows) || written.peek().is_some();
         // The names from the macOS settings are in no readable file.
@@ -72,9 +72,10 @@ impl ComputerNames {
             .into_iter()
             .filter(|_| cfg!(target_os = "macos"))
             .filter_map(|name| run_program("/usr/sbin/scutil", &["--get", name]));
-        let asked = ["/bin/hostname", "/usr/bin/hostname"].into_iter().filter(|_| !is_told);
-        let asked = asked.filter_map(|program| run_program(program, &[]));
-        let names: Vec<String> = said.chain(written).chain(of_a_mac).chain(asked).collect();
+        let from_programs = ["/bin/hostname", "/usr/bin/hostname"].into_iter().filter(|_| !is_told);
+        let from_programs = from_programs.filter_map(|program| run_program(program, &[]));
+        let names: Vec<String> =
+            from_environment.chain(written).chain(of_a_mac).chain(from_programs).collect();
         Self::of(names.iter().map(String::as_str))
     }
 
@@ -138,7 +139,7 @@ mod tests {
 
     /// SVC-12, CLI-05: the computer's name is rejected in every spelling.
     #[test]
-    fn a_computers_name_is_no_label() {
+    fn computer_name_is_rejected_as_a_label() {
         let machine = ComputerNames::of(["Ada-PC.home.example", "  ada-laptop\n", "", "localhost"]);
         for text in ["ada-pc", "ADA-PC", "Ada-PC.home.example", "ada-pc.local", "Ada-Laptop", "ada-laptop "] {
             assert_eq!(Label::new(text, &machine), Err(LabelError::ComputerName), "{text:?}");
@@ -150,9 +151,9 @@ mod tests {
         // Without a file, a program provides the name.
         #[cfg(unix)]
         {
-            let told = |script| run_program("/bin/sh", &["-c", script]);
-            assert_eq!(told("echo Ada-PC").as_deref(), Some("Ada-PC\n"));
-            assert_eq!((told("echo Ada-PC; exit 1"), run_program("/nonexistent", &[])), (None, None));
+            let run_script = |script| run_program("/bin/sh", &["-c", script]);
+            assert_eq!(run_script("echo Ada-PC").as_deref(), Some("Ada-PC\n"));
+            assert_eq!((run_script("echo Ada-PC; exit 1"), run_program("/nonexistent", &[])), (None, None));
         }
         // Holds on every machine, even if no name was detected.
         let own = ComputerNames::detect();

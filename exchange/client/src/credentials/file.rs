@@ -162,12 +162,12 @@ mod tests {
     use super::{super::tests, *};
 
     #[test]
-    fn names_are_those_of_files() {
+    fn entry_names_are_valid_file_names() {
         assert_eq!(encode_file_name("a-b_1/A%"), "a-b_1%2f%41%25");
     }
 
     #[tokio::test]
-    async fn it_keeps_what_it_is_given() {
+    async fn stored_entries_round_trip() {
         let folder = tempfile::tempdir().unwrap();
         let inside = folder.path().join("made").join("here");
         tests::keeps(&InsecureFileCredentials::open(&inside).unwrap()).await;
@@ -188,7 +188,7 @@ mod tests {
     /// IDP-18: a folder or file that others can read is rejected.
     #[cfg(unix)]
     #[tokio::test]
-    async fn what_others_can_read_is_refused() {
+    async fn folder_readable_by_others_is_rejected() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();

@@ -77,7 +77,7 @@ mod tests {
     use super::{super::tests, *};
 
     #[tokio::test]
-    async fn it_keeps_what_it_is_given() {
+    async fn stored_entries_round_trip() {
         let store = MemoryCredentials::new();
         tests::keeps(&store.clone()).await;
         assert_eq!(format!("{store:?}"), "InMemory(3 entries)");

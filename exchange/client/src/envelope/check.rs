@@ -118,7 +118,7 @@ mod tests {
 
     /// DRF-02: each 1.x is accepted; `01.0` and other major versions are not.
     #[test]
-    fn every_one_x_is_read_alike() {
+    fn every_1_x_version_is_accepted() {
         let check = |version: &str| check_envelope(envelope(version).as_bytes());
         for version in ["1.0", "1.1", "1.10", "1.007"] {
             let read = check(&format!(r#""formatVersion": "{version}","#)).unwrap();
@@ -141,7 +141,7 @@ mod tests {
 
     /// DRF-01: violations are reported with their pointers.
     #[test]
-    fn faults_have_their_places() {
+    fn errors_have_locations() {
         let fault = |text: &str| check_envelope(text.as_bytes()).unwrap_err().to_string();
         assert_eq!(
             fault(r#"{"format": "svc.ships", "items": [{"ref": {}}, {}]}"#),

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_told_from_a_name() {
+    fn paths_are_distinguished_from_names() {
         for path in [
             "/srv/ada/game.log",
             "~/logs",
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_found_wherever_they_stand() {
+    fn paths_are_found_at_any_depth() {
         let json = Json::parse(br#"{"a": [1, "x", "/y"], "b/c": {"~": "C:\\z"}, "d": null}"#).unwrap();
         assert_eq!(find_paths(&json), ["/a/2", "/b~1c/~0"]);
     }

@@ -1,4 +1,4 @@
-//! What every refusal means and says, as a table to be read.
+//! The kind, advice and message of every error response, as tables.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use expect_test::expect;
 use super::*;
 use crate::testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment};
 
-/// What a call comes to that is answered so.
+/// Returns the error of a call with this response.
 async fn refused(reply: ScriptedReply) -> Error {
     let gateway = ScriptedServer::gateway(&VirtualEnvironment::new(1)).unsigned();
     gateway.enqueue_reply(reply);
@@ -29,7 +29,7 @@ fn row(table: &mut String, name: &str, error: &Error) {
 
 /// ERR-04: every code of the registry has a kind, an advice and one line.
 #[tokio::test(start_paused = true)]
-async fn every_code_says_what_it_means() {
+async fn every_code_has_a_message_and_advice() {
     let mut table = String::new();
     for code in Code::ALL {
         row(&mut table, code.as_str(), &refused(ScriptedReply::problem(code.clone())).await);
@@ -112,7 +112,7 @@ async fn every_code_says_what_it_means() {
 
 /// ERR-43, ERR-44, ERR-45, ERR-46, ERR-47, ERR-48, ERR-49, ERR-50: every error of the identity provider too.
 #[test]
-fn every_oauth_error_says_what_it_means() {
+fn every_oauth_error_has_a_message_and_advice() {
     let mut table = String::new();
     for error in OauthError::ALL {
         let error = Error::from_oauth_error(error.clone(), StatusCode::BAD_REQUEST, None);
@@ -156,9 +156,9 @@ fn every_oauth_error_says_what_it_means() {
     .assert_eq(&table);
 }
 
-/// CON-12: what nobody knows goes by its status.
+/// CON-12: an unknown code is classified by its status.
 #[tokio::test(start_paused = true)]
-async fn an_unknown_code_goes_by_its_status() {
+async fn unknown_code_is_classified_by_status() {
     let mut table = String::new();
     for status in [400, 401, 403, 404, 409, 410, 413, 418, 422, 429, 500, 503] {
         let error = refused(ScriptedReply::unknown_problem(status, "SOMETHING_NEW")).await;
@@ -207,10 +207,10 @@ async fn an_unknown_code_goes_by_its_status() {
     "#]].assert_eq(&table);
 }
 
-/// CLI-04: the member is told in words, and what to do; nobody has to know a code.
+/// CLI-04: the message names the cause and the remedy in words, without requiring knowledge of a code.
 #[tokio::test(start_paused = true)]
-async fn the_member_is_told() {
-    for (code, told, to_do) in [
+async fn messages_name_cause_and_remedy() {
+    for (code, cause, to_do) in [
         (Code::ClientSuspended, "this program is suspended", "contact the operators of the exchange"),
         (Code::NoRole, "you hold no role", "request a role from your organisation"),
         (
@@ -223,13 +223,13 @@ async fn the_member_is_told() {
         (Code::MassChangeConfirmationRequired, "you have to confirm it", "confirm or discard it"),
     ] {
         let line = refused(ScriptedReply::problem(code)).await.to_string();
-        assert!(line.contains(told) && line.contains(to_do), "{line}");
+        assert!(line.contains(cause) && line.contains(to_do), "{line}");
     }
 }
 
 /// Every action of the registry is an action of the table: nothing falls through to the status.
 #[test]
-fn no_known_code_goes_by_its_status() {
+fn known_codes_are_not_classified_by_status() {
     for code in Code::ALL {
         // A status that by itself means something else than every code.
         let kind = error_kind_for_code(Some(code), StatusCode::IM_A_TEAPOT);
@@ -241,7 +241,7 @@ fn no_known_code_goes_by_its_status() {
 
 /// ERR-22: the first place that is wrong is named; nothing that could be a value is.
 #[test]
-fn the_first_wrong_place_is_named() {
+fn first_violation_is_named() {
     let line = |pointer: &str| {
         let id = exchange_api::types::CorrelationId::new("c-1").unwrap();
         let mut problem = Problem::new(Code::SchemaInvalid, id, "/exchange/v1");
@@ -264,9 +264,9 @@ fn the_first_wrong_place_is_named() {
     }
 }
 
-/// What happened can be shown apart from what to do, whatever stands in either; together they are the line.
+/// The cause and the advice can be shown separately, for any characters in them; together they are the line.
 #[test]
-fn a_message_is_the_line_without_its_advice() {
+fn message_excludes_the_advice() {
     let wait =
         |kind| ErrorInner { retry_after: Some(Duration::from_secs(9)), ..ErrorInner::new(kind, "one; two") };
     let called =
@@ -283,7 +283,7 @@ fn a_message_is_the_line_without_its_advice() {
 
 /// An error is small to pass on, and keeps what lies behind it.
 #[test]
-fn an_error_is_cheap_and_has_a_source() {
+fn error_is_small_and_has_a_source() {
     let error =
         Error::with_source(ErrorKind::Storage, "the folder is gone", std::io::Error::other("behind it"));
     assert_eq!(error.source().unwrap().to_string(), "behind it");
@@ -293,10 +293,10 @@ fn an_error_is_cheap_and_has_a_source() {
     assert_eq!((back.kind(), back.to_string()), (error.kind(), error.to_string()));
 }
 
-/// GW-12: what the transport says of this request goes with the error, also one that somebody else holds and that was
-/// made for another: it is of the request, and no kind of its own.
+/// GW-12: the delivery reported by the transport for this request is added to the error, even if the error is
+/// shared and was created for another request. It does not change the kind.
 #[test]
-fn an_error_says_whether_it_may_have_happened() {
+fn transport_error_keeps_its_delivery() {
     let shared = Error::new(ErrorKind::Proof, "the proof was refused");
     for (maybe_sent, expect) in [(true, true), (false, false)] {
         let back = Error::from_transport_error(shared.clone().into_transport(maybe_sent));
@@ -310,10 +310,10 @@ fn an_error_says_whether_it_may_have_happened() {
     assert!(!Error::from_transport_error(unsent).may_have_been_applied());
 }
 
-/// GW-12, CON-12: of an answer that is no word of the exchange's nobody knows; one that says that nothing was carried
-/// out is believed, but not that the first request is over.
+/// GW-12, CON-12: a response that did not come from the exchange leaves the outcome unknown. A response that
+/// reports that nothing was applied is trusted, except about a first request that is still running.
 #[tokio::test(start_paused = true)]
-async fn an_answer_says_whether_it_may_have_happened() {
+async fn error_response_indicates_possible_application() {
     let unsure = [Code::IdempotencyInProgress, Code::BackendRelayFailed, Code::InternalError];
     for code in Code::ALL {
         let error = refused(ScriptedReply::problem(code.clone())).await;
@@ -325,10 +325,17 @@ async fn an_answer_says_whether_it_may_have_happened() {
 }
 
 #[test]
-fn waits_are_said_as_people_say_them() {
-    let said = |seconds: u64| WaitDisplay(Duration::from_millis(seconds * 1000 - 500)).to_string();
+fn waits_are_formatted_for_people() {
+    let format_wait = |seconds: u64| WaitDisplay(Duration::from_millis(seconds * 1000 - 500)).to_string();
     assert_eq!(
-        [said(1), said(119), said(120), said(3600), said(7200), said(90_000)],
+        [
+            format_wait(1),
+            format_wait(119),
+            format_wait(120),
+            format_wait(3600),
+            format_wait(7200),
+            format_wait(90_000)
+        ],
         ["1 s", "119 s", "2 min", "60 min", "2 h", "25 h"]
     );
 }

@@ -322,7 +322,7 @@ impl ModelRun {
                         for key in &tally.gone {
                             assert!(
                                 store.entry(Area::OrgStock, key).unwrap().is_none(),
-                                "{key} is told as gone"
+                                "{key} is reported as gone"
                             );
                         }
                         FeedInput::Committed(tally)

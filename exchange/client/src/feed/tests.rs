@@ -36,19 +36,19 @@ fn round(
     feed: &mut Feed<StockLot>,
     store: &MemoryReplica,
     reader: &FeedReader,
-    answers: impl IntoIterator<Item = Option<String>>,
+    responses: impl IntoIterator<Item = Option<String>>,
 ) -> (Vec<Option<String>>, Vec<PageEvent>, Option<FeedAction>) {
-    let mut answers: VecDeque<_> = answers.into_iter().collect();
-    let (mut asked, mut events) = (Vec::new(), Vec::new());
+    let mut responses: VecDeque<_> = responses.into_iter().collect();
+    let (mut requests, mut events) = (Vec::new(), Vec::new());
     let mut input = FeedInput::Begin { kept: store.area_state(Area::Stock).unwrap(), reader: reader.clone() };
     loop {
         let step = feed.handle_input(input).unwrap();
         events.extend(step.event);
         input = match step.action {
             FeedAction::Read(from) => {
-                asked.push(from.cursor().map(ToString::to_string));
-                match answers.pop_front() {
-                    None => return (asked, events, None),
+                requests.push(from.cursor().map(ToString::to_string));
+                match responses.pop_front() {
+                    None => return (requests, events, None),
                     Some(None) => FeedInput::Expired,
                     Some(Some(page)) => FeedInput::Page {
                         page: Box::new(Contract::parse_valid(page.as_bytes()).unwrap()),
@@ -60,7 +60,7 @@ fn round(
                 CommitOutcome::Done(tally) => FeedInput::Committed(tally),
                 CommitOutcome::Superseded(kept) => FeedInput::Superseded(kept),
             },
-            action => return (asked, events, Some(action)),
+            action => return (requests, events, Some(action)),
         };
     }
 }
@@ -72,21 +72,21 @@ fn strings<'a>(cursors: impl IntoIterator<Item = &'a Option<String>>) -> Vec<&'a
 /// FED-03, FED-05, CON-07: each cursor is stored with its page and sent back unchanged, also after a restart
 /// in a snapshot.
 #[test]
-fn a_round_goes_on_where_the_last_one_stopped() {
+fn round_continues_at_the_stored_cursor() {
     let (store, me) = (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false));
-    let (asked, ..) = round(
+    let (requests, ..) = round(
         &mut Feed::new(),
         &store,
         &me,
         [Some(page(&["a"], "z:9", true)), Some(page(&["b"], "a.1", true))],
     );
-    assert_eq!(strings(&asked), ["-", "z:9", "a.1"]);
+    assert_eq!(strings(&requests), ["-", "z:9", "a.1"]);
     assert!(matches!(store.area_state(Area::Stock).unwrap().position, FeedPosition::Snapshot(_)));
 
     // FED-06: changes since the start of the snapshot follow in the feed, which is read at once.
     let last = [Some(page(&["c"], "f-0", false)), Some(page(&["a"], "f-0", false))];
-    let (asked, events, end) = round(&mut Feed::new(), &store, &me, last);
-    assert_eq!((strings(&asked), matches!(end, Some(FeedAction::Done))), (vec!["a.1", "f-0"], true));
+    let (requests, events, end) = round(&mut Feed::new(), &store, &me, last);
+    assert_eq!((strings(&requests), matches!(end, Some(FeedAction::Done))), (vec!["a.1", "f-0"], true));
     assert_eq!(
         events.iter().map(|event| (event.phase, event.complete)).collect::<Vec<_>>(),
         [(FeedPhase::Snapshot, false), (FeedPhase::Feed, true)]
@@ -94,13 +94,13 @@ fn a_round_goes_on_where_the_last_one_stopped() {
     assert!(events.iter().all(|event| !event.restarted));
     assert_eq!(store.count(Area::Stock).unwrap(), 3);
 
-    let (asked, events, _) = round(
+    let (requests, events, _) = round(
         &mut Feed::new(),
         &store,
         &me,
         [Some(page(&["d"], "f-1", true)), Some(page(&[], "f-1", false))],
     );
-    assert_eq!(strings(&asked), ["f-0", "f-1"]);
+    assert_eq!(strings(&requests), ["f-0", "f-1"]);
     assert!(events.iter().all(|event| event.phase == FeedPhase::Feed));
     assert_eq!(
         store.area_state(Area::Stock).unwrap().position,
@@ -110,13 +110,13 @@ fn a_round_goes_on_where_the_last_one_stopped() {
 
 /// FED-09: a refused cursor starts a snapshot; entries missing in it are removed with its last page.
 #[test]
-fn a_refused_cursor_is_a_new_snapshot() {
+fn rejected_cursor_starts_a_snapshot() {
     let (store, me, mut feed) =
         (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false), Feed::new());
     round(&mut feed, &store, &me, [Some(page(&["a", "b"], "f-0", false))]);
-    let answers = [None, Some(page(&["b"], "s-1", true)), None, Some(page(&["c"], "s-2", true))];
-    let (asked, events, _) = round(&mut feed, &store, &me, answers);
-    assert_eq!(strings(&asked), ["f-0", "-", "s-1", "-", "s-2"]);
+    let responses = [None, Some(page(&["b"], "s-1", true)), None, Some(page(&["c"], "s-2", true))];
+    let (requests, events, _) = round(&mut feed, &store, &me, responses);
+    assert_eq!(strings(&requests), ["f-0", "-", "s-1", "-", "s-2"]);
     assert!(events.iter().all(|event| event.restarted && event.gone.is_empty()));
     assert_eq!(store.count(Area::Stock).unwrap(), 3, "nothing goes before the end");
     let last = [Some(page(&["d"], "f-1", false)), Some(page(&[], "f-1", false))];
@@ -127,63 +127,63 @@ fn a_refused_cursor_is_a_new_snapshot() {
 
 /// FED-09: endless refusals are not an expiry; each later round makes one attempt.
 #[test]
-fn a_feed_that_refuses_everything_is_stuck() {
+fn endless_cursor_rejections_are_stuck() {
     let (store, me, mut feed) =
         (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false), Feed::new());
     round(&mut feed, &store, &me, [Some(page(&["a"], "f-0", false))]);
     let refused = |end| matches!(end, Some(FeedAction::Stuck(LoopReason::CursorsRefused)));
-    let (asked, _, end) = round(&mut feed, &store, &me, [None, None, None, None]);
-    assert_eq!((strings(&asked), refused(end)), (vec!["f-0", "-", "-"], true));
-    let (asked, _, end) = round(&mut feed, &store, &me, [None]);
-    assert_eq!((strings(&asked), refused(end)), (vec!["-"], true));
+    let (requests, _, end) = round(&mut feed, &store, &me, [None, None, None, None]);
+    assert_eq!((strings(&requests), refused(end)), (vec!["f-0", "-", "-"], true));
+    let (requests, _, end) = round(&mut feed, &store, &me, [None]);
+    assert_eq!((strings(&requests), refused(end)), (vec!["-"], true));
     let (_, events, end) = round(&mut feed, &store, &me, [Some(page(&["b"], "f-1", false))]);
     assert!(matches!(end, Some(FeedAction::Done)) && events[0].restarted);
 
     // Snapshots that never end, with pages in between.
     let broken = (0..20).flat_map(|at| [None, Some(page(&["a"], &format!("s-{at}"), true))]);
-    let (asked, _, end) = round(&mut feed, &store, &me, broken);
-    assert_eq!((asked.len(), refused(end)), (15, true));
+    let (requests, _, end) = round(&mut feed, &store, &me, broken);
+    assert_eq!((requests.len(), refused(end)), (15, true));
 }
 
 /// FED-05: `hasMore` without progress is a loop; a page with a new cursor or with entries is not.
 #[test]
-fn a_feed_that_does_not_go_on_is_stuck() {
+fn feed_without_progress_is_stuck() {
     let (store, me, mut feed) =
         (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false), Feed::new());
     round(&mut feed, &store, &me, [Some(page(&["a"], "f-0", false))]);
     let same = |keys: &[&str]| Some(page(keys, "f-0", true));
     let stuck = |end| matches!(end, Some(FeedAction::Stuck(LoopReason::NoProgress)));
-    let (asked, _, end) =
+    let (requests, _, end) =
         round(&mut feed, &store, &me, [same(&[]), same(&["b"]), same(&[]), same(&[]), same(&[])]);
-    assert_eq!((asked.len(), stuck(end)), (5, true));
-    let (asked, _, end) = round(&mut feed, &store, &me, [same(&[])]);
-    assert_eq!((asked.len(), stuck(end)), (1, true), "once for each try");
+    assert_eq!((requests.len(), stuck(end)), (5, true));
+    let (requests, _, end) = round(&mut feed, &store, &me, [same(&[])]);
+    assert_eq!((requests.len(), stuck(end)), (1, true), "once for each try");
     let (_, _, end) = round(&mut feed, &store, &me, [Some(page(&[], "f-1", false))]);
     assert!(matches!(end, Some(FeedAction::Done)));
-    let (asked, _, end) =
+    let (requests, _, end) =
         round(&mut feed, &store, &me, (0..1000).map(|at| Some(page(&[], &format!("f-{at}"), true))));
-    assert_eq!((asked.len(), stuck(end)), (256, true));
+    assert_eq!((requests.len(), stuck(end)), (256, true));
 }
 
-/// FED-05: repeated cursors are a loop, whatever the pages contain, so that other areas are not delayed.
+/// FED-05: repeated cursors are a loop, for any content of the pages, so that other areas are not delayed.
 #[test]
-fn a_feed_that_turns_in_a_circle_is_stuck() {
+fn circular_feed_is_stuck() {
     let stuck = |end| matches!(end, Some(FeedAction::Stuck(LoopReason::NoProgress)));
     for places in [2, 3, 100] {
         let (store, me, mut feed) =
             (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false), Feed::new());
         round(&mut feed, &store, &me, [Some(page(&["a"], "f-0", false))]);
         let circle = || (0..1000).map(|at| Some(page(&["a"], &format!("c-{}", at % places), true)));
-        let (asked, _, end) = round(&mut feed, &store, &me, circle());
-        assert_eq!((asked.len(), stuck(end)), (places + 256, true));
-        let (asked, _, end) = round(&mut feed, &store, &me, circle());
-        assert_eq!((asked.len(), stuck(end)), (1, true), "once for each try");
+        let (requests, _, end) = round(&mut feed, &store, &me, circle());
+        assert_eq!((requests.len(), stuck(end)), (places + 256, true));
+        let (requests, _, end) = round(&mut feed, &store, &me, circle());
+        assert_eq!((requests.len(), stuck(end)), (1, true), "once for each try");
         let (_, _, end) = round(&mut feed, &store, &me, [Some(page(&[], "f-1", false))]);
         assert!(matches!(end, Some(FeedAction::Done)));
         // A cursor that repeats in another round is not a loop.
         for _ in 0..300 {
-            let answers = [Some(page(&["a"], "c-0", true)), Some(page(&["a"], "f-1", false))];
-            let (_, _, end) = round(&mut feed, &store, &me, answers);
+            let responses = [Some(page(&["a"], "c-0", true)), Some(page(&["a"], "f-1", false))];
+            let (_, _, end) = round(&mut feed, &store, &me, responses);
             assert!(matches!(end, Some(FeedAction::Done)));
         }
     }
@@ -191,34 +191,34 @@ fn a_feed_that_turns_in_a_circle_is_stuck() {
 
 /// A position is invalid for another installation, which must not see the entries.
 #[test]
-fn another_installation_starts_from_nothing() {
+fn another_installation_starts_empty() {
     let (store, me) = (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false));
     round(&mut Feed::new(), &store, &me, [Some(page(&["a"], "f-0", false))]);
     // An unknown installation is not another one.
-    let (asked, ..) = round(&mut Feed::new(), &store, &reader(None, false), []);
-    assert_eq!(strings(&asked), ["f-0"]);
+    let (requests, ..) = round(&mut Feed::new(), &store, &reader(None, false), []);
+    assert_eq!(strings(&requests), ["f-0"]);
     let other = reader(Some("another"), false);
-    let (asked, events, _) = round(&mut Feed::new(), &store, &other, []);
-    assert_eq!((strings(&asked), store.count(Area::Stock).unwrap()), (vec!["-"], 0));
+    let (requests, events, _) = round(&mut Feed::new(), &store, &other, []);
+    assert_eq!((strings(&requests), store.count(Area::Stock).unwrap()), (vec!["-"], 0));
     assert_eq!(events[0].gone, ["a".into()]);
     assert_eq!(store.area_state(Area::Stock).unwrap().position, FeedPosition::Start);
 }
 
 /// A later API version may return more fields of each entry.
 #[test]
-fn a_new_version_of_the_interface_is_read_anew() {
+fn new_api_version_restarts_the_feed() {
     let (store, me) = (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false));
     round(&mut Feed::new(), &store, &me, [Some(page(&["a"], "f-0", false))]);
     let newer = FeedReader { version: Some("1.1".into()), ..me };
-    let (asked, events, _) = round(&mut Feed::new(), &store, &newer, [Some(page(&["a"], "f-1", false))]);
-    assert_eq!((strings(&asked), events[0].restarted), (vec!["-"], true));
-    let (asked, ..) = round(&mut Feed::new(), &store, &newer, []);
-    assert_eq!(strings(&asked), ["f-1"]);
+    let (requests, events, _) = round(&mut Feed::new(), &store, &newer, [Some(page(&["a"], "f-1", false))]);
+    assert_eq!((strings(&requests), events[0].restarted), (vec!["-"], true));
+    let (requests, ..) = round(&mut Feed::new(), &store, &newer, []);
+    assert_eq!(strings(&requests), ["f-1"]);
 }
 
 /// OST-10: gained details are read in a new snapshot; lost details are deleted before anything is read.
 #[test]
-fn details_come_and_go_with_their_scope() {
+fn details_follow_their_scope() {
     let (replica, mut model) = (Replica::in_memory(), ExchangeModel::new(Area::OrgStock));
     model.put("a1", 1);
     model.put("b1", 2);
@@ -242,7 +242,7 @@ fn details_come_and_go_with_their_scope() {
         panic!("the details go first");
     };
     let CommitOutcome::Done(tally) = replica.store().commit(&commit).unwrap() else {
-        panic!("nobody else commits")
+        panic!("there is no other writer")
     };
     assert_eq!(has(&replica), [false, false]);
     let step = feed.handle_input(FeedInput::Committed(tally)).unwrap();
@@ -252,7 +252,7 @@ fn details_come_and_go_with_their_scope() {
 
 /// OST-05: the lots of a unit that is not listed are deleted in the same commit, without tombstones.
 #[test]
-fn a_unit_that_is_left_goes_with_its_lots() {
+fn lots_of_a_left_unit_are_deleted() {
     let (replica, mut model) = (Replica::in_memory(), ExchangeModel::new(Area::OrgStock));
     for key in ["a1", "a2", "b1"] {
         model.put(key, 1);
@@ -266,7 +266,7 @@ fn a_unit_that_is_left_goes_with_its_lots() {
 
 /// TYP-16: removals of this installation are reported and stored as its own.
 #[test]
-fn own_removals_are_told_apart() {
+fn own_removals_are_distinguished() {
     let (replica, mut model) = (Replica::in_memory(), ExchangeModel::new(Area::Ships));
     model.put("s1", 1);
     model.put("s2", 1);
@@ -282,7 +282,7 @@ fn own_removals_are_told_apart() {
 
 /// An unexpected input changes nothing.
 #[test]
-fn what_was_not_asked_for_is_ignored() {
+fn unexpected_input_is_ignored() {
     let mut feed = Feed::<StockLot>::new();
     assert!(matches!(feed.handle_input(FeedInput::Expired).unwrap().action, FeedAction::Ignore));
     let go = FeedInput::Begin { kept: AreaState::default(), reader: FeedReader::default() };
@@ -299,7 +299,7 @@ fn what_was_not_asked_for_is_ignored() {
 
 /// The in-memory store satisfies the conformance checks.
 #[test]
-fn the_store_in_memory_does_what_every_store_must() {
+fn memory_store_passes_conformance_checks() {
     check::check_store(MemoryReplica::default, |store| store);
 }
 
@@ -309,7 +309,7 @@ proptest! {
     /// FED-06, FED-09, OST-05, OST-10: in any order of events, the replica equals the state of the exchange
     /// whenever a page reached the end, and at the end of the run.
     #[test]
-    fn any_order_of_edits_pages_and_kills_gives_the_servers_state(
+    fn replica_converges_for_any_order_of_events(
         moves in proptest::collection::vec(any::<(u8, u8, u8)>(), 0..120),
     ) {
         model::run_moves(MemoryReplica::default(), |store| store, moves);

@@ -86,7 +86,7 @@ mod tests {
 
     /// IDP-02: the issuer must match exactly.
     #[test]
-    fn the_issuer_is_compared_exactly() {
+    fn issuer_is_compared_exactly() {
         let read = |issuer: &str| {
             ProviderEndpoints::parse(ISSUER, document(issuer, "https://id.example/t").as_bytes()).map(|_| ())
         };
@@ -107,7 +107,7 @@ mod tests {
 
     /// IDP-02: a document must not direct tokens to an insecure endpoint.
     #[test]
-    fn endpoints_have_tls_or_are_this_machines() {
+    fn endpoints_require_tls_or_loopback() {
         let read =
             |issuer: &str, token: &str| ProviderEndpoints::parse(issuer, document(issuer, token).as_bytes());
         assert_eq!(read(ISSUER, "HTTPS://id.example/t").unwrap().token.as_str(), "https://id.example/t");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_stands_below_the_issuer() {
+    fn discovery_url_is_below_the_issuer() {
         let expect = "https://id.example/realms/x/.well-known/openid-configuration";
         assert_eq!(discovery_url(ISSUER), expect);
         assert_eq!(discovery_url("https://id.example/realms/x/"), expect);

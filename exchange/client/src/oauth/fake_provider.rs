@@ -142,45 +142,45 @@ impl FakeProvider {
             }
             Some(FakeReply::Page(status, page)) => return Ok(self.build_response(status, page.into())),
             Some(FakeReply::Waits(error, seconds)) => {
-                let mut answer = self.build_response(400, json!({ "error": error }).to_string());
-                answer.headers_mut().insert("retry-after", seconds.into());
-                return Ok(answer);
+                let mut response = self.build_response(400, json!({ "error": error }).to_string());
+                response.headers_mut().insert("retry-after", seconds.into());
+                return Ok(response);
             }
             Some(FakeReply::Answer(status, body)) => return Ok(self.build_response(status, body.to_string())),
             Some(FakeReply::Headers(status, ref headers) | FakeReply::Huge(status, ref headers)) => {
                 let is_huge = matches!(fate, Some(FakeReply::Huge(..)));
-                let mut answer = self.build_response(
+                let mut response = self.build_response(
                     status,
                     " ".repeat(if is_huge { super::MAX_RESPONSE_SIZE + 1 } else { 0 }),
                 );
                 for (name, value) in headers {
-                    answer.headers_mut().insert(*name, value.parse().unwrap());
+                    response.headers_mut().insert(*name, value.parse().unwrap());
                 }
-                return Ok(answer);
+                return Ok(response);
             }
             _ => {}
         }
         let (status, body) = self.handle_operation(operation.id, &request, &form);
-        let answer = self.build_response(status, body.to_string());
+        let response = self.build_response(status, body.to_string());
         match fate {
             Some(FakeReply::Lost) => return Err(lost),
             Some(FakeReply::Late(late)) => tokio::time::sleep(late).await,
             _ => {}
         }
-        Ok(answer)
+        Ok(response)
     }
 
     fn build_response(&self, status: u16, body: String) -> Response<Bytes> {
         let state = self.state();
-        let mut answer = Response::builder().status(status);
+        let mut response = Response::builder().status(status);
         if !state.without_date {
             let now = SystemTime::UNIX_EPOCH + self.0.time.true_time().since_epoch();
-            answer = answer.header("Date", httpdate::fmt_http_date(now));
+            response = response.header("Date", httpdate::fmt_http_date(now));
         }
         if let Some(nonce) = &state.nonce {
-            answer = answer.header("DPoP-Nonce", nonce);
+            response = response.header("DPoP-Nonce", nonce);
         }
-        answer.body(body.into()).unwrap()
+        response.body(body.into()).unwrap()
     }
 
     fn handle_operation(&self, id: &str, request: &Request<Bytes>, form: &str) -> (u16, Value) {
@@ -278,14 +278,14 @@ impl FakeProviderState {
             .scope
             .clone()
             .unwrap_or_else(|| "exchange.connect exchange.stock.read offline_access".into());
-        let answer = json!({
+        let response = json!({
             "access_token": format!("{PLANTED}-access-{}", self.made),
             "token_type": self.token_type.unwrap_or("DPoP"),
             "expires_in": self.token_lifetime.unwrap_or(300),
             "refresh_token": refresh,
             "scope": scope,
         });
-        (200, answer)
+        (200, response)
     }
 }
 

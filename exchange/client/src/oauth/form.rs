@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_means_something_is_encoded() {
+    fn special_characters_are_encoded() {
         let form = encode_form(&[("a", "b c"), ("d", "e&f=g/+~%\u{e4}"), ("h", "")]);
         assert_eq!(form, "a=b+c&d=e%26f%3Dg%2F%2B%7E%25%C3%A4&h=");
     }

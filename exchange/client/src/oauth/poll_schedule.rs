@@ -176,7 +176,7 @@ mod tests {
 
     /// ERR-44: each `slow_down` adds five seconds permanently, and the second one yields a hint.
     #[test]
-    fn slow_down_is_for_good() {
+    fn slow_down_is_permanent() {
         let mut polling = polling(5);
         assert_eq!(polling.record_result(PollResult::SlowDown, even(6)), None);
         assert_eq!(polling.next_action(even(6)), wait(14));
@@ -190,7 +190,7 @@ mod tests {
 
     /// Failed polls back off, and never poll earlier than `Retry-After`.
     #[test]
-    fn failures_slow_it_down_while_they_last() {
+    fn failures_slow_polling_until_it_succeeds() {
         let mut polling = polling(5);
         for pause in [6, 12, 24, 24] {
             assert_eq!(polling.record_result(PollResult::Failed(None), even(0)), None);
@@ -206,7 +206,7 @@ mod tests {
 
     /// CLI-02: a requested wait delays the next poll after any result, and never shortens the pause.
     #[test]
-    fn a_poll_waits_as_long_as_it_is_asked_to() {
+    fn poll_waits_for_retry_after() {
         for polled in [PollResult::Pending, PollResult::SlowDown, PollResult::Failed(None)] {
             let mut polling = polling(5);
             polling.record_result(polled, even(6));
@@ -225,7 +225,7 @@ mod tests {
 
     /// ERR-46: no poll after the expiry, and no wait beyond it.
     #[test]
-    fn it_ends_with_its_code() {
+    fn polling_ends_when_the_code_expires() {
         let mut polling = polling(5);
         polling.record_result(PollResult::Pending, even(596));
         assert_eq!(polling.next_action(even(596)), wait(4));
@@ -235,7 +235,7 @@ mod tests {
 
     /// After a suspend or a change of the clock there is one poll, then the usual interval.
     #[test]
-    fn a_suspend_is_followed_by_one_poll() {
+    fn suspend_is_followed_by_one_poll() {
         // The monotonic clock stopped: the wait continues.
         let mut polling = polling(5);
         assert_eq!(polling.next_action(at(3, 300)), wait(3));

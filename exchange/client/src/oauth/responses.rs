@@ -169,29 +169,29 @@ mod tests {
 
     /// IDP-11, IDP-12: only the code and the URL without the code are parsed.
     #[test]
-    fn a_device_answer_has_the_bare_address() {
-        let answer = device(
+    fn device_response_has_the_plain_url() {
+        let response = device(
             r#"{"device_code":"d","user_code":"BCDF-GHJK","verification_uri":"https://id.example/device",
             "verification_uri_complete":"https://id.example/device?user_code=BCDF-GHJK","expires_in":600,
             "interval":"7","more":[]}"#,
         )
         .unwrap();
         assert_eq!(
-            (&*answer.user_code, &*answer.verification_uri),
+            (&*response.user_code, &*response.verification_uri),
             ("BCDF-GHJK", "https://id.example/device")
         );
-        assert_eq!((answer.expires_in.as_secs(), answer.interval.as_secs()), (600, 7));
-        let answer = |rest: &str| {
+        assert_eq!((response.expires_in.as_secs(), response.interval.as_secs()), (600, 7));
+        let response = |rest: &str| {
             device(&format!(r#"{{"device_code":"d","user_code":"c","verification_uri":"https://a"{rest}}}"#))
         };
-        assert_eq!(answer(r#","expires_in":1"#).unwrap().interval.as_secs(), 5);
-        assert_eq!(answer("").err(), Some(ResponseError::MissingField("expires_in")));
-        assert_eq!(answer(r#","expires_in":-1"#).err(), Some(ResponseError::MissingField("expires_in")));
+        assert_eq!(response(r#","expires_in":1"#).unwrap().interval.as_secs(), 5);
+        assert_eq!(response("").err(), Some(ResponseError::MissingField("expires_in")));
+        assert_eq!(response(r#","expires_in":-1"#).err(), Some(ResponseError::MissingField("expires_in")));
     }
 
     /// IDP-11: codes and URLs that are unsafe to display or open are rejected.
     #[test]
-    fn what_cannot_be_shown_is_refused() {
+    fn unsafe_codes_and_urls_are_rejected() {
         for (code, uri) in [
             ("\\u001b[2J", "https://a"),
             ("c", "javascript:alert(1)"),
@@ -210,15 +210,15 @@ mod tests {
 
     /// IDP-17
     #[test]
-    fn only_bound_tokens_are_taken() {
+    fn only_bound_tokens_are_accepted() {
         let read = |kind: &str| {
             let json = format!(r#"{{"access_token":"a","token_type":{kind},"refresh_token":"r"}}"#);
             TokenResponse::parse(json.as_bytes())
         };
         for kind in [r#""DPoP""#, r#""dpop""#, r#""DPOP""#] {
-            let answer = read(kind).ok().unwrap();
-            assert_eq!(answer.expires_in.as_secs(), 300);
-            assert!(answer.scopes.is_none() && answer.refresh == Some(RefreshToken::new("r")));
+            let response = read(kind).ok().unwrap();
+            assert_eq!(response.expires_in.as_secs(), 300);
+            assert!(response.scopes.is_none() && response.refresh == Some(RefreshToken::new("r")));
         }
         for kind in [r#""Bearer""#, r#""bearer""#, r#""""#, r#""DPoP ""#] {
             assert_eq!(read(kind).err(), Some(ResponseError::NotBound), "{kind}");
@@ -230,18 +230,18 @@ mod tests {
             read(r#"{"token_type":"DPoP","access_token":"a b"}"#).err(),
             Some(ResponseError::InvalidToken)
         );
-        let answer = read(
+        let response = read(
             r#"{"token_type":"DPoP","access_token":"a","expires_in":60.5,"scope":"exchange.connect x"}"#,
         );
-        let answer = answer.ok().unwrap();
-        assert_eq!(answer.expires_in, Duration::from_millis(60_500));
-        assert_eq!(answer.scopes, Some(vec![Scope::ExchangeConnect, Scope::from("x")]));
-        assert!(answer.refresh.is_none());
+        let response = response.ok().unwrap();
+        assert_eq!(response.expires_in, Duration::from_millis(60_500));
+        assert_eq!(response.scopes, Some(vec![Scope::ExchangeConnect, Scope::from("x")]));
+        assert!(response.refresh.is_none());
     }
 
     /// ERR-43 to ERR-50: OAuth errors are distinguished from other pages.
     #[test]
-    fn errors_are_told_from_pages() {
+    fn oauth_errors_are_distinguished_from_pages() {
         let all = OauthError::ALL;
         assert!(all.len() >= 8);
         for error in all {

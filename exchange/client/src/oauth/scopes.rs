@@ -41,7 +41,7 @@ mod tests {
 
     /// IDP-05, IDP-06
     #[test]
-    fn what_is_asked_for() {
+    fn requested_scopes() {
         assert_eq!(build_scope(&[]).unwrap(), "exchange.connect offline_access");
         let scopes = [Scope::ExchangeStockWrite, Scope::ExchangeStockRead, Scope::ExchangeStockRead];
         assert_eq!(
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_granted() {
+    fn granted_scopes() {
         assert_eq!(
             parse_scopes(
                 " exchange.connect  offline_access exchange.stock.read exchange.stock.read exchange.new"

@@ -31,12 +31,12 @@ fn desk() -> Desk {
 
 impl Desk {
     async fn poll(&self) -> Result<TokenResponse, ProviderFailure> {
-        let answer = self.provider.poll_device_login(&self.proofs, "code").await;
-        if let Err(failure) = &answer {
+        let response = self.provider.poll_device_login(&self.proofs, "code").await;
+        if let Err(failure) = &response {
             let error = &failure.error;
             assert!(!format!("{error} {error:?}").contains(PLANTED), "{error:?}");
         }
-        answer
+        response
     }
 
     async fn failed(&self) -> ProviderFailure {
@@ -48,7 +48,7 @@ impl Desk {
     }
 }
 
-/// IDP-09, IDP-11, IDP-14: the forms, and that discovery is asked for once.
+/// IDP-09, IDP-11, IDP-14: the request forms, and that discovery is requested once.
 #[tokio::test(start_paused = true)]
 async fn requests_are_forms() {
     let desk = desk();
@@ -75,13 +75,13 @@ async fn requests_are_forms() {
 
 /// IDP-02: a document of another issuer is not used, and nothing is sent.
 #[tokio::test(start_paused = true)]
-async fn another_issuers_document_is_not_used() {
+async fn document_of_another_issuer_is_not_used() {
     let desk = desk();
     desk.fake.state().issuer = Some("https://id.example/realms/y");
     let failure = desk.failed().await;
     assert_eq!((failure.error.kind(), failure.is_transient), (ErrorKind::Protocol, false));
     assert_eq!(desk.polls(), 0);
-    // What was good a day ago is used on while no other can be read.
+    // A document that was valid a day ago stays in use while no other can be read.
     desk.fake.state().issuer = None;
     desk.failed().await;
     tokio::time::sleep(DISCOVERY_LIFETIME).await;
@@ -91,9 +91,9 @@ async fn another_issuers_document_is_not_used() {
     assert_eq!(desk.failed().await.error.kind(), ErrorKind::Protocol);
 }
 
-/// ERR-43 to ERR-47 and what else the provider says: what it means for a login that polls.
+/// ERR-43 to ERR-47, and the effect of each other provider error on a login that polls.
 #[tokio::test(start_paused = true)]
-async fn what_each_error_means() {
+async fn each_error_has_its_kind_and_poll_result() {
     let desk = desk();
     let check = async |error: &'static str, kind, polled| {
         desk.fake.enqueue_error(error);
@@ -112,9 +112,10 @@ async fn what_each_error_means() {
     assert_eq!(desk.polls(), 9);
 }
 
-/// What is no answer of the provider's passes: a proxy's page, a redirection, a cut connection, silence.
+/// Responses that are not the provider's are transient: a proxy page, a redirect, a cut connection, a
+/// timeout.
 #[tokio::test(start_paused = true)]
-async fn what_is_no_answer_passes() {
+async fn foreign_responses_are_transient() {
     let desk = desk();
     let check = async |fate, kind, after: Option<u64>| {
         desk.fake.enqueue_reply("oauth.token", fate);
@@ -122,7 +123,7 @@ async fn what_is_no_answer_passes() {
         assert_eq!(failure.error.kind(), kind);
         assert_eq!(failure.poll_result(), Some(PollResult::Failed(after.map(Duration::from_secs))));
         let Some(after) = after.map(Duration::from_secs) else { return };
-        // CLI-02: whoever asks, nothing is sent before that.
+        // CLI-02: nothing is sent before that time, for any caller.
         let (polls, half) = (desk.polls(), after / 2);
         tokio::time::sleep(half).await;
         let held = desk.failed().await;
@@ -143,7 +144,7 @@ async fn what_is_no_answer_passes() {
     check(huge(200, "7"), ErrorKind::Protocol, None).await;
     let unavailable = json!({ "error": "temporarily_unavailable" });
     check(FakeReply::Answer(503, unavailable), ErrorKind::Busy, None).await;
-    // A date is of the provider's clock, which was learnt before where the answer does not say its own.
+    // A date is relative to the provider's clock, which was learned earlier if the response has no `Date`.
     for dateless in [false, true] {
         let desk = self::desk();
         desk.time.set_clock_offset(-3600);
@@ -151,15 +152,15 @@ async fn what_is_no_answer_passes() {
         desk.fake.state().without_date = dateless;
         let date = SystemTime::UNIX_EPOCH + (desk.time.true_time() + Duration::from_secs(90)).since_epoch();
         desk.fake.enqueue_reply("oauth.token", busy(503, &httpdate::fmt_http_date(date)));
-        let asked = desk.failed().await.error.retry_after().unwrap();
-        assert!((85..=91).contains(&asked.as_secs()), "{asked:?}");
+        let retry_after = desk.failed().await.error.retry_after().unwrap();
+        assert!((85..=91).contains(&retry_after.as_secs()), "{retry_after:?}");
     }
 }
 
-/// CLI-02: whatever a refusal says, nothing is sent before it wants that, be it the next poll or the same with another
-/// proof.
+/// CLI-02: no request is sent before the requested wait is over after any error: neither the next poll nor
+/// the same one with another proof.
 #[tokio::test(start_paused = true)]
-async fn no_refusal_is_answered_before_it_wants() {
+async fn no_retry_before_retry_after() {
     for error in
         ["authorization_pending", "slow_down", "invalid_dpop_proof", "invalid_request", "use_dpop_nonce"]
     {
@@ -183,7 +184,7 @@ async fn no_refusal_is_answered_before_it_wants() {
 
 /// ERR-50, DPP-17: the provider's nonce, once, and never anybody else's.
 #[tokio::test(start_paused = true)]
-async fn a_nonce_is_answered_once() {
+async fn nonce_challenge_is_retried_once() {
     let desk = desk();
     desk.fake.state().nonce = Some("n-1".into());
     assert_eq!(desk.failed().await.poll_result(), Some(PollResult::Pending));
@@ -191,7 +192,7 @@ async fn a_nonce_is_answered_once() {
     // It is kept for the next request.
     assert_eq!(desk.failed().await.poll_result(), Some(PollResult::Pending));
     assert_eq!(desk.polls(), 3);
-    // Asked for one without being given any, and asked for the same again: no loop.
+    // A challenge without a nonce, and a challenge for the same nonce again: no loop.
     for given in [None, Some("n-1".to_owned())] {
         desk.fake.state().nonce = given;
         for _ in 0..2 {
@@ -205,9 +206,9 @@ async fn a_nonce_is_answered_once() {
     assert!(desk.polls() <= 3 + 8);
 }
 
-/// ERR-48, ERR-49: one more try with another proof, then it is an error that says nothing of the grant.
+/// ERR-48, ERR-49: one retry with another proof; then an error that does not affect the grant.
 #[tokio::test(start_paused = true)]
-async fn a_refused_proof_is_tried_once_more() {
+async fn rejected_proof_is_retried_once() {
     for error in ["invalid_dpop_proof", "invalid_request"] {
         let desk = desk();
         desk.fake.enqueue_error(error);
@@ -226,9 +227,9 @@ async fn a_refused_proof_is_tried_once_more() {
     }
 }
 
-/// DPP-10: a clock that is wrong costs one request; without any date the member is asked to set it.
+/// DPP-10: a wrong clock costs one request. Without any date the member has to set the clock.
 #[tokio::test(start_paused = true)]
-async fn a_wrong_clock_is_corrected_once() {
+async fn wrong_clock_is_corrected_once() {
     for ahead in [-3600, -60, 60, 3600] {
         let desk = desk();
         desk.time.set_clock_offset(ahead);
@@ -246,7 +247,7 @@ async fn a_wrong_clock_is_corrected_once() {
 
 /// IDP-17
 #[tokio::test(start_paused = true)]
-async fn a_bearer_token_is_refused() {
+async fn bearer_token_is_rejected() {
     let desk = desk();
     desk.fake.state().decision = Some(true);
     desk.fake.state().token_type = Some("Bearer");

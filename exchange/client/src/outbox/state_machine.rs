@@ -85,8 +85,8 @@ impl OutboxEntry {
         }
         let others = self.lease.as_ref().filter(|lease| lease.holder != holder).map(|lease| lease.until);
         let lease = others.filter(|until| *until > now).map(|until| millis(until - now));
-        let asked = self.not_before.filter(|at| *at > now).map(|at| millis(at - now));
-        if let Some(wait) = lease.max(asked) {
+        let requested_wait = self.not_before.filter(|at| *at > now).map(|at| millis(at - now));
+        if let Some(wait) = lease.max(requested_wait) {
             return SendDecision::Wait(wait);
         }
         let age = self.sent_at.map_or(Duration::MAX, |at| millis(gateway.saturating_sub(at)));
@@ -192,7 +192,7 @@ impl OutboxEntry {
             {
                 self.move_to_state(EntryState::Held);
             }
-            // A refusal does not tell whether an earlier request was applied.
+            // A rejection does not show whether an earlier request was applied.
             ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::NotPermitted
                 if self.uncertain =>
             {

@@ -1,5 +1,6 @@
 //! Tests of the outbox with a scripted server, in virtual time.
 
+mod codes;
 mod links;
 mod model;
 mod ownership;
@@ -142,13 +143,16 @@ fn decided(event: &OutboxEvent) -> bool {
 
 /// WRT-08, GW-12: a set is sent once under a random key, and its event requests a pull of the feed.
 #[tokio::test(start_paused = true)]
-async fn a_set_is_sent_and_its_feed_pulled() {
+async fn set_is_sent_and_its_feed_pulled() {
     let bench = Bench::new();
     let first = bench.enqueue("bp-1").await;
     bench.enqueue("bp-2").await;
-    let told = bench.flush().await;
-    assert_eq!(told.iter().map(OutboxEvent::lane_to_pull).collect::<Vec<_>>(), [Some(Lane::Blueprints); 2]);
-    assert!(told.iter().all(decided));
+    let published = bench.flush().await;
+    assert_eq!(
+        published.iter().map(OutboxEvent::lane_to_pull).collect::<Vec<_>>(),
+        [Some(Lane::Blueprints); 2]
+    );
+    assert!(published.iter().all(decided));
     assert_eq!(bench.state(first).await, EntryState::Done);
     let keys = bench.keys();
     assert_ne!(keys[0], keys[1]);
@@ -161,7 +165,7 @@ async fn a_set_is_sent_and_its_feed_pulled() {
 /// GW-12: after a lost response or a proxy page the same bytes are resent under the same key, also after a
 /// restart.
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_is_asked_for_again() {
+async fn lost_response_is_requested_again() {
     for reply in [
         applied().then_lost(),
         applied().truncated_to(20),
@@ -172,8 +176,8 @@ async fn a_lost_answer_is_asked_for_again() {
         let mut bench = Bench::new();
         bench.server.enqueue_reply(reply);
         let entry = bench.enqueue("bp-1").await;
-        let told = bench.flush().await;
-        assert!(matches!(told[..], [OutboxEvent::Waiting { .. }]), "{told:?}");
+        let published = bench.flush().await;
+        assert!(matches!(published[..], [OutboxEvent::Waiting { .. }]), "{published:?}");
         assert!(bench.outbox.entry(entry).await.unwrap().may_be_applied());
         bench = bench.restarted();
         assert!(bench.flush().await.is_empty(), "not before its time");
@@ -188,7 +192,7 @@ async fn a_lost_answer_is_asked_for_again() {
 
 /// A set with a response that stays unreadable has to be compared with the feed.
 #[tokio::test(start_paused = true)]
-async fn an_unreadable_answer_is_compared() {
+async fn unreadable_response_requires_a_comparison() {
     for reply in
         [ScriptedReply::garbage(), ScriptedReply::json(200, "[]"), ScriptedReply::redirect("/elsewhere")]
     {
@@ -201,7 +205,7 @@ async fn an_unreadable_answer_is_compared() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_repetition_is_known_as_one() {
+async fn replayed_response_is_marked() {
     let bench = Bench::new();
     bench.server.enqueue_reply(applied().then_lost());
     let entry = bench.enqueue("bp-1").await;
@@ -215,7 +219,7 @@ async fn a_repetition_is_known_as_one() {
 /// GW-12: dropping the future or ending the process during a request loses nothing: the set is resent under
 /// its key.
 #[tokio::test(start_paused = true)]
-async fn a_dropped_sending_is_taken_up() {
+async fn dropped_request_is_resent() {
     for restart in [false, true] {
         let mut bench = Bench::new();
         bench.server.enqueue_reply(applied().then_stalled());
@@ -236,7 +240,7 @@ async fn a_dropped_sending_is_taken_up() {
 
 /// ERR-36, GW-12: the set is resent under the same key after the requested wait; later sets are cut smaller.
 #[tokio::test(start_paused = true)]
-async fn a_busy_relay_is_waited_for() {
+async fn busy_relay_delays_the_set() {
     let bench = Bench::new();
     for _ in 0..3 {
         bench.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
@@ -264,7 +268,7 @@ async fn a_busy_relay_is_waited_for() {
 
 /// `IDEMPOTENCY_IN_PROGRESS`: the first request is still being processed, so the set cannot be edited.
 #[tokio::test(start_paused = true)]
-async fn a_set_in_progress_is_not_edited() {
+async fn set_in_progress_cannot_be_edited() {
     let bench = Bench::new();
     bench.server.enqueue_reply(ScriptedReply::problem(Code::IdempotencyInProgress));
     let entry = bench.enqueue("bp-1").await;
@@ -281,20 +285,20 @@ async fn a_set_in_progress_is_not_edited() {
 
 /// ERR-26: a conflict waits for a merge, which is sent under a new key; it blocks only its own area.
 #[tokio::test(start_paused = true)]
-async fn a_conflict_is_merged_under_a_new_key() {
+async fn conflict_is_merged_under_a_new_key() {
     let bench = Bench::new();
     bench.server.enqueue_reply_for("blueprints_write", ScriptedReply::problem(Code::VersionConflict));
     let first = bench.enqueue("bp-1").await;
     let second = bench.enqueue("bp-2").await;
     bench.outbox.enqueue(stock()).await.unwrap();
-    let told = bench.flush().await;
+    let published = bench.flush().await;
     let [OutboxEvent::Rebase { entry, error, .. }, OutboxEvent::Decided { lane: Lane::Stock, .. }] =
-        &told[..]
+        &published[..]
     else {
-        panic!("{told:?}")
+        panic!("{published:?}")
     };
     assert_eq!((*entry, error.advice()), (first, Advice::Synchronise));
-    assert_eq!(told[0].lane_to_pull(), Some(Lane::Blueprints));
+    assert_eq!(published[0].lane_to_pull(), Some(Lane::Blueprints));
     assert_eq!(
         (bench.state(first).await, bench.state(second).await),
         (EntryState::NeedsRebase, EntryState::Pending)
@@ -303,21 +307,24 @@ async fn a_conflict_is_merged_under_a_new_key() {
     bench.outbox.replace_changes(first, blueprint("bp-merged")).await.unwrap();
     assert!(bench.flush().await.iter().all(decided));
     let seen = bench.server.requests();
-    let said = |at: usize| seen[at].json()["ops"][0]["ref"]["bt"].clone();
-    assert_eq!((said(0), said(2), said(3)), (json!("bp-1"), json!("bp-merged"), json!("bp-2")));
+    let product_at = |at: usize| seen[at].json()["ops"][0]["ref"]["bt"].clone();
+    assert_eq!(
+        (product_at(0), product_at(2), product_at(3)),
+        (json!("bp-1"), json!("bp-merged"), json!("bp-2"))
+    );
     assert_ne!(seen[0].idempotency_key(), seen[2].idempotency_key());
 }
 
 /// ERR-27, WRT-11: a held set waits for the member across restarts. Its link is published once, neither
 /// stored nor printed, and requested again under the same key. The feed shows the outcome.
 #[tokio::test(start_paused = true)]
-async fn a_held_set_waits_for_the_member() {
+async fn held_set_waits_for_the_member() {
     let mut bench = Bench::new();
     bench.server.enqueue_reply(held());
     bench.server.enqueue_reply(held());
     let entry = bench.enqueue("bp-1").await;
-    let told = bench.flush().await;
-    let [OutboxEvent::Confirm { link: Some(link), .. }] = &told[..] else { panic!("{told:?}") };
+    let published = bench.flush().await;
+    let [OutboxEvent::Confirm { link: Some(link), .. }] = &published[..] else { panic!("{published:?}") };
     assert_eq!(link.expose(), LINK);
     bench = bench.restarted();
     assert!(bench.flush().await.is_empty());
@@ -331,9 +338,10 @@ async fn a_held_set_waits_for_the_member() {
     assert_eq!(keys[0], keys[1]);
     let rows = bench.store.list_rows("me").await.unwrap();
     let kept: String = rows.iter().map(|row| format!("{}{:?}", row.head, row.body)).collect();
-    for text in
-        [kept, format!("{told:?} {link:?} {rows:?} {:?} {:?}", bench.outbox, bench.outbox.entries().await)]
-    {
+    for text in [
+        kept,
+        format!("{published:?} {link:?} {rows:?} {:?} {:?}", bench.outbox, bench.outbox.entries().await),
+    ] {
         assert!(!text.contains("planted-secret"), "{text}");
     }
     bench.outbox.resolve_unknown(entry, ComparisonResult::Applied).await.unwrap();
@@ -344,12 +352,15 @@ async fn a_held_set_waits_for_the_member() {
 
 /// A key that the exchange knows for another write is a local bug: no new key without an explicit retry.
 #[tokio::test(start_paused = true)]
-async fn a_key_of_another_write_is_parked() {
+async fn reused_key_parks_the_set() {
     let bench = Bench::new();
     bench.server.enqueue_reply(ScriptedReply::problem(Code::IdempotencyKeyReused));
     let entry = bench.enqueue("bp-1").await;
-    let told = bench.flush().await;
-    assert!(matches!(told[..], [OutboxEvent::Parked { why: ParkReason::KeyReused, .. }]), "{told:?}");
+    let published = bench.flush().await;
+    assert!(
+        matches!(published[..], [OutboxEvent::Parked { why: ParkReason::KeyReused, .. }]),
+        "{published:?}"
+    );
     assert_eq!(bench.outbox.resume_parked().await.unwrap(), 0);
     bench.run_for(seconds(7200)).await;
     assert_eq!(bench.server.request_count(), 1);
@@ -363,7 +374,7 @@ async fn a_key_of_another_write_is_parked() {
 /// A set with an unknown outcome is resent three times with backoff, then compared with the feed: an applied
 /// change is done, a missing one is a new write.
 #[tokio::test(start_paused = true)]
-async fn the_feed_tells_what_nobody_knows() {
+async fn unknown_outcome_is_resolved_by_the_feed() {
     for found in [ComparisonResult::Applied, ComparisonResult::Missing] {
         let bench = Bench::new();
         for _ in 0..4 {
@@ -401,7 +412,7 @@ async fn the_feed_tells_what_nobody_knows() {
 
 /// GW-12: a missing change that was sent recently may still arrive and would then be applied twice.
 #[tokio::test(start_paused = true)]
-async fn what_may_still_arrive_is_not_missing() {
+async fn recently_sent_set_is_not_missing() {
     let bench = Bench::new();
     bench.server.enqueue_reply(applied().then_lost());
     let entry = bench.enqueue("bp-1").await;
@@ -418,7 +429,7 @@ async fn what_may_still_arrive_is_not_missing() {
 
 /// GW-12: setting a clock forward does not shorten the quiet period.
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_set_forward_is_no_time_that_passed() {
+async fn clock_set_forward_does_not_expire_waits() {
     let bench = Bench::new();
     bench.server.set_script(|_| ScriptedReply::interrupted());
     let entry = bench.enqueue("bp-1").await;
@@ -438,7 +449,7 @@ async fn a_clock_that_is_set_forward_is_no_time_that_passed() {
 /// GW-12: a call may wait before its request is sent and be dropped right after; the quiet period starts at
 /// the drop.
 #[tokio::test(start_paused = true)]
-async fn a_dropped_sending_may_have_left_at_its_very_end() {
+async fn quiet_period_starts_when_the_request_is_dropped() {
     let bench = Bench::new();
     bench.server.set_script(|_| ScriptedReply::stalled());
     let entry = bench.enqueue("bp-1").await;
@@ -455,7 +466,7 @@ async fn a_dropped_sending_may_have_left_at_its_very_end() {
 
 /// GW-12, LIM-22: setting a clock back neither renews a key nor prolongs a wait.
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_set_back_is_seen_through() {
+async fn clock_set_back_is_detected() {
     let bench = Bench::new();
     bench.server.enqueue_reply(applied().then_lost());
     let entry = bench.enqueue("bp-1").await;
@@ -504,7 +515,7 @@ async fn a_clock_that_is_set_back_is_seen_through() {
 
 /// CLI-02: a retry by the member ends the backoff, but not a wait that the exchange requested.
 #[tokio::test(start_paused = true)]
-async fn a_retry_is_no_earlier_than_the_exchange_asked() {
+async fn retry_respects_retry_after() {
     let bench = Bench::new();
     for _ in 0..3 {
         bench.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy).with_retry_after("100"));
@@ -532,7 +543,7 @@ async fn a_retry_is_no_earlier_than_the_exchange_asked() {
 
 /// An outbox needs a known owner.
 #[tokio::test(start_paused = true)]
-async fn an_outbox_is_somebodys() {
+async fn outbox_requires_an_owner() {
     let bench = Bench::new();
     let client = Client::new(bench.server.origin(), bench.server.clone());
     let nobodys = Outbox::new(
@@ -547,7 +558,7 @@ async fn an_outbox_is_somebodys() {
 
 /// The refusal of a set that may have been applied before leaves its outcome unknown.
 #[tokio::test(start_paused = true)]
-async fn a_late_refusal_decides_nothing() {
+async fn late_rejection_decides_nothing() {
     let bench = Bench::new();
     bench.server.enqueue_reply(ScriptedReply::problem(Code::BackendRelayFailed));
     bench.server.enqueue_reply(ScriptedReply::problem(Code::NotPermitted));
@@ -563,7 +574,7 @@ async fn a_late_refusal_decides_nothing() {
 
 /// LIM-22: the exchange forgets a key after a day; a set that may have been applied under it is not resent.
 #[tokio::test(start_paused = true)]
-async fn an_old_key_is_not_sent_again() {
+async fn expired_key_is_not_sent_again() {
     let bench = Bench::new();
     bench.server.enqueue_reply(applied().then_lost());
     let entry = bench.enqueue("bp-1").await;
@@ -582,7 +593,7 @@ async fn an_old_key_is_not_sent_again() {
 
 /// ERR-05, ERR-15: a set that the session refuses is parked, and resumed under the same key.
 #[tokio::test(start_paused = true)]
-async fn parked_sets_are_taken_up() {
+async fn parked_sets_are_resumed() {
     for (code, why) in [
         (Code::Unauthenticated, ParkReason::SignedOut),
         (Code::ClientRevoked, ParkReason::SignedOut),
@@ -607,7 +618,7 @@ async fn parked_sets_are_taken_up() {
 
 /// The daily quota is shared by all areas: none writes before it is renewed.
 #[tokio::test(start_paused = true)]
-async fn a_used_up_quota_stops_all_areas() {
+async fn exhausted_quota_stops_all_areas() {
     let bench = Bench::new();
     bench.server.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("3000"));
     bench.enqueue("bp-1").await;
@@ -640,7 +651,7 @@ async fn two_processes_send_one_set_once() {
 /// CLI-02: a requested wait is never shortened, neither by a restart nor by the member; an endless one is not
 /// an error.
 #[tokio::test(start_paused = true)]
-async fn a_wait_of_days_is_waited() {
+async fn wait_of_days_is_respected() {
     let bench = Bench::new();
     bench.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy).with_retry_after("259200"));
     let entry = bench.enqueue("late").await;
@@ -663,7 +674,7 @@ async fn a_wait_of_days_is_waited() {
 
 /// OST-14: decided sets are deleted after seven days at the latest, undecided ones never.
 #[tokio::test(start_paused = true)]
-async fn decided_sets_are_forgotten() {
+async fn decided_sets_are_deleted() {
     let bench = Bench::new();
     bench.outbox.enqueue(org_stock()).await.unwrap();
     bench.flush().await;
@@ -678,7 +689,7 @@ async fn decided_sets_are_forgotten() {
 
 /// The seven days start with the decision, so that the response of a set that waited for long can be read.
 #[tokio::test(start_paused = true)]
-async fn what_is_decided_late_is_kept_from_then_on() {
+async fn retention_starts_with_the_decision() {
     let bench = Bench::new();
     let entry = bench.outbox.enqueue(org_stock()).await.unwrap()[0];
     bench.pass(seconds(8 * 86_400));
@@ -694,7 +705,7 @@ async fn what_is_decided_late_is_kept_from_then_on() {
 
 /// Entries of other owners are neither sent nor returned.
 #[tokio::test(start_paused = true)]
-async fn the_sets_of_others_stay_where_they_are() {
+async fn sets_of_other_owners_are_untouched() {
     let bench = Bench::new();
     let entry = bench.enqueue("bp-1").await;
     let other = outbox(&bench.machine, &bench.server, &bench.store, "somebody else", OutboxPolicy::default());
@@ -709,7 +720,7 @@ async fn the_sets_of_others_stay_where_they_are() {
 
 /// A waiting set can be edited and discarded; one that is being sent cannot.
 #[tokio::test(start_paused = true)]
-async fn a_waiting_set_is_the_members_own() {
+async fn waiting_set_can_be_edited_and_discarded() {
     let bench = Bench::new();
     let entry = bench.enqueue("bp-1").await;
     let kept: Changes<BlueprintOp> = bench.outbox.load_changes(entry).await.unwrap();
@@ -726,8 +737,8 @@ async fn a_waiting_set_is_the_members_own() {
         assert!(bench.outbox.replace_changes(entry, blueprint("bp-3")).await.is_err());
         assert!(bench.outbox.retry(entry).await.is_err());
     };
-    let (told, ()) = tokio::join!(sending, meddling);
-    assert!(told.unwrap().iter().all(decided));
+    let (published, ()) = tokio::join!(sending, meddling);
+    assert!(published.unwrap().iter().all(decided));
     assert_eq!(bench.server.requests()[0].json()["ops"][0]["ref"]["bt"], "bp-2");
     let next = bench.enqueue("bp-4").await;
     bench.outbox.discard(next).await.unwrap();
@@ -737,13 +748,13 @@ async fn a_waiting_set_is_the_members_own() {
 
 /// WRT-04: a preview sends a dry run and stores nothing.
 #[tokio::test(start_paused = true)]
-async fn a_preview_keeps_nothing() {
+async fn preview_stores_nothing() {
     let bench = Bench::new();
-    let answer = json!({
+    let response = json!({
         "dryRun": true, "applied": 0, "unchanged": 1, "notApplied": 0, "warnings": [],
         "results": [{"index": 0, "opId": "1", "result": "unchanged"}]
     });
-    bench.server.enqueue_reply(ScriptedReply::json(200, answer));
+    bench.server.enqueue_reply(ScriptedReply::json(200, response));
     let outcomes = bench.outbox.preview_changes(blueprint("bp-1")).await.unwrap();
     assert!(outcomes[0].dry_run && outcomes[0].is_satisfied());
     assert_eq!(bench.server.requests()[0].json()["dryRun"], true);
@@ -751,37 +762,6 @@ async fn a_preview_keeps_nothing() {
     bench.server.enqueue_reply(ScriptedReply::problem(Code::ScopeMissing));
     let error: Error = bench.outbox.preview_changes(blueprint("bp-1")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ScopeMissing);
-}
-
-/// After each kind of error an entry is either retried or waits for an action.
-#[tokio::test(start_paused = true)]
-async fn every_code_has_its_place() {
-    for code in Code::ALL.iter().filter(|code| code.retired() == Some(false)) {
-        let bench = Bench::new();
-        bench.server.enqueue_reply(ScriptedReply::problem(code.clone()));
-        let entry = bench.enqueue("bp-1").await;
-        let told = bench.flush().await;
-        let entry = bench.outbox.entry(entry).await.unwrap();
-        let expected = match code.action().unwrap().as_str() {
-            "wait-and-resend" | "outcome-unknown" => EntryState::Pending,
-            "pull-and-merge" => EntryState::NeedsRebase,
-            "confirm" => EntryState::Held,
-            "stop-area" if *code == Code::QuotaExceeded => EntryState::Pending,
-            "stop-area" => EntryState::Refused,
-            _ if *code == Code::IdempotencyKeyReused => EntryState::Parked(ParkReason::KeyReused),
-            "stop-client" => EntryState::Parked(ParkReason::Halted),
-            "new-login-with-scope" => EntryState::Parked(ParkReason::Scope),
-            "refresh-once" | "end-connection" | "end-connection-and-key" => {
-                EntryState::Parked(ParkReason::SignedOut)
-            }
-            _ => EntryState::Parked(ParkReason::Fault),
-        };
-        assert_eq!((told.len(), entry.state()), (1, expected), "{code}");
-        assert_eq!(entry.code(), Some(code.as_str()));
-        let unsure =
-            matches!(code, Code::BackendRelayFailed | Code::InternalError | Code::IdempotencyInProgress);
-        assert_eq!(entry.may_be_applied(), unsure, "{code}");
-    }
 }
 
 /// The lane of an op type matches its call.

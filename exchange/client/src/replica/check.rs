@@ -177,8 +177,8 @@ fn check_demand_and_forgetting(store: &impl ReplicaStore) {
     }
     let forgotten = |collection, entries| ForgottenCollection { collection, entries };
     let [stock, pools] = [Area::Stock, Area::OrgStock].map(Collection::Area);
-    let told = store.forget(&[pools, Collection::Demand], OwnerNote::Remove).unwrap();
-    assert_eq!(told, [forgotten(pools, 2), forgotten(Collection::Demand, 1)]);
+    let deleted = store.forget(&[pools, Collection::Demand], OwnerNote::Remove).unwrap();
+    assert_eq!(deleted, [forgotten(pools, 2), forgotten(Collection::Demand, 1)]);
     assert_eq!((list_keys(store, Area::OrgStock).len(), store.demand().unwrap()), (0, None));
     assert_eq!(store.demand_requested_at().unwrap(), None);
     assert_eq!(store.area_state(Area::OrgStock).unwrap().position, FeedPosition::Start);
@@ -194,8 +194,8 @@ fn check_demand_and_forgetting(store: &impl ReplicaStore) {
     let late = AreaCommit { area: Area::Ships, ..AreaCommit { expects: 0, ..late } };
     assert!(matches!(store.commit(&late).unwrap(), CommitOutcome::Superseded(_)));
     assert_eq!(list_keys(store, Area::Stock), ["1", "2"]);
-    let told = store.forget(&[stock, pools], OwnerNote::Remove).unwrap();
-    assert_eq!(told, [forgotten(stock, 2), forgotten(pools, 0)]);
+    let deleted = store.forget(&[stock, pools], OwnerNote::Remove).unwrap();
+    assert_eq!(deleted, [forgotten(stock, 2), forgotten(pools, 0)]);
     assert_eq!(store.removal(Area::Stock, "y").unwrap(), None);
     assert_eq!(store.baseline(Area::Stock, "1").unwrap(), None);
     store.purge_removed(UnixTime::from_secs(1_000)).unwrap();
@@ -215,7 +215,7 @@ fn check_owners(store: &impl ReplicaStore) {
     let [one, two] = ["one", "two"].map(|id| InstallationId::new(id).unwrap());
     let owner = |area| store.area_state(area).unwrap().reader.installation;
     let demand = DemandDocument { at: UnixTime::from_secs(1), body: (*b"{}").into() };
-    assert!(!store.store_demand(&demand, &one).unwrap(), "nobody reads here");
+    assert!(!store.store_demand(&demand, &one).unwrap(), "no reader is recorded");
     for area in Area::ALL {
         note_owner(store, area, &one);
     }
@@ -229,7 +229,7 @@ fn check_owners(store: &impl ReplicaStore) {
         );
     }
     note_owner(store, Area::OrgStock, &two);
-    assert!(!store.store_demand(&demand, &one).unwrap(), "somebody else took over");
+    assert!(!store.store_demand(&demand, &one).unwrap(), "another reader took over");
     assert_eq!(store.demand().unwrap(), None);
     assert!(store.store_demand(&demand, &two).unwrap());
     store.forget(&Collection::ALL, OwnerNote::Remove).unwrap();

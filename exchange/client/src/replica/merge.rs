@@ -289,7 +289,7 @@ mod tests {
         r#", "orgUnit": {"id": "u-1", "name": "One", "shorthand": "1", "kind": "SQUADRON"}"#;
 
     #[test]
-    fn changes_of_different_values_are_both_kept() {
+    fn changes_of_different_fields_are_merged() {
         let (base, named, placed) = (values(""), values(NAMED), values(PLACED));
         let MergeAction::Send(both) = merge_ship(Some(&base), Some(&named), Some(&placed), None) else {
             panic!("neither is lost");
@@ -298,10 +298,10 @@ mod tests {
     }
 
     #[test]
-    fn what_both_changed_differently_is_asked() {
+    fn conflicting_changes_require_a_decision() {
         let other = values(r#", "name": "Fish""#);
-        let asked = merge_ship(Some(&values("")), Some(&values(NAMED)), Some(&other), None);
-        assert_eq!(asked, MergeAction::AskMember(MergeConflict::FieldsDiffer(vec!["name"])));
+        let action = merge_ship(Some(&values("")), Some(&values(NAMED)), Some(&other), None);
+        assert_eq!(action, MergeAction::AskMember(MergeConflict::FieldsDiffer(vec!["name"])));
         let first = merge_ship(None, Some(&values(NAMED)), Some(&values(PLACED)), None);
         assert_eq!(first, MergeAction::AskMember(MergeConflict::FieldsDiffer(vec!["name", "location"])));
     }
@@ -309,7 +309,7 @@ mod tests {
     /// SHP-04: a new name of the unit is not a change of the ship, and the counter is only sent with another
     /// unit.
     #[test]
-    fn a_renamed_unit_changes_nothing_and_another_one_is_sent_with_its_counter() {
+    fn renamed_unit_is_no_change_of_the_ship() {
         let renamed = OF_UNIT.replace("One", "Uno");
         let (base, theirs) = (values(OF_UNIT), values(&renamed));
         assert_eq!(merge_ship(Some(&base), Some(&base), Some(&theirs), None), MergeAction::Same);
@@ -325,7 +325,7 @@ mod tests {
 
     /// SHP-11: the exchange clears a value that is left out.
     #[test]
-    fn an_upsert_has_all_current_values() {
+    fn upsert_has_all_current_values() {
         let there = ship(&format!("{NAMED}{PLACED}"));
         let op = ShipValues { fitted: true, ..ShipValues::from_ship(&there) }
             .to_upsert(ExternalId::new("mine-1").unwrap(), Some(&there))
@@ -340,7 +340,7 @@ mod tests {
 
     /// TYP-06: 12.3456 equals a stored 12.346.
     #[test]
-    fn amounts_are_merged_as_the_exchange_stores_them() {
+    fn amounts_are_merged_as_stored() {
         let scu = |text: &str| Quantity::scu(Number::parse(text).unwrap()).unwrap();
         let (sent, stored, other) = (scu("12.3456"), scu("12.346"), scu("12.345"));
         assert_eq!(merge_lot(None, Some(&sent), Some(&stored), None), MergeAction::Same);
@@ -352,8 +352,8 @@ mod tests {
             merge_lot(Some(&stored), Some(&sent), Some(&other), None),
             MergeAction::Take(other.clone())
         );
-        let asked = merge_lot(Some(&scu("1")), Some(&scu("2")), Some(&scu("3")), None);
-        assert_eq!(asked, MergeAction::AskMember(MergeConflict::FieldsDiffer(vec!["quantity"])));
+        let action = merge_lot(Some(&scu("1")), Some(&scu("2")), Some(&scu("3")), None);
+        assert_eq!(action, MergeAction::AskMember(MergeConflict::FieldsDiffer(vec!["quantity"])));
         // An empty lot counts as absent.
         assert_eq!(
             merge_lot(Some(&scu("1")), Some(&scu("0.0004")), Some(&scu("1.0")), None),
@@ -363,7 +363,7 @@ mod tests {
 
     /// TYP-16: a removal by this installation is no conflict. Without a baseline nothing is removed.
     #[test]
-    fn nothing_is_removed_that_was_not_agreed_on() {
+    fn nothing_is_removed_without_a_baseline() {
         assert_eq!(merge_blueprint(false, true, false, None), MergeAction::Send(()));
         assert_eq!(merge_blueprint(false, false, true, None), MergeAction::Take(()));
         assert_eq!(merge_blueprint(true, false, true, None), MergeAction::Remove);

@@ -230,7 +230,7 @@ mod tests {
 
     /// SHP-21: an ambiguous ship is neither linked nor created before the member chose.
     #[test]
-    fn what_could_be_several_is_asked() {
+    fn ambiguous_ship_requires_a_decision() {
         let theirs = [there("s1", "cutlass", None, None), there("s2", "cutlass", None, None)];
         let mine = [here("m1", "cutlass", None), here("m2", "cutlass", Some("Bird"))];
         let mut plan = ShipMatchPlan::match_ships(mine, &theirs);

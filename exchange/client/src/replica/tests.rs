@@ -42,15 +42,15 @@ fn pool(replica: &Replica, since: UnixTime) {
 
 /// OST-14, DEM-10, LIM-38: exactly 7 days after a page last reached the end.
 #[test]
-fn data_of_the_organisation_go_after_seven_days() {
+fn org_data_expires_after_seven_days() {
     let replica = Replica::in_memory();
     pool(&replica, days(0));
     assert!(replica.store_demand(&demand(""), &reader(), days(1)).unwrap());
     assert_eq!(replica.freshness(Area::OrgStock).unwrap().expires_at, Some(days(7)));
     let just_before = days(7).saturating_sub(Duration::from_millis(1));
     assert_eq!(replica.expire(just_before).unwrap(), []);
-    let told = replica.expire(days(7)).unwrap();
-    assert_eq!(told, [ForgottenCollection { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
+    let deleted = replica.expire(days(7)).unwrap();
+    assert_eq!(deleted, [ForgottenCollection { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
     assert_eq!(replica.count(Area::OrgStock).unwrap(), 0);
     assert_eq!(replica.expire(days(7)).unwrap(), []);
 
@@ -65,7 +65,7 @@ fn data_of_the_organisation_go_after_seven_days() {
 
 /// OST-14: an unfinished snapshot does not extend the retention; a page that reaches the end does.
 #[test]
-fn the_days_count_from_the_last_page_that_reached_the_end() {
+fn retention_counts_from_the_last_complete_page() {
     let (replica, mut model) = (Replica::in_memory(), model::ExchangeModel::new(Area::OrgStock));
     for key in ["a1", "a2", "a3"] {
         model.put(key, 1);
@@ -95,7 +95,7 @@ fn the_days_count_from_the_last_page_that_reached_the_end() {
             }
             crate::feed::FeedAction::Commit(commit) => match replica.store().commit(&commit).unwrap() {
                 CommitOutcome::Done(tally) => crate::feed::FeedInput::Committed(tally),
-                CommitOutcome::Superseded(_) => panic!("nobody else commits"),
+                CommitOutcome::Superseded(_) => panic!("there is no other writer"),
             },
             action => panic!("{action:?}: more is there"),
         };
@@ -106,7 +106,7 @@ fn the_days_count_from_the_last_page_that_reached_the_end() {
 
 /// OST-14: a time in the future comes from a wrong clock, so the age of the data is unknown.
 #[test]
-fn what_came_in_the_future_is_old() {
+fn data_from_the_future_is_expired() {
     let replica = Replica::in_memory();
     pool(&replica, days(3));
     let earlier = |seconds| days(3).saturating_sub(Duration::from_secs(seconds));
@@ -117,7 +117,7 @@ fn what_came_in_the_future_is_old() {
 
 /// DEM-07, DEM-10: withheld demand replaces stored demand and has no lines.
 #[test]
-fn withheld_demand_drops_what_was_kept() {
+fn withheld_demand_replaces_stored_demand() {
     let replica = Replica::in_memory();
     pool(&replica, days(0));
     assert!(replica.store_demand(&demand(""), &reader(), days(0)).unwrap());
@@ -130,21 +130,21 @@ fn withheld_demand_drops_what_was_kept() {
 
 /// CLI-06: a disconnection deletes all data and reports it.
 #[test]
-fn disconnecting_forgets_all_and_says_what() {
+fn disconnecting_reports_deleted_data() {
     let (replica, mut model) = (Replica::in_memory(), model::ExchangeModel::new(Area::Ships));
     model.put("s1", 1);
     model.put("s2", 1);
     model::read_all::<Ship>(&replica, &mut model, 10);
     pool(&replica, days(0));
-    let told = replica.forget().unwrap();
-    let told: Vec<_> = told.iter().map(|gone| (gone.collection.name(), gone.entries)).collect();
-    assert_eq!(told, [("blueprints", 0), ("stock", 0), ("ships", 2), ("org-stock", 1), ("demand", 0)]);
+    let deleted = replica.forget().unwrap();
+    let deleted: Vec<_> = deleted.iter().map(|gone| (gone.collection.name(), gone.entries)).collect();
+    assert_eq!(deleted, [("blueprints", 0), ("stock", 0), ("ships", 2), ("org-stock", 1), ("demand", 0)]);
     assert!(Area::ALL.iter().all(|area| replica.count(*area).unwrap() == 0));
 }
 
 /// FED-11: 90 days after the last page of the feed that was read least recently.
 #[test]
-fn a_feed_says_by_when_it_has_to_be_read() {
+fn feed_reports_its_due_time() {
     let replica = Replica::in_memory();
     assert_eq!(replica.due_by().unwrap(), None);
     for (area, day) in [(Area::Stock, 5), (Area::Ships, 3)] {
@@ -179,7 +179,7 @@ fn entries_are_read_typed_and_by_key() {
 
 /// A corrupt row is an error that ends the iteration and does not show its content.
 #[test]
-fn a_row_that_cannot_be_read_is_told_once() {
+fn corrupt_row_is_reported_once() {
     let replica = Replica::in_memory();
     let row =
         |key: &str| ReplicaRow { body: (*b"{\"geheim\": 1").into(), ..check::test_row(key, None, None) };
@@ -197,12 +197,12 @@ fn a_row_that_cannot_be_read_is_told_once() {
 
 /// DEM-11: a failed read counts too; for a replica of an earlier version the time of its demand counts.
 #[test]
-fn demand_is_asked_for_seldom_whatever_comes_of_it() {
+fn failed_demand_read_counts_as_a_request() {
     let (replica, at) = (Replica::in_memory(), UnixTime::from_secs);
     let due_in = |now| replica.demand_cadence().unwrap().due_in(at(now)).as_secs();
     assert_eq!(due_in(1000), 0);
     replica.note_demand_request(at(1000)).unwrap();
     assert_eq!((due_in(1000), due_in(1299), due_in(1300)), (300, 1, 0));
     replica.forget().unwrap();
-    assert_eq!(due_in(1001), 0, "whoever signs in next asks at once");
+    assert_eq!(due_in(1001), 0, "the next member may request demand at once");
 }

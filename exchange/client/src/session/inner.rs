@@ -590,19 +590,19 @@ impl SessionInner {
         &self,
         connection: &str,
         jkt: &str,
-        answer: &TokenResponse,
+        response: &TokenResponse,
         asked: Arc<[Scope]>,
     ) -> StoredAccess {
         let life = TokenLifetime::starting_at(
             self.environment.now(),
-            answer.expires_in,
+            response.expires_in,
             self.environment.random_fraction(),
         );
         StoredAccess {
             connection: connection.into(),
             jkt: jkt.into(),
-            token: Arc::<AccessToken>::clone(&answer.access),
-            scopes: answer.scopes.clone().map_or(asked, Into::into),
+            token: Arc::<AccessToken>::clone(&response.access),
+            scopes: response.scopes.clone().map_or(asked, Into::into),
             lifetime: life,
         }
     }

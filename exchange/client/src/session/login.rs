@@ -80,15 +80,15 @@ impl DeviceLogin {
     pub(super) async fn start(inside: &Arc<SessionInner>, scopes: &[Scope]) -> Result<Self, Error> {
         let scope = build_scope(scopes)?;
         let keyed = inside.key_for_login().await?;
-        let answer = Arc::new(inside.provider.start_device_login(&scope).await?);
-        let polling = PollSchedule::new(answer.interval, answer.expires_in, inside.environment.now());
-        let asked = crate::oauth::parse_scopes(&scope).into();
+        let response = Arc::new(inside.provider.start_device_login(&scope).await?);
+        let polling = PollSchedule::new(response.interval, response.expires_in, inside.environment.now());
+        let requested_scopes = crate::oauth::parse_scopes(&scope).into();
         Ok(Self {
             session: Arc::clone(inside),
             key_proofs: keyed,
-            response: answer,
+            response,
             schedule: polling,
-            requested_scopes: asked,
+            requested_scopes,
         })
     }
 
@@ -137,7 +137,7 @@ impl DeviceLogin {
     ///
     /// # Errors
     /// Fails as [`finish`](Self::finish) does.
-    pub async fn finish_with(mut self, mut told: impl FnMut(LoginProgress)) -> Result<(), Error> {
+    pub async fn finish_with(mut self, mut on_progress: impl FnMut(LoginProgress)) -> Result<(), Error> {
         // Dropped together with this future.
         let somebody = Arc::new(());
         loop {
@@ -167,14 +167,14 @@ impl DeviceLogin {
             }
             let Some(polled) = failure.poll_result() else { return Err(map_login_error(failure.error)) };
             let remark = self.schedule.record_result(polled, now());
-            if let Some(asked) = failure.error.retry_after() {
-                self.schedule.delay_by(asked, now());
+            if let Some(retry_after) = failure.error.retry_after() {
+                self.schedule.delay_by(retry_after, now());
             }
             if let Some(PollHint::ClockRunsFast) = remark {
-                told(LoginProgress::ClockRunsFast);
+                on_progress(LoginProgress::ClockRunsFast);
             }
             let (next, left) = (self.schedule.until_next_poll(now()), self.schedule.remaining(now()));
-            told(
+            on_progress(
                 if failure.is_transient
                     && failure.error.oauth_error().is_none_or(|error| error.action().is_none())
                 {
@@ -191,14 +191,14 @@ impl DeviceLogin {
     /// Polls once, and stores the tokens if the login is still awaited.
     async fn poll_once(&self, waits: Weak<()>) -> Result<Result<Result<(), Error>, ProviderFailure>, Error> {
         let (inside, keyed) = (Arc::clone(&self.session), self.key_proofs.clone());
-        let (answer, asked) = (Arc::clone(&self.response), Arc::clone(&self.requested_scopes));
+        let (response, requested) = (Arc::clone(&self.response), Arc::clone(&self.requested_scopes));
         let work = async move {
-            let tokens = inside.provider.poll_device_login(&keyed.provider, &answer.device_code).await?;
+            let tokens = inside.provider.poll_device_login(&keyed.provider, &response.device_code).await?;
             if waits.strong_count() == 0 {
                 inside.revoke_unused(&keyed, &tokens).await;
                 return Ok(Err(Error::new(ErrorKind::Cancelled, "the login was abandoned")));
             }
-            Ok(inside.start_connection(&keyed, &tokens, asked).await)
+            Ok(inside.start_connection(&keyed, &tokens, requested).await)
         };
         self.session.run_to_completion(work).await
     }
@@ -243,19 +243,19 @@ impl SessionInner {
     async fn start_connection(
         &self,
         keyed: &KeyProofs,
-        answer: &TokenResponse,
+        response: &TokenResponse,
         asked: Arc<[Scope]>,
     ) -> Result<(), Error> {
-        let kept = self.store_connection(keyed, answer, asked).await;
+        let kept = self.store_connection(keyed, response, asked).await;
         if kept.is_err() {
-            self.revoke_unused(keyed, answer).await;
+            self.revoke_unused(keyed, response).await;
         }
         kept
     }
 
     /// Revokes tokens that are not stored.
-    async fn revoke_unused(&self, keyed: &KeyProofs, answer: &TokenResponse) {
-        let Some(token) = &answer.refresh else { return };
+    async fn revoke_unused(&self, keyed: &KeyProofs, response: &TokenResponse) {
+        let Some(token) = &response.refresh else { return };
         if let Err(failure) = self.provider.revoke_token(&keyed.provider, token).await {
             tracing::warn!(error = %failure.error, "cannot revoke an unused connection");
         }
@@ -264,11 +264,11 @@ impl SessionInner {
     async fn store_connection(
         &self,
         keyed: &KeyProofs,
-        answer: &TokenResponse,
+        response: &TokenResponse,
         asked: Arc<[Scope]>,
     ) -> Result<(), Error> {
         let alone = self.acquire_exclusive().await?;
-        let token = answer.refresh.clone().ok_or_else(|| {
+        let token = response.refresh.clone().ok_or_else(|| {
             Error::new(ErrorKind::Protocol, "the identity provider returned no refresh token")
         })?;
         let key = self.keys.load().await?.map(|key| key.public_key().thumbprint().to_string());
@@ -278,7 +278,7 @@ impl SessionInner {
         }
         let connection = self.environment.random_token()?.into();
         let refresh = StoredRefresh { connection, jkt: keyed.jkt.clone(), token };
-        let access = self.access_from_response(&refresh.connection, &keyed.jkt, answer, asked);
+        let access = self.access_from_response(&refresh.connection, &keyed.jkt, response, asked);
         let before = self.vault.read_entry(CredentialEntry::RefreshToken).await?;
         // The connection may belong to another member with another installation id (SVC-07). The id is cleared
         // before the token is stored, so that a crash cannot assign the former id to the new connection.

@@ -168,11 +168,11 @@ impl SessionInner {
                 // A refresh with a result, or whose task was dropped, is over.
                 Some(flight) if flight.has_changed().is_ok() && flight.borrow().is_none() => flight.clone(),
                 _ => {
-                    let (told, flight) = watch::channel(None);
+                    let (sender, flight) = watch::channel(None);
                     let inside = Arc::clone(self);
                     drop(self.spawn(async move {
                         let renewed = inside.refresh_grant(refused).await;
-                        told.send_replace(Some(renewed));
+                        sender.send_replace(Some(renewed));
                     }));
                     *flights = Some(flight.clone());
                     flight
@@ -204,8 +204,8 @@ impl SessionInner {
             if let Some(grant) = self.reuse_tokens(&alone, &refresh, refused.as_ref()).await? {
                 return Ok(grant);
             }
-            let asked = self.request_refresh(&alone, &refresh, refused.is_some()).await?;
-            if let Some(grant) = asked {
+            let outcome = self.request_refresh(&alone, &refresh, refused.is_some()).await?;
+            if let Some(grant) = outcome {
                 return Ok(grant);
             }
         }
@@ -393,7 +393,7 @@ mod tests {
 
     /// ERR-05: never in a loop.
     #[test]
-    fn new_tokens_that_are_refused_are_replaced_more_and_more_slowly() {
+    fn replacing_rejected_tokens_backs_off() {
         let mut pace = RefreshThrottle::default();
         let young = Duration::from_secs(1);
         let replaced: Vec<u64> = (0..60).filter(|now| pace.may_replace(young, at(*now), 0.0)).collect();
@@ -405,7 +405,7 @@ mod tests {
 
     /// CLI-02, LIM-16: the provider is not contacted before the back-off is over.
     #[test]
-    fn failures_are_waited_out() {
+    fn failures_back_off() {
         let mut pace = RefreshThrottle::default();
         let error = Error::new(ErrorKind::Unreachable, "no connection");
         for (failed, until) in [(0, 5), (5, 15), (15, 35)] {

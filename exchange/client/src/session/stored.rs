@@ -209,7 +209,7 @@ mod tests {
 
     /// IDP-19: a token is due 60 to 75 seconds before its end.
     #[test]
-    fn a_token_is_due_before_its_end() {
+    fn token_is_due_before_expiry() {
         let due = |seconds, fraction| {
             let life = access(at(0, 0), seconds, fraction).lifetime;
             (0..=seconds).find(|second| life.is_due(at(*second, *second)))
@@ -225,7 +225,7 @@ mod tests {
 
     /// A clock that is set, or stops during a suspend, never prolongs the lifetime.
     #[test]
-    fn either_clock_ends_it() {
+    fn either_clock_expires_the_token() {
         let life = access(at(0, 0), 300, 0.0).lifetime;
         assert!(life.is_due(at(1, 240)) && !life.is_valid(at(1, 300)));
         assert!(life.is_due(at(240, 1)) && !life.is_valid(at(300, 1)));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_by_another_process() {
+    fn stored_tokens_are_read_by_another_process() {
         let own = access(at(5, 0), 300, 0.5);
         let bytes = own.to_bytes();
         let read = StoredAccess::from_bytes(&bytes, at(1000, 100)).unwrap();

@@ -77,7 +77,7 @@ impl Machine {
         assert_eq!(session.state(), SessionState::Active);
     }
 
-    async fn kept(&self, entry: CredentialEntry) -> bool {
+    async fn is_stored(&self, entry: CredentialEntry) -> bool {
         self.content(entry).await.is_some()
     }
 
@@ -91,11 +91,11 @@ impl Machine {
     }
 
     /// Key, refresh token, access token.
-    async fn all_kept(&self) -> [bool; 3] {
+    async fn stored_entries(&self) -> [bool; 3] {
         [
-            self.kept(CredentialEntry::DpopKey).await,
-            self.kept(CredentialEntry::RefreshToken).await,
-            self.kept(CredentialEntry::AccessToken).await,
+            self.is_stored(CredentialEntry::DpopKey).await,
+            self.is_stored(CredentialEntry::RefreshToken).await,
+            self.is_stored(CredentialEntry::AccessToken).await,
         ]
     }
 
@@ -109,7 +109,7 @@ impl Machine {
     }
 }
 
-/// A token, by what tells it apart.
+/// Identifies a token in assertions.
 async fn token(session: &Session) -> String {
     name(&session.current_grant().await.unwrap())
 }
@@ -129,7 +129,7 @@ fn is_silent(shown: &(impl std::fmt::Debug + ?Sized)) {
     assert!(!format!("{shown:?}").contains(PLANTED), "{shown:?}");
 }
 
-/// A store in memory that can fail, and remembers what was deleted, and after how many revocations.
+/// An in-memory store that can fail, and records deletions together with the number of earlier revocations.
 #[derive(Clone)]
 struct Watched {
     inner: MemoryCredentials,
@@ -217,10 +217,10 @@ impl CredentialStore for Watched {
     }
 }
 
-/// No more of an answer of the identity provider's is taken into memory than is looked at.
+/// Only a limited part of a provider's response is read into memory.
 #[cfg(feature = "reqwest")]
 #[tokio::test]
-async fn an_answer_is_read_no_further_than_it_is_looked_at() {
+async fn oversized_response_is_not_read_further() {
     use exchange_api::runtime::{
         operation::Operation,
         transport::{Transport as _, TransportFault},
@@ -228,7 +228,7 @@ async fn an_answer_is_read_no_further_than_it_is_looked_at() {
 
     use crate::testkit::{TcpServer, TcpStep};
 
-    // A hundred megabytes, of which no more ever comes than is too much.
+    // A hundred megabytes, of which only the first bytes above the limit are sent.
     let begun = bytes::Bytes::from(vec![b' '; crate::oauth::MAX_RESPONSE_SIZE + 1]);
     let server = TcpServer::start(move |_, _| {
         let head = TcpStep::write("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n");
@@ -237,27 +237,27 @@ async fn an_answer_is_read_no_further_than_it_is_looked_at() {
     let server = server.await.unwrap();
     let request = http::Request::post(server.origin()).body(bytes::Bytes::new()).unwrap();
     let network = super::default_transport().unwrap();
-    let answer = tokio::time::timeout(Duration::from_secs(60), network.send(&Operation::EMPTY, request));
-    let error = answer.await.expect("it is not read on").unwrap_err();
+    let response = tokio::time::timeout(Duration::from_secs(60), network.send(&Operation::EMPTY, request));
+    let error = response.await.expect("it is not read on").unwrap_err();
     assert_eq!(error.fault(), TransportFault::TooLarge);
 }
 
-/// As what the exchange said of the connection that there is now is noted.
+/// Records a note, as if the exchange had reported it for the current connection.
 async fn note(session: &Session, note: ConnectionNote<'_>) -> Result<(), Error> {
     session.record_note(&session.current_owner().unwrap(), note).await
 }
 
-async fn named(session: &Session, installation: &str) {
+async fn store_installation_id(session: &Session, installation: &str) {
     note(session, ConnectionNote::Installation(installation)).await.unwrap();
 }
 
-/// As the transport tells it, of a call that was made now.
-async fn told(session: &Session, kind: ErrorKind) {
+/// Reports an error as the transport does for a call that was sent now.
+async fn report_error(session: &Session, kind: ErrorKind) {
     let grant = session.current_grant().await.unwrap();
-    told_of(session, &grant, kind).await;
+    report_error_for(session, &grant, kind).await;
 }
 
 /// The same, of a call that was made then.
-async fn told_of(session: &Session, grant: &AccessGrant, kind: ErrorKind) {
+async fn report_error_for(session: &Session, grant: &AccessGrant, kind: ErrorKind) {
     session.report_refusal(grant, &Error::new(kind, "refused")).await;
 }

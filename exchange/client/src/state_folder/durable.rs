@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_whole() {
+    fn file_is_replaced_atomically() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         replace_file(&path, b"one").unwrap();

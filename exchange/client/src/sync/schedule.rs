@@ -187,14 +187,14 @@ impl SyncSchedule {
         &mut self,
         area: Area,
         kind: ErrorKind,
-        asked: Option<Duration>,
+        retry_after: Option<Duration>,
         now: Duration,
         fraction: f64,
     ) {
         if self.is_for_former_session(area) {
             self.mark_abandoned(area);
-            if let (Some(turn), Some(asked)) = (self.areas.get_mut(&area), asked) {
-                turn.not_before = now.saturating_add(asked);
+            if let (Some(turn), Some(retry_after)) = (self.areas.get_mut(&area), retry_after) {
+                turn.not_before = now.saturating_add(retry_after);
                 turn.due = turn.due.map(|due| due.max(turn.not_before));
             }
             return;
@@ -208,12 +208,12 @@ impl SyncSchedule {
         let asked_again = turn.again.take() == Some(CallInitiator::Member);
         (turn.reading, turn.by_member) = (false, asked_again);
         turn.failures = turn.failures.saturating_add(1);
-        turn.not_before = now.saturating_add(asked.unwrap_or_default());
+        turn.not_before = now.saturating_add(retry_after.unwrap_or_default());
         turn.due = match trouble {
             // A request of the member ends the backoff, as it does while nothing is read.
             ErrorScope::Transient if asked_again => Some(turn.not_before),
             ErrorScope::Transient => {
-                Some(now.saturating_add(self.backoff.delay_after(turn.failures, asked, fraction)))
+                Some(now.saturating_add(self.backoff.delay_after(turn.failures, retry_after, fraction)))
             }
             ErrorScope::Area | ErrorScope::Session => None,
         };
@@ -277,7 +277,7 @@ mod tests {
 
     /// LIM-16: a transient error delays only its area.
     #[test]
-    fn one_areas_trouble_does_not_stop_others() {
+    fn error_of_one_area_does_not_stop_others() {
         let mut schedule = begun();
         for (failures, wait) in [(1, 5), (2, 10), (3, 20)] {
             schedule.mark_reading(Area::Stock);
@@ -302,7 +302,7 @@ mod tests {
 
     /// CLI-02: neither the member nor a new session shortens a wait that the exchange requested.
     #[test]
-    fn retry_after_holds_whoever_asks() {
+    fn retry_after_applies_to_every_initiator() {
         let mut schedule = begun();
         schedule.mark_failed(Area::Stock, ErrorKind::Busy, Some(at(600)), at(0), 0.0);
         schedule.request_all(at(10));
@@ -318,7 +318,7 @@ mod tests {
 
     /// An error of the session stops all areas until another session begins or the member requests a read.
     #[test]
-    fn trouble_of_the_session_stops_everything() {
+    fn session_error_stops_all_areas() {
         for kind in [ErrorKind::Halted(HaltReason::Suspended), ErrorKind::SignInNeeded] {
             let mut schedule = begun();
             schedule.mark_failed(Area::Stock, kind, None, at(1), 0.0);
@@ -334,7 +334,7 @@ mod tests {
     /// LIM-17, CLI-02: an area that was read for the former session is read again for the new one, whatever
     /// the result was, but not before the time that the exchange requested.
     #[test]
-    fn a_session_that_begins_during_a_reading_has_one_of_its_own() {
+    fn session_begun_during_a_read_is_read_again() {
         let during = || {
             let mut schedule = begun();
             schedule.mark_reading(Area::Stock);
@@ -365,8 +365,8 @@ mod tests {
     /// CLI-02: a request of the member during a read is neither delayed by an error of that read nor lost
     /// when the read is abandoned; a wait that the exchange requested stays in force.
     #[test]
-    fn what_the_member_asks_during_a_reading_is_read_after_it() {
-        for (asked, next) in [
+    fn request_during_a_read_is_served_after_it() {
+        for (retry_after, next) in [
             (None, ScheduledAction::Read(Area::Stock, CallInitiator::Member)),
             (Some(at(60)), ScheduledAction::Wait(at(60))),
         ] {
@@ -374,7 +374,7 @@ mod tests {
             schedule.begin_session([Area::Stock], at(0));
             schedule.mark_reading(Area::Stock);
             schedule.request_all(at(30));
-            schedule.mark_failed(Area::Stock, ErrorKind::Unreachable, asked, at(31), 0.5);
+            schedule.mark_failed(Area::Stock, ErrorKind::Unreachable, retry_after, at(31), 0.5);
             assert_eq!(schedule.next_action(at(31)), next);
             schedule.mark_reading(Area::Stock);
             schedule.mark_failed(Area::Stock, ErrorKind::Unreachable, None, at(100), 0.5);

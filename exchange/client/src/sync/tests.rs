@@ -95,12 +95,12 @@ impl Exchange {
     }
 
     /// Sets the scopes of the token; pools show holders only with the scope for details.
-    fn can(&self, scopes: &[&'static str]) {
+    fn set_capabilities(&self, scopes: &[&'static str]) {
         *held(&self.0.can) = scopes.to_vec();
         held(&self.0.models).get_mut(&Area::OrgStock).unwrap().details = scopes.contains(&DETAILS);
     }
 
-    fn looks(&self) -> u64 {
+    fn capability_checks(&self) -> u64 {
         self.0.looks.swap(0, Ordering::SeqCst)
     }
 
@@ -126,15 +126,15 @@ impl Transport for Exchange {
                 "/exchange/v1" => {
                     self.0.looks.fetch_add(1, Ordering::SeqCst);
                     let document = service_document_of(&held(&self.0.says), &held(&self.0.can));
-                    let answer = Response::builder().status(200).header("content-type", "application/json");
-                    return Ok(answer.body(document.into()).unwrap());
+                    let response = Response::builder().status(200).header("content-type", "application/json");
+                    return Ok(response.body(document.into()).unwrap());
                 }
                 other => panic!("{other} is no feed"),
             };
             let limit = query.split('&').find_map(|pair| pair.strip_prefix("limit=")?.parse::<u32>().ok());
             held(&self.0.seen).push((self.0.machine.elapsed().as_secs(), area));
             let cursor = query.split('&').find_map(|pair| pair.strip_prefix("cursor="));
-            let answer = |status: u16, body: String| {
+            let response = |status: u16, body: String| {
                 let body = Bytes::from(body);
                 let kind = if status == 200 { "application/json" } else { "application/problem+json" };
                 Response::builder().status(status).header("content-type", kind).body(body).unwrap()
@@ -155,14 +155,14 @@ impl Transport for Exchange {
                     Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown))
                 }
                 Some(Refusal::Code(status, code, after)) => {
-                    let mut refused = answer(status, problem(status, code));
+                    let mut refused = response(status, problem(status, code));
                     if let Some(after) = after {
                         refused.headers_mut().insert("retry-after", after.into());
                     }
                     Ok(refused)
                 }
                 Some(Refusal::Huge(status, after)) => {
-                    let mut refused = answer(status, " ".repeat((16 << 20) + 1));
+                    let mut refused = response(status, " ".repeat((16 << 20) + 1));
                     refused.headers_mut().insert("retry-after", after.into());
                     Ok(refused)
                 }
@@ -172,14 +172,14 @@ impl Transport for Exchange {
                 Some(Refusal::Silence | Refusal::Slow(_)) => std::future::pending().await,
                 Some(Refusal::Circle) => {
                     let page = r#"{"items":[],"removed":[],"nextCursor":"c-0","hasMore":true}"#;
-                    Ok(answer(200, page.to_owned()))
+                    Ok(response(200, page.to_owned()))
                 }
                 None => {
                     assert!(limit == Some(500) || most < 500, "{query}");
                     let page = held(&self.0.models).get_mut(&area).unwrap().next_page(cursor, 2, false);
                     Ok(page.map_or_else(
-                        || answer(410, problem(410, "CURSOR_EXPIRED")),
-                        |page| answer(200, page),
+                        || response(410, problem(410, "CURSOR_EXPIRED")),
+                        |page| response(200, page),
                     ))
                 }
             }
@@ -201,7 +201,7 @@ fn areas(seen: &[(u64, Area)]) -> Vec<Area> {
 
 /// FED-03, FED-05, FED-06: one call reads all areas, and publishes an event for each page.
 #[tokio::test(start_paused = true)]
-async fn a_round_brings_everything_that_may_be_read() {
+async fn round_reads_all_permitted_areas() {
     let exchange = Exchange::new();
     for key in ["s1", "s2", "s3"] {
         exchange.put(Area::Ships, key, 1);
@@ -210,7 +210,7 @@ async fn a_round_brings_everything_that_may_be_read() {
     let sync = exchange.sync();
     let mut events = sync.events();
     sync.sync_once().await.unwrap();
-    assert_eq!(exchange.seen(), [], "nothing is read before a session says what may be");
+    assert_eq!(exchange.seen(), [], "nothing is read before a session begins");
 
     sync.begin_session(&connection(&["hangar.read", "stock.read"])).await.unwrap();
     sync.sync_once().await.unwrap();
@@ -219,22 +219,23 @@ async fn a_round_brings_everything_that_may_be_read() {
     assert_eq!(sync.replica().stock().count(), 1);
     use Area::{Ships, Stock};
     assert_eq!(areas(&exchange.seen()), [Stock, Ships, Ships, Ships]);
-    let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
-    let told: Vec<_> = told.iter().map(|event| (event.area, event.changed.len(), event.complete)).collect();
-    assert_eq!(told, [(Stock, 1, true), (Ships, 2, false), (Ships, 1, false), (Ships, 0, true)]);
+    let received: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+    let received: Vec<_> =
+        received.iter().map(|event| (event.area, event.changed.len(), event.complete)).collect();
+    assert_eq!(received, [(Stock, 1, true), (Ships, 2, false), (Ships, 1, false), (Ships, 0, true)]);
 
     // FED-09: a refused cursor is not an error.
     held(&exchange.0.models).get_mut(&Ships).unwrap().remove("s1", false);
     held(&exchange.0.models).get_mut(&Ships).unwrap().expire_cursors();
     sync.sync_area(Ships).await.unwrap();
     assert_eq!(sync.replica().count(Ships).unwrap(), 2);
-    let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
-    assert!(told[0].restarted && told[0].gone == ["s1".into()]);
+    let received: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+    assert!(received[0].restarted && received[0].gone == ["s1".into()]);
 }
 
 /// OST-14: another member who signs in sees no stored data, even in areas that are no longer read.
 #[tokio::test(start_paused = true)]
-async fn what_is_another_members_is_forgotten_first() {
+async fn data_of_another_member_is_deleted_first() {
     let exchange = Exchange::new();
     exchange.put(Area::Ships, "s1", 1);
     let sync = exchange.sync();
@@ -247,9 +248,9 @@ async fn what_is_another_members_is_forgotten_first() {
     assert_eq!(sync.begin_session(&mine).await.unwrap(), []);
     assert!(sync.replica().store().demand().unwrap().is_some());
 
-    let told = sync.begin_session(&connection_of(ANOTHER, &["stock.read", "demand.read"])).await.unwrap();
-    let told: Vec<_> = told.iter().map(|forgotten| forgotten.collection).collect();
-    assert_eq!(told, [Collection::Area(Area::Ships), Collection::Demand]);
+    let deleted = sync.begin_session(&connection_of(ANOTHER, &["stock.read", "demand.read"])).await.unwrap();
+    let deleted: Vec<_> = deleted.iter().map(|forgotten| forgotten.collection).collect();
+    assert_eq!(deleted, [Collection::Area(Area::Ships), Collection::Demand]);
     assert_eq!(sync.replica().count(Area::Ships).unwrap(), 0);
     assert!(sync.replica().store().demand().unwrap().is_none());
     // Demand with an unknown owner.
@@ -266,7 +267,7 @@ async fn what_is_another_members_is_forgotten_first() {
 /// SVC-03: an unknown installation is not treated as another one, whose data would be deleted, nor as this
 /// one, whose feeds would be continued.
 #[tokio::test(start_paused = true)]
-async fn what_may_be_anothers_is_neither_forgotten_nor_read_on() {
+async fn data_of_unknown_owner_is_neither_deleted_nor_continued() {
     let exchange = Exchange::new();
     exchange.put(Area::Ships, "s1", 1);
     let sync = exchange.sync();
@@ -286,7 +287,7 @@ async fn what_may_be_anothers_is_neither_forgotten_nor_read_on() {
 /// OST-14: a round of the former connection with valid tokens stores nothing after another sign-in, whether
 /// it was in progress or begins later.
 #[tokio::test(start_paused = true)]
-async fn who_reads_for_a_former_connection_stops() {
+async fn round_of_a_former_connection_stops() {
     let exchange = Exchange::new();
     for key in ["s1", "s2", "s3"] {
         exchange.put(Area::Ships, key, 1);
@@ -318,7 +319,7 @@ async fn who_reads_for_a_former_connection_stops() {
 /// OST-14, LIM-17: a round in progress ends when the program begins the session of another member, and its
 /// result does not affect the new session, in which all areas are due.
 #[tokio::test(start_paused = true)]
-async fn a_round_is_of_the_session_that_it_began_in() {
+async fn round_belongs_to_its_session() {
     let exchange = Exchange::new();
     for key in ["s1", "s2", "s3"] {
         exchange.put(Area::Ships, key, 1);
@@ -358,7 +359,7 @@ impl Exchange {
 /// OST-14, DEM-10: pages are only read with a token of the session's member, even if the program does not
 /// know about another sign-in yet; reading continues when it is the same member.
 #[tokio::test(start_paused = true)]
-async fn no_feed_is_read_with_another_members_token() {
+async fn feeds_are_read_with_the_members_own_token() {
     let exchange = Exchange::new();
     let members = TestMembers::new(&exchange.0.machine);
     exchange.put(Area::Ships, "s1", 1);
@@ -388,7 +389,7 @@ async fn no_feed_is_read_with_another_members_token() {
 /// CLI-06: data deleted by a disconnection is not restored by a reader with a valid token, in progress or
 /// new; a corrupt file is read again.
 #[tokio::test(start_paused = true)]
-async fn what_a_disconnection_deleted_does_not_come_back() {
+async fn data_deleted_by_a_disconnection_stays_deleted() {
     for disconnected in [true, false] {
         let exchange = Exchange::new();
         let members = TestMembers::new(&exchange.0.machine);
@@ -426,7 +427,7 @@ async fn what_a_disconnection_deleted_does_not_come_back() {
 /// CLI-06: the same while it is unknown whether the connection still exists; the check is repeated until it
 /// succeeds.
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_asked_is_asked_again() {
+async fn unanswered_connection_check_is_repeated() {
     let exchange = Exchange::new();
     let members = TestMembers::new(&exchange.0.machine);
     exchange.put(Area::Ships, "s1", 1);
@@ -475,7 +476,7 @@ async fn feeds_are_read_on_start_by_timer_and_after_a_change() {
 
 /// LIM-16, CLI-02: an error of one area does not affect others.
 #[tokio::test(start_paused = true)]
-async fn one_areas_trouble_leaves_the_others_alone() {
+async fn error_of_one_area_does_not_affect_others() {
     let exchange = Exchange::new();
     exchange.put(Area::Blueprints, "b1", 1);
     exchange.refuse(Area::Stock, Some(Refusal::Code(403, "NOT_PERMITTED", None)));
@@ -513,7 +514,7 @@ async fn one_areas_trouble_leaves_the_others_alone() {
 
 /// CLI-04, ERR-15: a halted client sends nothing by timer.
 #[tokio::test(start_paused = true)]
-async fn a_halted_session_sends_nothing_by_timer() {
+async fn halted_session_sends_nothing_by_timer() {
     let exchange = Exchange::new();
     exchange.refuse(Area::Blueprints, Some(Refusal::Code(403, "CLIENT_SUSPENDED", None)));
     let sync = exchange.sync();
@@ -532,7 +533,7 @@ async fn a_halted_session_sends_nothing_by_timer() {
 
 /// FED-09: a looping feed is reported and retried with backoff.
 #[tokio::test(start_paused = true)]
-async fn a_feed_that_turns_in_circles_is_seen() {
+async fn circular_feed_is_detected() {
     let exchange = Exchange::new();
     exchange.refuse(Area::Ships, Some(Refusal::Circle));
     let sync = exchange.sync();
@@ -557,7 +558,7 @@ async fn a_feed_that_turns_in_circles_is_seen() {
 
 /// OST-14, DEM-10, LIM-38: after 7 days without a network organization data is deleted without any action.
 #[tokio::test(start_paused = true)]
-async fn data_of_the_organisation_go_without_a_network_too() {
+async fn org_data_expires_without_a_network() {
     let exchange = Exchange::new();
     exchange.put(Area::OrgStock, "a1", 1);
     exchange.put(Area::Stock, "l1", 1);
@@ -583,7 +584,7 @@ async fn data_of_the_organisation_go_without_a_network_too() {
 
 /// OST-14: data older than 7 days is hidden before it is deleted, also during an iteration.
 #[tokio::test(start_paused = true)]
-async fn data_of_the_organisation_are_not_shown_when_they_are_too_old() {
+async fn expired_org_data_is_hidden() {
     let exchange = Exchange::new();
     for (area, keys) in [(Area::OrgStock, ["a1", "a2", "a3"]), (Area::Stock, ["l1", "l2", "l3"])] {
         keys.into_iter().for_each(|key| exchange.put(area, key, 1));
@@ -601,12 +602,12 @@ async fn data_of_the_organisation_are_not_shown_when_they_are_too_old() {
     assert!(lots.next().is_none() && replica.org_stock().next().is_none());
     assert_eq!((replica.org_lot(&key).unwrap(), replica.count(Area::OrgStock).unwrap()), (None, 0));
     assert_eq!((own.count(), replica.count(Area::Stock).unwrap()), (2, 3));
-    assert_eq!(replica.store().count(Area::OrgStock).unwrap(), 3, "nobody forgot it yet");
+    assert_eq!(replica.store().count(Area::OrgStock).unwrap(), 3, "it is not deleted yet");
 }
 
 /// OST-14: a read that does not end does not delay the deletion of organization data.
 #[tokio::test(start_paused = true)]
-async fn data_of_the_organisation_go_while_a_feed_is_read() {
+async fn org_data_expires_while_a_feed_is_read() {
     let exchange = Exchange::new();
     exchange.put(Area::OrgStock, "a1", 1);
     let sync = exchange.sync();
@@ -625,7 +626,7 @@ async fn data_of_the_organisation_go_while_a_feed_is_read() {
 
 /// A page that exceeds the size limit is requested with fewer entries, but not endlessly.
 #[tokio::test(start_paused = true)]
-async fn a_page_that_is_too_long_is_asked_for_in_parts() {
+async fn oversized_page_is_requested_in_parts() {
     let exchange = Exchange::new();
     exchange.put(Area::Ships, "s1", 1);
     let sync = exchange.sync();
@@ -641,7 +642,7 @@ async fn a_page_that_is_too_long_is_asked_for_in_parts() {
 
 /// CLI-02: an error response that exceeds the size limit stays an error and is not requested in parts.
 #[tokio::test(start_paused = true)]
-async fn a_refusal_that_is_too_long_is_waited_for() {
+async fn oversized_error_response_stays_an_error() {
     let exchange = Exchange::new();
     let sync = exchange.sync_of(&TestMembers::new(&exchange.0.machine));
     sync.begin_session(&connection_of("i-1", &["hangar.read"])).await.unwrap();
@@ -653,7 +654,7 @@ async fn a_refusal_that_is_too_long_is_waited_for() {
 
 /// A dropped round does no harm: the next one continues.
 #[tokio::test(start_paused = true)]
-async fn a_round_can_be_given_up_at_any_point() {
+async fn round_can_be_dropped_at_any_point() {
     let exchange = Exchange::new();
     for key in ["s1", "s2", "s3"] {
         exchange.put(Area::Ships, key, 1);
@@ -673,7 +674,7 @@ async fn a_round_can_be_given_up_at_any_point() {
 
 /// WRT-08: after the outbox decided a set, only its area is read; after missed events all areas are read.
 #[tokio::test(start_paused = true)]
-async fn what_is_written_is_read_back() {
+async fn written_area_is_read_back() {
     let exchange = Exchange::new();
     let sync = exchange.sync();
     sync.begin_session(&connection(ALL)).await.unwrap();

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn time_passes_when_it_is_waited_for() {
+    async fn virtual_time_advances_while_waiting() {
         let machine = VirtualEnvironment::new(1);
         let environment = machine.environment();
         assert_eq!(environment.now().wall, START_TIME);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_seed_repeats_its_numbers() {
+    async fn seed_repeats_its_numbers() {
         let numbers = |seed| {
             let mut bytes = [0; 20];
             VirtualEnvironment::new(seed).fill(&mut bytes).unwrap();

@@ -264,8 +264,9 @@ impl ServerInner {
             complain(format!("it was meant for {:?}", seen.uri.authority()));
         }
         let concerned = |call: &str| call.is_empty() || Some(call) == seen.correlation_id();
-        let asked = state.requested_waits.iter().filter(|(call, _)| concerned(call)).map(|(_, at)| *at).max();
-        if let Some(not_before) = asked.filter(|at| seen.received_at < *at && !operation.anonymous) {
+        let requested_wait =
+            state.requested_waits.iter().filter(|(call, _)| concerned(call)).map(|(_, at)| *at).max();
+        if let Some(not_before) = requested_wait.filter(|at| seen.received_at < *at && !operation.anonymous) {
             complain(format!(
                 "it came at {:?}, and was asked to wait until {not_before:?}",
                 seen.received_at
@@ -401,12 +402,12 @@ impl ServerInner {
 
     /// Builds the response that is sent.
     fn build_response(&self, reply: &ScriptedReply, id: &str, path: &str) -> Response<Bytes> {
-        let mut answer = Response::new(reply.body(id, path));
-        *answer.status_mut() = reply.status;
+        let mut response = Response::new(reply.body(id, path));
+        *response.status_mut() = reply.status;
         if reply.is_partial() {
-            answer.extensions_mut().insert(PartialBody(TransportFault::Interrupted));
+            response.extensions_mut().insert(PartialBody(TransportFault::Interrupted));
         }
-        let headers = answer.headers_mut();
+        let headers = response.headers_mut();
         *headers = reply.headers.clone();
         if let Ok(id) = HeaderValue::from_str(id)
             && !id.is_empty()
@@ -422,7 +423,7 @@ impl ServerInner {
         }
         let own = headers.get_all(DPOP_NONCE).iter().filter_map(|nonce| nonce.to_str().ok());
         self.state().issued.extend(own.map(str::to_owned).collect::<Vec<_>>());
-        answer
+        response
     }
 
     async fn handle_request(
@@ -448,8 +449,9 @@ impl ServerInner {
 impl ServerState {
     /// Records the wait that a reply requests, and the calls to which it applies.
     fn record_wait(&mut self, operation: &Operation, reply: &ScriptedReply, id: &str, now: Duration) {
-        let asked = reply.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        let Some(seconds) = asked.filter(|_| reply.fate == ReplyFate::Delivered) else { return };
+        let requested_wait =
+            reply.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let Some(seconds) = requested_wait.filter(|_| reply.fate == ReplyFate::Delivered) else { return };
         let everybody = match &reply.body {
             // Account checks have a separate limit.
             _ if operation.id == "account_check" => false,

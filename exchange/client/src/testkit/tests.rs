@@ -1,4 +1,4 @@
-//! Whether the scripted server sees what it must.
+//! Tests that the scripted server detects violations.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl Client {
         self.server.send(OperationId::ServiceDocument.operation(), request).await.unwrap()
     }
 
-    /// What the server complains of.
+    /// Returns the complaints of the server.
     async fn complaint(&self, request: Request<Bytes>) -> String {
         let _ = self.send(request).await;
         self.server.take_complaints().concat()
@@ -54,11 +54,11 @@ impl Client {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_as_it_should_be_is_no_cause_for_complaint() {
+async fn correct_request_causes_no_complaint() {
     let client = Client::new();
-    let answer = client.send(client.request("GET", LOCATIONS, None)).await;
-    assert_eq!(answer.headers()["X-Correlation-Id"], "c-1");
-    assert_eq!(answer.headers()["Date"], "Mon, 21 Sep 2026 14:15:00 GMT");
+    let response = client.send(client.request("GET", LOCATIONS, None)).await;
+    assert_eq!(response.headers()["X-Correlation-Id"], "c-1");
+    assert_eq!(response.headers()["Date"], "Mon, 21 Sep 2026 14:15:00 GMT");
     let seen = client.server.requests().remove(0);
     let proof = seen.proof.as_ref().unwrap();
     assert_eq!(proof.iat, client.machine.true_time().as_secs());
@@ -67,7 +67,7 @@ async fn a_request_as_it_should_be_is_no_cause_for_complaint() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_broken_rule_is_a_complaint() {
+async fn every_violated_rule_is_a_complaint() {
     let client = Client::new();
     let good = || client.request("GET", LOCATIONS, None);
     let spoilt = |spoil: fn(&mut Request<Bytes>)| {
@@ -103,12 +103,12 @@ async fn every_broken_rule_is_a_complaint() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_does_not_wait_is_a_complaint() {
+async fn request_before_retry_after_is_a_complaint() {
     let client = Client::new();
     client.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
     let good = || client.request("GET", LOCATIONS, None);
-    let answer = client.send(good()).await;
-    assert_eq!(answer.headers()["Retry-After"], "10");
+    let response = client.send(good()).await;
+    assert_eq!(response.headers()["Retry-After"], "10");
     tokio::time::sleep(Duration::from_secs(9)).await;
     assert!(client.complaint(good()).await.contains("asked to wait until 10s"));
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -116,24 +116,27 @@ async fn whoever_does_not_wait_is_a_complaint() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_gate_asks_for_the_nonce_and_the_time() {
+async fn gateway_checks_nonce_and_time() {
     let client = Client::new();
     client.server.require_nonce("n-1");
-    let answer = client.send(client.request("GET", LOCATIONS, None)).await;
-    assert_eq!((answer.status().as_u16(), &answer.headers()["DPoP-Nonce"]), (401, &"n-1".parse().unwrap()));
-    let answer = client.send(client.request("GET", LOCATIONS, Some("n-1"))).await;
-    assert_eq!(answer.status(), 200);
+    let response = client.send(client.request("GET", LOCATIONS, None)).await;
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["DPoP-Nonce"]),
+        (401, &"n-1".parse().unwrap())
+    );
+    let response = client.send(client.request("GET", LOCATIONS, Some("n-1"))).await;
+    assert_eq!(response.status(), 200);
     let late = client.request("GET", LOCATIONS, Some("n-1"));
     tokio::time::sleep(Duration::from_secs(31)).await;
-    let answer = client.send(late).await;
-    assert!(answer.headers()["WWW-Authenticate"].to_str().unwrap().contains("invalid_dpop_proof"));
+    let response = client.send(late).await;
+    assert!(response.headers()["WWW-Authenticate"].to_str().unwrap().contains("invalid_dpop_proof"));
     client.server.refuse_token("token-1");
-    let answer = client.send(client.request("GET", LOCATIONS, Some("n-1"))).await;
-    assert!(String::from_utf8_lossy(answer.body()).contains("UNAUTHENTICATED"));
+    let response = client.send(client.request("GET", LOCATIONS, Some("n-1"))).await;
+    assert!(String::from_utf8_lossy(response.body()).contains("UNAUTHENTICATED"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_is_carried_out_once_under_its_key() {
+async fn write_is_applied_once_per_key() {
     let machine = VirtualEnvironment::new(1);
     let server = ScriptedServer::gateway(&machine).unsigned();
     server.enqueue_reply(ScriptedReply::interrupted());

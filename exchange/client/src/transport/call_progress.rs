@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_go_on_ends() {
+    fn every_retry_path_ends() {
         use OperationId::{StockRead, StockWrite};
         assert_eq!(requests(StockRead, Verdict::Done, &MANY), 1);
         assert_eq!(requests(StockRead, Verdict::RenewToken, &MANY), 2);

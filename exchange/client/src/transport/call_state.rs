@@ -71,28 +71,28 @@ pub(super) struct RequestOutcome {
 impl RequestOutcome {
     pub(super) fn from_response(
         operation: &Operation,
-        answer: Result<Response<Bytes>, TransportError>,
+        response: Result<Response<Bytes>, TransportError>,
     ) -> Self {
-        let (said, judged) = match &answer {
-            Ok(answer) => {
-                let said = ErrorBody::parse(answer.status(), answer.body());
-                let cut = answer.extensions().get::<PartialBody>().map(|partial| partial.0);
-                let has_no_code = answer.status().is_client_error()
+        let (said, judged) = match &response {
+            Ok(response) => {
+                let said = ErrorBody::parse(response.status(), response.body());
+                let cut = response.extensions().get::<PartialBody>().map(|partial| partial.0);
+                let has_no_code = response.status().is_client_error()
                     && said.code.is_none()
                     && cut.is_some_and(|why| why != TransportFault::TooLarge);
-                let judged = match verdict::assess_response(operation, answer.status(), &said, answer.body())
-                {
-                    // The code was lost this time. A body that is too large will be too large again.
-                    ResponseAssessment { verdict: Verdict::Done, health } if has_no_code => {
-                        ResponseAssessment { verdict: verdict::unknown_verdict(operation), health }
-                    }
-                    judged => judged,
-                };
+                let judged =
+                    match verdict::assess_response(operation, response.status(), &said, response.body()) {
+                        // The code was lost this time. A body that is too large will be too large again.
+                        ResponseAssessment { verdict: Verdict::Done, health } if has_no_code => {
+                            ResponseAssessment { verdict: verdict::unknown_verdict(operation), health }
+                        }
+                        judged => judged,
+                    };
                 (said, judged)
             }
             Err(error) => (ErrorBody::default(), verdict::assess_fault(operation, error)),
         };
-        Self { response: answer, error_body: said, assessment: judged, may_be_replay: false }
+        Self { response, error_body: said, assessment: judged, may_be_replay: false }
     }
 }
 
@@ -178,8 +178,8 @@ impl CallState {
     }
 
     /// Records the last outcome.
-    pub(super) fn set_outcome(&mut self, came: RequestOutcome, asked: Option<Duration>) {
-        self.last_outcome = Some(LastOutcome { outcome: came, parse_retry_after: asked });
+    pub(super) fn set_outcome(&mut self, outcome: RequestOutcome, retry_after: Option<Duration>) {
+        self.last_outcome = Some(LastOutcome { outcome, parse_retry_after: retry_after });
     }
 
     /// Ends a call that cannot be resent: returns the last response, or the reason.
@@ -211,54 +211,56 @@ impl CallState {
     pub(super) fn into_result(self) -> Result<Response<Bytes>, TransportError> {
         let called = self.identity();
         let (operation, maybe_done, effort) = (self.operation, self.progress.maybe_applied, self.stats);
-        let Some(LastOutcome { outcome: came, parse_retry_after: asked }) = self.last_outcome else {
+        let Some(LastOutcome { outcome: came, parse_retry_after: retry_after }) = self.last_outcome else {
             return Err(TransportError::new(TransportFault::Other, Delivery::NotSent));
         };
-        let refused = |kind, code, answer: &Response<Bytes>| {
-            Error::from_error_code(kind, code, answer.status(), &called.correlation_id)
+        let refused = |kind, code, response: &Response<Bytes>| {
+            Error::from_error_code(kind, code, response.status(), &called.correlation_id)
                 .with_call(called.clone())
         };
         match came.response {
             // The last request was not carried out, but an earlier one may have been. If the last one may have
             // been as well, its response states that itself.
-            Ok(answer)
+            Ok(response)
                 if maybe_done
-                    && !answer.status().is_success()
+                    && !response.status().is_success()
                     && !came.error_body.excludes_earlier_success()
-                    && error_kind_for_code(came.error_body.code.as_ref(), answer.status())
+                    && error_kind_for_code(came.error_body.code.as_ref(), response.status())
                         != ErrorKind::OutcomeUnknown =>
             {
                 let what = "the exchange did not report the outcome of the call";
                 let error =
-                    refused(ErrorKind::OutcomeUnknown, came.error_body.code, &answer).with_message(what);
-                Err(error.with_retry_after(asked).into_transport(true))
+                    refused(ErrorKind::OutcomeUnknown, came.error_body.code, &response).with_message(what);
+                Err(error.with_retry_after(retry_after).into_transport(true))
             }
-            Ok(answer) if came.may_be_replay => {
+            Ok(response) if came.may_be_replay => {
                 let what = "the exchange rejected the proof; if the network duplicated the message, it was carried out";
-                Err(refused(ErrorKind::Proof, came.error_body.code, &answer)
+                Err(refused(ErrorKind::Proof, came.error_body.code, &response)
                     .with_message(what)
                     .into_transport(true))
             }
             // It was carried out, and the result is unreadable.
-            Ok(answer) if came.assessment.verdict == Verdict::Unknown && answer.status().is_success() => {
+            Ok(response) if came.assessment.verdict == Verdict::Unknown && response.status().is_success() => {
                 let what = "the response of the exchange cannot be parsed";
-                Err(refused(ErrorKind::OutcomeUnknown, None, &answer).with_message(what).into_transport(true))
+                Err(refused(ErrorKind::OutcomeUnknown, None, &response)
+                    .with_message(what)
+                    .into_transport(true))
             }
-            Ok(answer) if came.assessment.verdict == Verdict::Unreadable => {
+            Ok(response) if came.assessment.verdict == Verdict::Unreadable => {
                 let what = "the response is not from the exchange";
-                let error = refused(ErrorKind::Protocol, None, &answer).with_message(what);
+                let error = refused(ErrorKind::Protocol, None, &response).with_message(what);
                 Err(error.into_transport(operation.repeat != RepeatSafety::Safe))
             }
-            Ok(mut answer) => {
-                if let Some(asked) = asked {
-                    set_retry_after_seconds(answer.headers_mut(), asked);
+            Ok(mut response) => {
+                if let Some(retry_after) = retry_after {
+                    set_retry_after_seconds(response.headers_mut(), retry_after);
                 }
-                answer.extensions_mut().insert(effort);
-                answer.extensions_mut().insert(called);
+                response.extensions_mut().insert(effort);
+                response.extensions_mut().insert(called);
                 if let Some(signed) = self.signed_owner {
-                    answer.extensions_mut().insert(signed);
+                    response.extensions_mut().insert(signed);
                 }
-                Ok(answer)
+                Ok(response)
             }
             Err(error) if maybe_done && error.delivery() == Delivery::NotSent => {
                 let what = "a response was lost, and the exchange cannot be reached";
@@ -281,7 +283,7 @@ pub(crate) fn parse_retry_after(headers: &HeaderMap, server: impl FnOnce() -> Un
 }
 
 /// Replaces `Retry-After` by seconds, rounded up: callers have no clock of the server.
-pub(crate) fn set_retry_after_seconds(headers: &mut HeaderMap, asked: Duration) {
-    let seconds = asked.as_secs().saturating_add(u64::from(asked.subsec_nanos() > 0));
+pub(crate) fn set_retry_after_seconds(headers: &mut HeaderMap, retry_after: Duration) {
+    let seconds = retry_after.as_secs().saturating_add(u64::from(retry_after.subsec_nanos() > 0));
     headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
 }

@@ -74,21 +74,21 @@ impl Rig {
 
     /// A read.
     async fn read(&self, patience: RetryPolicy) -> Result<CallStats, Error> {
-        let answer = self.api.org_units_read().with_extension(patience).await?;
-        Ok(answer.extensions().get::<CallStats>().cloned().unwrap())
+        let response = self.api.org_units_read().with_extension(patience).await?;
+        Ok(response.extensions().get::<CallStats>().cloned().unwrap())
     }
 
     /// A write under a key.
     async fn write(&self, key: &str, patience: RetryPolicy) -> Result<CallStats, Error> {
-        let answer = self.api.blueprints_write(key, &change_set()).with_extension(patience).await?;
-        Ok(answer.extensions().get::<CallStats>().cloned().unwrap())
+        let response = self.api.blueprints_write(key, &change_set()).with_extension(patience).await?;
+        Ok(response.extensions().get::<CallStats>().cloned().unwrap())
     }
 
     /// What must not be sent twice.
     async fn check(&self, patience: RetryPolicy) -> Result<CallStats, Error> {
         let request = AccountCheckRequest::parse(br#"{"handle": "Nova_Drifter-7"}"#).unwrap();
-        let answer = self.api.account_check(&request).with_extension(patience).await?;
-        Ok(answer.extensions().get::<CallStats>().cloned().unwrap())
+        let response = self.api.account_check(&request).with_extension(patience).await?;
+        Ok(response.extensions().get::<CallStats>().cloned().unwrap())
     }
 
     /// When each request came, in seconds.
@@ -118,7 +118,7 @@ fn change_set() -> BlueprintChangeSet {
     BlueprintChangeSet::parse(br#"{"ops": [{"op": "add", "ref": {"bt": "bp-quartz-lens"}}]}"#).unwrap()
 }
 
-/// What a gateway answers that has nothing to complain of.
+/// The successful response of a gateway.
 fn ok(seen: &RecordedRequest) -> ScriptedReply {
     ScriptedReply::json(
         200,
@@ -163,25 +163,25 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// A session that always has a token, until it hears that it has none.
+/// A session that always has a token, until it receives an end or a halt.
 struct MockGateway {
     proofs: Arc<ProofSession>,
-    state: Mutex<DoubleState>,
+    state: Mutex<MockState>,
 }
 
 #[derive(Default)]
-struct DoubleState {
+struct MockState {
     number: u32,
     renewals: u32,
     over: Option<ErrorKind>,
     told: Vec<ErrorKind>,
-    /// What a refresh fails with.
+    /// The error of a refresh.
     dead: Option<ErrorKind>,
     /// A refresh is under way that does not end.
     silent: bool,
-    /// The same of one that is asked for because a token was refused.
+    /// The same for a refresh after a rejected token.
     slow: bool,
-    /// What it is told is not done in any time.
+    /// The session never finishes processing a report.
     deaf: bool,
 }
 
@@ -205,7 +205,7 @@ impl MockGateway {
         AccessGrant { token, proofs, owner: whose(), jkt: "a-key".into(), open_count: 1 }
     }
 
-    fn told_of(&self) -> Vec<ErrorKind> {
+    fn reported_errors(&self) -> Vec<ErrorKind> {
         self.state.lock().unwrap().told.clone()
     }
 

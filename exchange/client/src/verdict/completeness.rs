@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_found_wherever_it_stands() {
+    fn every_byte_is_found_at_every_position() {
         for byte in 0..=u8::MAX {
             for other in [0, byte ^ 0x80, byte ^ 1, byte.wrapping_sub(1), byte.wrapping_add(1)] {
                 for place in 0..8 {
@@ -98,7 +98,7 @@ mod tests {
 
     /// Random words of brackets, quotation marks, backslashes, and other bytes.
     #[test]
-    fn eight_bytes_come_to_the_same_as_one_by_one() {
+    fn words_and_single_bytes_give_the_same_state() {
         const BYTES: &[u8] = b"{[}]\"\\a\xff";
         let mut random = 1_u64;
         let (mut by_words, mut by_bytes) = (BracketState::default(), BracketState::default());
@@ -118,7 +118,7 @@ mod tests {
 
     /// Independent of the position of the cut and the content of strings.
     #[test]
-    fn of_a_cut_document_something_is_open() {
+    fn truncated_document_has_open_brackets() {
         let long = "x".repeat(500);
         for text in
             ["", "[{", "}]}", "}]}]}]}", "\\\"", "a \\\" {", "\\\\", "\\\\\\\"]}]}", "\u{e9}}]}", &long]

@@ -52,8 +52,7 @@ impl ClientCredentials {
     /// Creates credentials from a client id and secret.
     ///
     /// Tokens are requested from the token endpoint of the document with the server's default scopes, and
-    /// renewed
-    /// 30 seconds before they expire.
+    /// renewed 30 seconds before they expire.
     pub fn new(id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -210,8 +209,7 @@ impl TokenCache {
                 return Poll::Ready(Ok(Some(token.secret.clone())));
             }
             // Callers that waited for a failed fetch share its error. Otherwise each would fetch again and
-            // fail
-            // after the timeouts of all others.
+            // fail after the timeouts of all others.
             if let (Some(awaited), Some((failed, reason))) = (awaited, &state.last_failure)
                 && *failed >= awaited
             {
@@ -260,14 +258,14 @@ impl TokenCache {
     async fn fetch_token<T: Transport + ?Sized>(&self, transport: &T) -> Result<AccessToken, TokenError> {
         let request = self.token_request()?;
         // Taken before sending, since the transit time of the response is unknown.
-        let asked = (self.client.now)();
+        let requested_at = (self.client.now)();
         // The error of the token request, not of the operation: that one was not sent.
-        let answer = transport
+        let response = transport
             .send(&TOKEN_OPERATION, request)
             .await
             .map_err(|error| TokenError::new(error.to_string()))?;
-        let status = answer.status();
-        let body = Json::parse(answer.body()).unwrap_or(Json::Null);
+        let status = response.status();
+        let body = Json::parse(response.body()).unwrap_or(Json::Null);
         let text = |pointer: &str| body.pointer(pointer).and_then(Json::as_str);
         let Some(token) = text("/access_token").filter(|_| status.is_success()) else {
             // RFC 6749, 5.2: a registered error code. Other contents of the response are not shown.
@@ -290,7 +288,7 @@ impl TokenCache {
         let until = lifetime.and_then(|seconds| {
             let lifetime = Duration::from_secs(seconds);
             // A token that lives shorter than twice that time is renewed after half of its lifetime.
-            asked.checked_add(lifetime.saturating_sub(self.client.renew_early.min(lifetime / 2)))
+            requested_at.checked_add(lifetime.saturating_sub(self.client.renew_early.min(lifetime / 2)))
         });
         Ok(AccessToken { secret: Secret::from(token.to_owned()), renew_at: until })
     }

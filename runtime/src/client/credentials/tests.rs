@@ -68,8 +68,8 @@ type Answer = Arc<dyn Fn(&Request<Bytes>) -> (u16, String) + Send + Sync>;
 struct Fake(Arc<Mutex<Vec<String>>>, Answer);
 
 impl Fake {
-    fn new(answer: impl Fn(&Request<Bytes>) -> (u16, String) + Send + Sync + 'static) -> Self {
-        Self(Arc::default(), Arc::new(answer))
+    fn new(response: impl Fn(&Request<Bytes>) -> (u16, String) + Send + Sync + 'static) -> Self {
+        Self(Arc::default(), Arc::new(response))
     }
 
     fn sent(&self) -> Vec<String> {
@@ -122,8 +122,8 @@ impl crate::transport::StreamTransport for Fake {
                 RequestBody::Buffered(bytes) => bytes,
                 RequestBody::Streaming(pieces) => pieces.collect(100).await?,
             };
-            let answer = self.send(operation, Request::from_parts(parts, body)).await?;
-            Ok(answer.map(ByteStream::from))
+            let response = self.send(operation, Request::from_parts(parts, body)).await?;
+            Ok(response.map(ByteStream::from))
         })
     }
 }
@@ -150,7 +150,7 @@ async fn sends(keyring: Keyring, operation: &'static Operation, uri: &str) -> Re
 }
 
 #[tokio::test]
-async fn each_kind_has_its_place() {
+async fn each_credential_kind_has_its_location() {
     let all = || {
         Keyring::new(SECURITY)
             .secret(0, "k1")
@@ -192,7 +192,7 @@ async fn each_kind_has_its_place() {
 }
 
 #[tokio::test]
-async fn the_first_alternative_that_is_met_is_shown() {
+async fn first_satisfied_alternative_is_sent() {
     let basic = || Keyring::new(SECURITY).basic(3, "Aladdin", "open sesame");
     let sent = sends(basic(), &EITHER, "http://a/").await.unwrap();
     assert_eq!(sent, "GET http://a/ authorization=Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
@@ -201,7 +201,7 @@ async fn the_first_alternative_that_is_met_is_shown() {
 
 /// Another alternative of the same operation may require other credentials, or none.
 #[test]
-fn scopes_are_those_of_the_alternative_that_is_shown() {
+fn scopes_are_those_of_the_sent_alternative() {
     let one = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b"));
     let both = one.clone().secret(0, "k");
     assert_eq!(one.scopes(&SCOPED, 4), ["all"]);
@@ -211,7 +211,7 @@ fn scopes_are_those_of_the_alternative_that_is_shown() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named_and_nothing_is_sent() {
+async fn missing_credentials_are_named_and_nothing_is_sent() {
     let keyring = || Keyring::new(SECURITY).secret(0, "secret-key");
     let error = sends(keyring(), &EITHER, "http://a/").await.unwrap_err();
     assert_eq!(
@@ -232,8 +232,8 @@ async fn what_is_missing_is_named_and_nothing_is_sent() {
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
     assert!(!format!("{error} {error:?}").contains("bad"), "{error:?}");
     assert_eq!(error.downcast_source(), Some(&InvalidCredential::InvalidCharacters("hoba")));
-    let said = "the credential of `hoba` contains characters that cannot be sent";
-    assert_eq!(error.to_string(), format!("the request cannot be sent: {said}"));
+    let expected = "the credential of `hoba` contains characters that cannot be sent";
+    assert_eq!(error.to_string(), format!("the request cannot be sent: {expected}"));
     let cookie = Keyring::new(SECURITY).secret(1, "k").secret(2, "a b");
     let error = cookie.wrap(Fake::new(ok)).send(&BOTH, request("http://a/")).await.unwrap_err();
     assert_eq!(error.downcast_source(), Some(&InvalidCredential::InvalidCharacters("cookie")));
@@ -242,15 +242,15 @@ async fn what_is_missing_is_named_and_nothing_is_sent() {
 /// `Authorization` holds one credential: sending half of the required ones would be rejected, or worse,
 /// accepted.
 #[tokio::test]
-async fn two_credentials_of_one_place_are_not_sent() {
+async fn two_credentials_for_one_location_are_rejected() {
     let refused = async |operation: &'static Operation, keyring: Keyring, other: &'static str| {
         let fake = Fake::new(ok);
         let error = keyring.wrap(fake.clone()).send(operation, request("http://a/")).await.unwrap_err();
         assert!(fake.sent().is_empty());
         assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
         assert_eq!(error.downcast_source(), Some(&InvalidCredential::SameLocation("oauth", other)));
-        let said = format!("the credentials of `oauth` and `{other}` have the same place in a request");
-        assert!(error.to_string().ends_with(&said), "{error}");
+        let expected = format!("the credentials of `oauth` and `{other}` have the same place in a request");
+        assert!(error.to_string().ends_with(&expected), "{error}");
     };
     let token = || Keyring::new(SECURITY).secret(4, "t");
     refused(&CLASH, token().basic(3, "me", "pw"), "basic").await;
@@ -260,7 +260,7 @@ async fn two_credentials_of_one_place_are_not_sent() {
 }
 
 #[test]
-fn nothing_is_printed() {
+fn debug_output_hides_credentials() {
     let keyring = Keyring::new(SECURITY)
         .secret(0, "hidden-key")
         .basic(3, "hidden", "hidden")
@@ -290,7 +290,7 @@ fn server() -> impl Fn(&Request<Bytes>) -> (u16, String) + Send + Sync {
 
 /// RFC 6749, 4.4: concurrent calls share one fetch; another one follows before expiry or after a rejection.
 #[tokio::test]
-async fn tokens_are_fetched_once_and_in_time() {
+async fn tokens_are_fetched_once_and_before_expiry() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
     let clock = Arc::clone(&passed);
     let client = ClientCredentials::new("my app", "s:ecret")
@@ -301,7 +301,7 @@ async fn tokens_are_fetched_once_and_in_time() {
     let transport = Keyring::new(SECURITY).client(4, client).wrap(fake.clone());
     let call = || transport.send(&OAUTH, request("http://a/"));
     let (one, two, three) = tokio::join!(call(), call(), call());
-    assert!([one, two, three].into_iter().all(|answer| answer.unwrap().status() == 200));
+    assert!([one, two, three].into_iter().all(|response| response.unwrap().status() == 200));
     let token = format!(
         "POST http://id.example/token authorization=Basic {} grant_type=client_credentials&scope=a%20b&audience=x%20y",
         base64::encode(b"my%20app:s%3Aecret")
@@ -321,7 +321,7 @@ async fn tokens_are_fetched_once_and_in_time() {
 
 /// Otherwise they would call a failing server one after another, each after the timeouts of all before.
 #[tokio::test]
-async fn a_fetch_that_failed_is_the_answer_of_all_who_wait_for_it() {
+async fn failed_fetch_is_shared_by_waiting_calls() {
     let fake = Fake::new(|_| (503, String::new()));
     let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).wrap(fake.clone());
     let call = || transport.send(&OAUTH, request("http://a/"));
@@ -338,7 +338,7 @@ async fn a_fetch_that_failed_is_the_answer_of_all_who_wait_for_it() {
 
 /// A task that waits for several tokens is polled for each of them.
 #[tokio::test]
-async fn who_is_polled_often_waits_once() {
+async fn repeated_polls_register_one_waker() {
     struct Task;
     impl Wake for Task {
         fn wake(self: Arc<Self>) {}
@@ -357,7 +357,7 @@ async fn who_is_polled_often_waits_once() {
 
 /// By the local clock at the time of the request: a token is as old as its request.
 #[tokio::test]
-async fn a_token_lasts_from_when_it_was_asked_for() {
+async fn token_lifetime_starts_at_its_request() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
     let (clock, way) = (Arc::clone(&passed), Arc::clone(&passed));
     let client = ClientCredentials::new("a", "b")
@@ -379,7 +379,7 @@ async fn a_token_lasts_from_when_it_was_asked_for() {
 
 /// Seconds are a number (RFC 6749, 5.1), which some servers send as a string.
 #[tokio::test]
-async fn a_lifetime_may_be_text() {
+async fn lifetime_may_be_a_string() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
     let clock = Arc::clone(&passed);
     let client = ClientCredentials::new("a", "b")
@@ -398,7 +398,7 @@ async fn a_lifetime_may_be_text() {
 
 /// A response is returned even if no new token can be fetched.
 #[tokio::test]
-async fn a_refusal_without_another_token_is_the_answer() {
+async fn rejection_without_a_new_token_is_returned() {
     let fetched = AtomicU64::new(0);
     let fake = Fake::new(move |request| {
         if request.uri().host() != Some("id.example") {
@@ -415,7 +415,7 @@ async fn a_refusal_without_another_token_is_the_answer() {
 /// A streaming body cannot be sent again, but the next call has a new token.
 #[cfg(feature = "stream")]
 #[tokio::test]
-async fn a_token_that_an_upload_was_refused_with_is_replaced() {
+async fn token_rejected_for_an_upload_is_replaced() {
     use crate::transport::{ByteStream, RequestBody};
 
     let fetched = AtomicU64::new(0);
@@ -436,7 +436,7 @@ async fn a_token_that_an_upload_was_refused_with_is_replaced() {
 }
 
 #[tokio::test]
-async fn who_gives_up_leaves_the_turn_to_the_next() {
+async fn dropped_fetch_lets_the_next_call_fetch() {
     let fake = Fake::new(server());
     let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).wrap(fake.clone());
     let mut first = transport.send(&OAUTH, request("http://a/"));
@@ -447,9 +447,9 @@ async fn who_gives_up_leaves_the_turn_to_the_next() {
 }
 
 #[tokio::test]
-async fn without_a_token_nothing_is_sent() {
-    let said = async |client: ClientCredentials, answer: fn(&Request<Bytes>) -> (u16, String)| {
-        let transport = Keyring::new(SECURITY).client(4, client).wrap(Fake::new(answer));
+async fn nothing_is_sent_without_a_token() {
+    let error_text = async |client: ClientCredentials, response: fn(&Request<Bytes>) -> (u16, String)| {
+        let transport = Keyring::new(SECURITY).client(4, client).wrap(Fake::new(response));
         let error = transport.send(&OAUTH, request("http://a/")).await.unwrap_err();
         assert_eq!((error.fault(), error.delivery()), (TransportFault::Declined, Delivery::NotSent));
         let is_client_refused = error.downcast_source::<TokenError>().unwrap().is_client_refused();
@@ -458,16 +458,17 @@ async fn without_a_token_nothing_is_sent() {
     };
     let client = || ClientCredentials::new("a", "hidden");
     // RFC 6749, 5.2: with either status.
-    said(client(), |_| (400, r#"{"error":"invalid_client"}"#.into())).await;
-    let text = said(client(), |_| (401, r#"{"error":"invalid_client"}"#.into())).await;
+    error_text(client(), |_| (400, r#"{"error":"invalid_client"}"#.into())).await;
+    let text = error_text(client(), |_| (401, r#"{"error":"invalid_client"}"#.into())).await;
     assert!(
         text.ends_with("no token: the token endpoint returned 401 Unauthorized invalid_client"),
         "{text}"
     );
-    let text = said(client(), |_| (200, r#"{"access_token":"hidden","token_type":"mac"}"#.into())).await;
+    let text =
+        error_text(client(), |_| (200, r#"{"access_token":"hidden","token_type":"mac"}"#.into())).await;
     assert!(text.contains("bearer") && !text.contains("hidden"), "{text}");
-    let text = said(client(), |_| (500, "hidden".into())).await;
+    let text = error_text(client(), |_| (500, "hidden".into())).await;
     assert!(!text.contains("hidden"), "{text}");
-    let text = said(client().with_token_url(""), ok).await;
+    let text = error_text(client().with_token_url(""), ok).await;
     assert!(text.contains("with_token_url"), "{text}");
 }

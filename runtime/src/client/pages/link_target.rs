@@ -10,7 +10,7 @@ use http::{
 use super::{LinkPolicy, PageFault};
 
 /// Returns the query of a target that may be relative to the address of the request (RFC 3986, 5.2).
-pub(super) fn resolve_query(asked: &Uri, target: &str, targets: LinkPolicy) -> Result<String, PageFault> {
+pub(super) fn resolve_query(base: &Uri, target: &str, targets: LinkPolicy) -> Result<String, PageFault> {
     let target = target.split('#').next().unwrap_or(target);
     let (scheme, rest) = split_scheme(target);
     let (authority, rest) = match rest.strip_prefix("//") {
@@ -23,7 +23,7 @@ pub(super) fn resolve_query(asked: &Uri, target: &str, targets: LinkPolicy) -> R
     if scheme.is_some() && authority.is_none() {
         return Err(PageFault::InvalidLink);
     }
-    if targets != LinkPolicy::AnyOrigin && !same_origin(asked, scheme, authority.as_ref()) {
+    if targets != LinkPolicy::AnyOrigin && !same_origin(base, scheme, authority.as_ref()) {
         return Err(PageFault::ForeignTarget);
     }
     let (own_path, query) = match rest.split_once('?') {
@@ -32,20 +32,20 @@ pub(super) fn resolve_query(asked: &Uri, target: &str, targets: LinkPolicy) -> R
     };
     let resolved = match own_path {
         "" if authority.is_some() => "/".to_owned(),
-        "" => asked.path().to_owned(),
+        "" => base.path().to_owned(),
         path if path.starts_with('/') => remove_dot_segments(path),
         path => {
-            let folder = &asked.path()[..=asked.path().rfind('/').unwrap_or(0)];
+            let folder = &base.path()[..=base.path().rfind('/').unwrap_or(0)];
             remove_dot_segments(&format!("{folder}{path}"))
         }
     };
-    if targets == LinkPolicy::SamePath && normalize_path(&resolved) != normalize_path(asked.path()) {
+    if targets == LinkPolicy::SamePath && normalize_path(&resolved) != normalize_path(base.path()) {
         return Err(PageFault::ForeignTarget);
     }
     let query = match query {
         Some(query) => query,
         // RFC 3986, 5.2.2: an empty target is the address of the request itself.
-        None if own_path.is_empty() && authority.is_none() => asked.query().unwrap_or_default(),
+        None if own_path.is_empty() && authority.is_none() => base.query().unwrap_or_default(),
         None => "",
     };
     match PathAndQuery::try_from(format!("/?{query}")) {
@@ -64,8 +64,8 @@ fn split_scheme(target: &str) -> (Option<&str>, &str) {
 }
 
 /// Compares origins (RFC 6454, 4). An address with user information is never of the same origin.
-fn same_origin(asked: &Uri, scheme: Option<&str>, authority: Option<&Authority>) -> bool {
-    let own = asked.scheme_str().unwrap_or_default();
+fn same_origin(base: &Uri, scheme: Option<&str>, authority: Option<&Authority>) -> bool {
+    let own = base.scheme_str().unwrap_or_default();
     if !scheme.is_none_or(|scheme| scheme.eq_ignore_ascii_case(own)) {
         return false;
     }
@@ -75,10 +75,10 @@ fn same_origin(asked: &Uri, scheme: Option<&str>, authority: Option<&Authority>)
         "http" => Some(80),
         _ => None,
     };
-    let host = asked.host().unwrap_or_default();
+    let host = base.host().unwrap_or_default();
     !authority.as_str().contains('@')
         && authority.host().eq_ignore_ascii_case(host)
-        && authority.port_u16().or(usual) == asked.port_u16().or(usual)
+        && authority.port_u16().or(usual) == base.port_u16().or(usual)
 }
 
 /// Removes dot segments (RFC 3986, 5.2.4).
@@ -130,10 +130,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(asked: &str, rows: &[(&str, Result<&str, PageFault>)]) {
-        let asked: Uri = asked.parse().unwrap();
+    fn check(base: &str, rows: &[(&str, Result<&str, PageFault>)]) {
+        let base: Uri = base.parse().unwrap();
         for (target, expect) in rows {
-            let found = resolve_query(&asked, target, LinkPolicy::SamePath);
+            let found = resolve_query(&base, target, LinkPolicy::SamePath);
             assert_eq!(found.as_deref(), expect.as_ref().map(|text| *text), "{target}");
         }
     }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn other_targets_are_refused() {
+    fn foreign_targets_are_rejected() {
         let elsewhere = Err(PageFault::ForeignTarget);
         check(
             "https://api.example/v1/list",
@@ -192,14 +192,14 @@ mod tests {
 
     /// Only the query of a target is used; no request goes to another address.
     #[test]
-    fn other_paths_and_origins_are_followed_on_demand() {
-        let asked: Uri = "https://api.example/repos/me/it/issues".parse().unwrap();
+    fn other_paths_and_origins_are_followed_if_allowed() {
+        let base: Uri = "https://api.example/repos/me/it/issues".parse().unwrap();
         let found =
-            resolve_query(&asked, "https://api.example/repositories/7/issues?page=2", LinkPolicy::SameOrigin);
+            resolve_query(&base, "https://api.example/repositories/7/issues?page=2", LinkPolicy::SameOrigin);
         assert_eq!(found.as_deref(), Ok("page=2"));
         let elsewhere = "http://inner.example/repositories/7/issues?page=2";
-        assert_eq!(resolve_query(&asked, elsewhere, LinkPolicy::SameOrigin), Err(PageFault::ForeignTarget));
-        assert_eq!(resolve_query(&asked, elsewhere, LinkPolicy::AnyOrigin).as_deref(), Ok("page=2"));
-        assert_eq!(resolve_query(&asked, "mailto:a@b", LinkPolicy::AnyOrigin), Err(PageFault::InvalidLink));
+        assert_eq!(resolve_query(&base, elsewhere, LinkPolicy::SameOrigin), Err(PageFault::ForeignTarget));
+        assert_eq!(resolve_query(&base, elsewhere, LinkPolicy::AnyOrigin).as_deref(), Ok("page=2"));
+        assert_eq!(resolve_query(&base, "mailto:a@b", LinkPolicy::AnyOrigin), Err(PageFault::InvalidLink));
     }
 }

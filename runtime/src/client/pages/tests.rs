@@ -111,8 +111,8 @@ impl<const WAY: usize> PagedCall for List<WAY> {
     type Page = Page;
     const PAGINATION: Pagination = WAYS[WAY];
 
-    fn into_page(answer: Option<Json>) -> Option<Page> {
-        answer.map(Page)
+    fn into_page(response: Option<Json>) -> Option<Page> {
+        response.map(Page)
     }
 
     fn markers(page: &Page) -> PageMarkers {
@@ -124,9 +124,9 @@ impl<const WAY: usize> PagedCall for List<WAY> {
 /// Responds to each request with the next line: a body, `-` for none, `!` for no response, a status before an
 /// error; `link |` before a body.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<(Vec<String>, Vec<String>)>>);
+struct ScriptedServer(Arc<Mutex<(Vec<String>, Vec<String>)>>);
 
-impl Told {
+impl ScriptedServer {
     fn new(lines: &[&str]) -> Self {
         let lines = lines.iter().rev().map(|line| (*line).to_owned()).collect();
         Self(Arc::new(Mutex::new((lines, Vec::new()))))
@@ -138,12 +138,12 @@ impl Told {
     }
 }
 
-impl Transport for Told {
+impl Transport for ScriptedServer {
     fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Carried<'a> {
         assert_eq!(request.uri().path(), "/v1/list");
-        let mut told = self.0.lock().unwrap();
-        told.1.push(request.uri().query().unwrap_or_default().to_owned());
-        let line = told.0.pop().expect("nobody asks for more than there is");
+        let mut server = self.0.lock().unwrap();
+        server.1.push(request.uri().query().unwrap_or_default().to_owned());
+        let line = server.0.pop().expect("a scripted page for each request");
         let mut waited = line.starts_with("wait ");
         Box::pin(async move {
             // Pending once, so that a wait can be dropped.
@@ -156,20 +156,23 @@ impl Transport for Told {
                 "refused" => (403, "{}"),
                 body => (200, body),
             };
-            let mut answer = http::Response::new(Bytes::from(body.to_owned()));
-            *answer.status_mut() = http::StatusCode::from_u16(status).unwrap();
+            let mut response = http::Response::new(Bytes::from(body.to_owned()));
+            *response.status_mut() = http::StatusCode::from_u16(status).unwrap();
             if !link.is_empty() {
-                answer.headers_mut().insert("link", HeaderValue::from_str(link).unwrap());
+                response.headers_mut().insert("link", HeaderValue::from_str(link).unwrap());
             }
-            Ok(answer)
+            Ok(response)
         })
     }
 }
 
-fn pages<const WAY: usize>(lines: &[&str], given: &[(usize, Json)]) -> (PageStream<List<WAY>>, Told) {
-    let told = Told::new(lines);
-    let core = ApiClient::new("https://api.example", told.clone());
-    (PageStream::new(&core, List(given.to_vec())), told)
+fn pages<const WAY: usize>(
+    lines: &[&str],
+    given: &[(usize, Json)],
+) -> (PageStream<List<WAY>>, ScriptedServer) {
+    let server = ScriptedServer::new(lines);
+    let core = ApiClient::new("https://api.example", server.clone());
+    (PageStream::new(&core, List(given.to_vec())), server)
 }
 
 /// The items as strings, and the error at the end.
@@ -197,11 +200,11 @@ fn check<const WAY: usize>(
     error: Option<PageFault>,
     sent: &[&str],
 ) {
-    let (pages, told) = pages::<WAY>(lines, given);
+    let (pages, server) = pages::<WAY>(lines, given);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (found, failed) = runtime.block_on(all(pages));
     assert_eq!((found.as_str(), failed), (items, error.map(|error| error.to_string())), "{lines:?}");
-    assert_eq!(told.sent(), sent, "{lines:?}");
+    assert_eq!(server.sent(), sent, "{lines:?}");
 }
 
 fn number(value: i64) -> Json {
@@ -209,7 +212,7 @@ fn number(value: i64) -> Json {
 }
 
 #[test]
-fn a_cursor_is_asked_with_until_there_is_none() {
+fn cursor_is_followed_until_it_is_absent() {
     let first = r#"{"items": [1, 2], "next": "a&b"}"#;
     for last in [r#"{"items": [3]}"#, r#"{"items": [3], "next": null}"#, r#"{"items": [3], "next": ""}"#] {
         check::<CURSOR>(&[first, last], &[], "1 2 3", None, &["", "from=a%26b"]);
@@ -232,7 +235,7 @@ fn a_cursor_is_asked_with_until_there_is_none() {
 }
 
 #[test]
-fn whether_there_is_more_goes_before_the_cursor() {
+fn has_more_takes_precedence_over_the_cursor() {
     let more = |more: &str| format!(r#"{{"items": [1], "next": "a", "more": {more}}}"#);
     check::<CURSOR>(&[&more("false")], &[], "1", None, &[""]);
     check::<CURSOR>(&[&more("true"), "{}"], &[], "1", None, &["", "from=a"]);
@@ -244,7 +247,7 @@ fn whether_there_is_more_goes_before_the_cursor() {
 }
 
 #[test]
-fn no_circle_is_followed() {
+fn circular_pages_are_detected() {
     let page = |next: &str| format!(r#"{{"items": [0], "next": "{next}"}}"#);
     let lines: Vec<String> = ["a", "a"].map(page).to_vec();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -253,28 +256,28 @@ fn no_circle_is_followed() {
     for length in 2..40usize {
         let lines: Vec<String> = (0..length * 4).map(|at| page(&format!("c{}", at % length))).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let (pages, told) = pages::<CURSOR>(&lines, &[]);
+        let (pages, server) = pages::<CURSOR>(&lines, &[]);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (_, failed) = runtime.block_on(all(pages));
         assert_eq!(failed, Some(PageFault::RepeatedPage.to_string()));
-        assert!(told.sent().len() <= length * 3 + 1, "{length}: {}", told.sent().len());
+        assert!(server.sent().len() <= length * 3 + 1, "{length}: {}", server.sent().len());
     }
 }
 
 #[test]
-fn empty_pages_go_on_for_a_while() {
+fn empty_pages_are_followed_up_to_a_limit() {
     let lines: Vec<String> = (0..200).map(|at| format!(r#"{{"items": [], "next": "{at}"}}"#)).collect();
     let mut lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let (endless, told) = pages::<CURSOR>(&lines, &[]);
+    let (endless, server) = pages::<CURSOR>(&lines, &[]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     assert_eq!(runtime.block_on(all(endless)).1, Some(PageFault::TooManyEmpty.to_string()));
-    assert_eq!(told.sent().len(), 101);
-    let (few, told) = pages::<CURSOR>(&lines, &[]);
+    assert_eq!(server.sent().len(), 101);
+    let (few, server) = pages::<CURSOR>(&lines, &[]);
     assert_eq!(
         runtime.block_on(all(few.with_max_empty_pages(1))).1,
         Some(PageFault::TooManyEmpty.to_string())
     );
-    assert_eq!(told.sent().len(), 2);
+    assert_eq!(server.sent().len(), 2);
     // A page with an item resets the count.
     lines.truncate(100);
     lines.push(r#"{"items": [1], "next": "x"}"#);
@@ -298,7 +301,7 @@ fn a_link_header_names_the_next_page() {
 
 /// RFC 8288, 3 and appendix B.2.
 #[test]
-fn link_headers_are_read_as_the_rfc_says() {
+fn link_headers_follow_rfc_8288() {
     let check = |lines: &[&str], expect: Result<Option<&str>, PageFault>| {
         let mut headers = HeaderMap::new();
         for line in lines {
@@ -384,7 +387,7 @@ fn pages_are_counted() {
 
 /// Configuration that a short page is the last saves one request.
 #[test]
-fn a_short_page_is_the_last() {
+fn short_page_is_the_last() {
     let (full, short) = (r#"{"items": [1, 2, 3]}"#, r#"{"items": [4]}"#);
     check::<FULL>(&[full, short], &[], "1 2 3 4", None, &["", "offset=4"]);
     check::<FULL>(&[full, "{}"], &[], "1 2 3", None, &["", "offset=4"]);
@@ -400,7 +403,7 @@ fn a_short_page_is_the_last() {
 
 /// Servers send `-1` for an unknown total.
 #[test]
-fn a_total_that_counts_nothing_says_nothing() {
+fn invalid_total_is_ignored() {
     for total in ["-1", "null", "\"many\"", "[]", "1.5"] {
         let page = format!(r#"{{"items": [1], "total": {total}}}"#);
         check::<OFFSET>(&[&page, "{}"], &[], "1", None, &["", "offset=1"]);
@@ -415,47 +418,47 @@ fn a_total_that_counts_nothing_says_nothing() {
 #[tokio::test]
 async fn limits_end_a_list_early() {
     let lines = [r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3], "next": "b"}"#];
-    let (some, told) = pages::<CURSOR>(&lines, &[]);
+    let (some, server) = pages::<CURSOR>(&lines, &[]);
     let mut some = some.with_max_pages(2);
     assert!(some.next().await.is_some() && some.next().await.is_some());
     assert!(some.next().await.is_none() && some.next().await.is_none());
     assert!(!some.is_complete());
     assert_eq!(some.cursor().unwrap().as_str(), "b");
-    assert_eq!(told.sent(), ["", "from=a"]);
+    assert_eq!(server.sent(), ["", "from=a"]);
 
     for (most, items, sent, complete) in
         [(0, "", 0, false), (1, "1", 1, false), (2, "1 2", 1, false), (3, "1 2 3", 2, true)]
     {
-        let (some, told) = pages::<CURSOR>(&[lines[0], r#"{"items": [3]}"#], &[]);
+        let (some, server) = pages::<CURSOR>(&[lines[0], r#"{"items": [3]}"#], &[]);
         let (mut some, mut found) = (some.into_items().with_max_items(most), Vec::new());
         while let Some(item) = some.next().await {
             found.push(item.unwrap().to_string());
         }
-        assert_eq!((found.join(" ").as_str(), told.sent().len()), (items, sent), "{most}");
+        assert_eq!((found.join(" ").as_str(), server.sent().len()), (items, sent), "{most}");
         assert_eq!(some.is_complete(), complete, "{most}");
     }
-    let (few, told) = pages::<CURSOR>(&lines, &[]);
+    let (few, server) = pages::<CURSOR>(&lines, &[]);
     let mut few = few.with_max_pages(1).into_items();
     while let Some(item) = few.next().await {
         item.unwrap();
     }
-    assert_eq!((few.is_complete(), told.sent().len()), (false, 1));
+    assert_eq!((few.is_complete(), server.sent().len()), (false, 1));
 }
 
 /// Consumed items are gone, the others are requested.
 #[tokio::test]
-async fn pages_go_on_where_they_were_left() {
+async fn pages_resume_from_a_cursor() {
     let lines = [r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3], "next": "b", "more": false}"#];
     let (mut whole, _) = pages::<CURSOR>(&lines, &[]);
     assert!(whole.cursor().is_none() && !whole.is_complete());
     assert_eq!(whole.next().await.unwrap().unwrap().items().len(), 2);
     let kept = whole.cursor().unwrap().as_str().to_owned();
     assert_eq!(kept, "a");
-    let (rest, told) = pages::<CURSOR>(&lines[1..], &[]);
+    let (rest, server) = pages::<CURSOR>(&lines[1..], &[]);
     let mut rest = rest.resume_from(kept);
     assert_eq!(rest.next().await.unwrap().unwrap().into_items(), [number(3)]);
     assert!(rest.next().await.is_none() && rest.is_complete());
-    assert_eq!(told.sent(), ["from=a"]);
+    assert_eq!(server.sent(), ["from=a"]);
     // The position for later additions.
     assert_eq!(rest.cursor().unwrap().as_str(), "b");
 
@@ -470,20 +473,20 @@ async fn pages_go_on_where_they_were_left() {
     }
     let at = |cursor: &str| Some(cursor.to_owned());
     assert_eq!(places, [(None, 0), (None, 1), (at("a"), 0), (at("b"), 0)]);
-    let (skipped, told) = pages::<CURSOR>(&["{}"], &[]);
+    let (skipped, server) = pages::<CURSOR>(&["{}"], &[]);
     assert!(skipped.into_items().resume_from("a").next().await.is_none());
-    assert_eq!(told.sent(), ["from=a"]);
+    assert_eq!(server.sent(), ["from=a"]);
 
-    let (linked, told) = pages::<LINK>(&["{}", "{}"], &[(2, number(5))]);
+    let (linked, server) = pages::<LINK>(&["{}", "{}"], &[(2, number(5))]);
     linked.resume_from("page=2").next().await.unwrap().unwrap();
     let (linked, again) = pages::<LINK>(&["{}"], &[(2, number(5))]);
     linked.resume_from("").next().await.unwrap().unwrap();
-    assert_eq!((told.sent(), again.sent()), (vec!["page=2".to_owned()], vec![String::new()]));
+    assert_eq!((server.sent(), again.sent()), (vec!["page=2".to_owned()], vec![String::new()]));
 }
 
 #[tokio::test]
-async fn a_page_that_failed_is_asked_for_again() {
-    let (mut pages, told) =
+async fn failed_page_can_be_retried() {
+    let (mut pages, server) =
         pages::<CURSOR>(&[r#"{"items": [1], "next": "a"}"#, "!", "refused", r#"{"items": [2]}"#], &[]);
     pages.next().await.unwrap().unwrap();
     let error = pages.next().await.unwrap().unwrap_err();
@@ -499,13 +502,13 @@ async fn a_page_that_failed_is_asked_for_again() {
     // After the end nothing is requested.
     pages.retry_failed();
     assert!(pages.next().await.is_none());
-    assert_eq!(told.sent(), ["", "from=a", "from=a", "from=a"]);
+    assert_eq!(server.sent(), ["", "from=a", "from=a", "from=a"]);
 }
 
 /// Dropping a pending poll loses no page.
 #[tokio::test]
-async fn a_wait_that_is_dropped_loses_nothing() {
-    let (pages, told) = pages::<CURSOR>(&[r#"wait {"items": [1, 2]}"#], &[]);
+async fn dropped_poll_loses_no_page() {
+    let (pages, server) = pages::<CURSOR>(&[r#"wait {"items": [1, 2]}"#], &[]);
     let mut items = pages.into_items();
     {
         let mut waiting = pin!(items.next());
@@ -515,12 +518,12 @@ async fn a_wait_that_is_dropped_loses_nothing() {
     assert_eq!(items.next().await.unwrap().unwrap(), number(1));
     assert_eq!(items.next().await.unwrap().unwrap(), number(2));
     assert!(items.next().await.is_none());
-    assert_eq!(told.sent(), [""]);
+    assert_eq!(server.sent(), [""]);
 }
 
 /// Generic code over calls and pages.
 #[tokio::test]
-async fn code_for_all_lists_is_written_once() {
+async fn generic_code_works_for_all_paged_calls() {
     async fn count<C: PagedCall + 'static>(mut pages: PageStream<C>) -> usize {
         let mut count = 0;
         while let Some(Ok(page)) = pages.next().await {
@@ -541,7 +544,7 @@ async fn code_for_all_lists_is_written_once() {
 
 /// Extensions of each request; streams are `Send`.
 #[tokio::test]
-async fn extensions_are_given_with_each_request() {
+async fn extensions_are_sent_with_each_request() {
     struct Tagged(Arc<Mutex<Vec<Option<u8>>>>);
     impl Transport for Tagged {
         fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Carried<'a> {

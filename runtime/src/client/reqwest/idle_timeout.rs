@@ -148,7 +148,7 @@ mod tests {
         quiet: &IdleTimeout,
         body: impl Body<Error = Infallible> + Unpin,
         slow: Duration,
-        answer: Duration,
+        response: Duration,
     ) -> Option<u64> {
         let mut body = ActivityBody::new(body, quiet.clone());
         let start = Instant::now();
@@ -156,7 +156,7 @@ mod tests {
             while poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.is_some() {
                 sleep(slow).await;
             }
-            sleep(answer).await;
+            sleep(response).await;
             start.elapsed().as_secs()
         };
         quiet.run(sending).await
@@ -164,7 +164,7 @@ mod tests {
 
     /// Progress keeps a call alive however long it takes; a stall ends it.
     #[tokio::test(start_paused = true)]
-    async fn only_silence_ends_an_upload() {
+    async fn only_a_stall_ends_an_upload() {
         let whole = |pieces: usize| ChunkedBytes(Bytes::from(vec![0; pieces * CHUNK_SIZE]));
         let soon = Duration::from_secs(1);
         let slow = Duration::from_secs(50);
@@ -176,7 +176,7 @@ mod tests {
 
     /// The time in which this side produces a chunk does not count.
     #[tokio::test(start_paused = true)]
-    async fn a_slow_maker_is_waited_for() {
+    async fn slow_body_producer_is_awaited() {
         struct Slow(Pin<Box<tokio::time::Sleep>>, u8);
 
         impl Body for Slow {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_at_all_is_silence() {
+    async fn no_activity_times_out() {
         let start = Instant::now();
         assert!(IdleTimeout::new(MINUTE).run(pending::<()>()).await.is_none());
         assert_eq!(start.elapsed(), MINUTE);
@@ -211,7 +211,7 @@ mod tests {
 
     /// The exact length is known, so that `Content-Length` is sent.
     #[test]
-    fn a_large_body_keeps_its_length() {
+    fn large_body_keeps_its_length() {
         let quiet = IdleTimeout::new(MINUTE);
         let large = buffered_body(Bytes::from(vec![0; CHUNK_SIZE + 1]), Some(&quiet));
         assert_eq!((large.size_hint().exact(), large.as_bytes()), (Some(CHUNK_SIZE as u64 + 1), None));

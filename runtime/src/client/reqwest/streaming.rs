@@ -145,7 +145,7 @@ mod tests {
 
     /// The error of the request body is reported as such, with `Delivery::Unknown`.
     #[tokio::test]
-    async fn a_body_that_breaks_says_so() {
+    async fn failing_request_body_is_reported() {
         // No accept call is needed: the operating system accepts the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap());
@@ -177,7 +177,7 @@ mod tests {
 
     /// The limit is per chunk, and excludes the time of the reader.
     #[tokio::test(start_paused = true)]
-    async fn a_stream_ends_when_nothing_comes_for_too_long() {
+    async fn stalled_stream_times_out() {
         let slow = Slow(vec![50, 50, 50].into_iter(), None);
         let patient = ReadTimeout::new(
             ByteStream::new(slow),
@@ -197,7 +197,7 @@ mod tests {
 
     /// Sending a little now and then does not extend the limit.
     #[tokio::test(start_paused = true)]
-    async fn all_pieces_of_a_refusal_have_one_time() {
+    async fn error_response_body_has_one_timeout() {
         let slow = ByteStream::new(Slow(vec![2; 100].into_iter(), None));
         let start = Instant::now();
         let (came, error) =
@@ -208,9 +208,9 @@ mod tests {
         assert_eq!(start.elapsed().as_secs(), 5);
     }
 
-    /// Nor does sending without pause.
+    /// Continuous sending does not extend it either.
     #[tokio::test(start_paused = true)]
-    async fn pieces_that_are_there_come_too_late_behind_the_time_of_all() {
+    async fn available_chunks_do_not_extend_the_timeout() {
         let patient =
             ReadTimeout::new(ByteStream::new(Broken(0)), TimeoutScope::WholeBody, Duration::from_secs(5));
         let mut patient = ByteStream::new(patient);

@@ -46,7 +46,7 @@ mod fixed {
     use super::*;
 
     #[test]
-    fn what_fits_keeps_its_value_and_the_rest_is_refused() {
+    fn fitting_numbers_keep_their_value_others_fail() {
         let (mut held, mut refused) = (0, 0);
         for text in texts() {
             let number = Number::parse(&text).unwrap();
@@ -74,7 +74,7 @@ mod fixed {
     }
 
     #[test]
-    fn bounds_are_met_exactly() {
+    fn bounds_are_exact() {
         let check = |text: &str, expected: Option<&str>| {
             let found = Decimal::try_from(Number::parse(text).unwrap()).ok().map(|d| d.to_string());
             assert_eq!(found.as_deref(), expected, "{text}");
@@ -100,7 +100,7 @@ mod big {
     use super::*;
 
     #[test]
-    fn every_number_is_held_and_comes_back_as_it_was() {
+    fn every_number_round_trips() {
         for text in texts() {
             let number = Number::parse(&text).unwrap();
             let decimal = BigDecimal::try_from(&number).unwrap();

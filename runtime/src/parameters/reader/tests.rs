@@ -101,7 +101,7 @@ fn path_header_and_cookie_parameters() {
 
 /// OpenAPI 3.1, 4.8.12.2.1, `allowEmptyValue`.
 #[test]
-fn what_may_be_sent_without_a_value_is_left_out_where_no_value_is_empty() {
+fn allow_empty_value_omits_the_parameter() {
     const NUMBER: Parameter = Parameter { name: "n", validator: Some(number()), ..Parameter::QUERY };
     const P: &[Parameter] = &[
         Parameter { allow_empty: true, ..NUMBER },
@@ -118,7 +118,7 @@ fn what_may_be_sent_without_a_value_is_left_out_where_no_value_is_empty() {
 }
 
 #[test]
-fn all_faults_are_reported_in_order() {
+fn all_errors_are_reported_in_order() {
     const P: &[Parameter] = &[
         Parameter {
             required: true,

@@ -82,7 +82,7 @@ fn check<'de, T: Deserialize<'de> + PartialEq + Debug>(text: &'de str) {
 }
 
 #[test]
-fn every_type_reads_the_same() {
+fn every_type_parses_the_same_with_an_index() {
     for text in TEXTS {
         check::<serde_json::Value>(text);
         check::<bool>(text);
@@ -116,7 +116,7 @@ fn every_type_reads_the_same() {
 
 /// The index requires valid JSON. Invalid text still produces an error and no panic.
 #[test]
-fn a_text_that_is_no_json_is_no_value() {
+fn invalid_json_is_an_error() {
     for text in
         ["", "[", "{", "[1", r#"{"a"#, r#"{"a""#, r#"{"a":"#, r#"{"a":["#, "[[]", r#"["a"#, "x", r#""a"#]
     {

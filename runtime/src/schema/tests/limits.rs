@@ -28,10 +28,10 @@ fn nested(depth: usize) -> Json {
 }
 
 #[test]
-fn a_reference_to_itself_is_refused_by_depth() {
+fn self_reference_exceeds_the_depth_limit() {
     let validator = compile(&json!({ "$ref": "#" }));
     assert_eq!(found(validator, &Json::Null), [(String::new(), "depth")]);
-    // Exceeding a limit is never a success, whatever the enclosing keyword.
+    // Exceeding a limit is never a success, under any enclosing keyword.
     let validator = compile(&json!({ "not": { "$ref": "#/not" } }));
     assert_eq!(found(validator, &Json::Null), [(String::new(), "depth")]);
     let validator = compile(&json!({ "anyOf": [{ "$ref": "#/anyOf/0" }, { "type": "string" }] }));
@@ -39,7 +39,7 @@ fn a_reference_to_itself_is_refused_by_depth() {
 }
 
 #[test]
-fn deep_values_are_refused_by_depth() {
+fn deep_values_exceed_the_depth_limit() {
     let validator = compile(&json!({ "items": { "$ref": "#" } }));
     // Two applications per level: beyond the capacity of an ordinary stack, and within the limit.
     assert_eq!(found(validator, &nested(1_000)), []);
@@ -55,7 +55,7 @@ fn deep_values_are_refused_by_depth() {
 
 /// The thread has the stack of a worker thread of common runtimes.
 #[test]
-fn the_greatest_depth_fits_a_small_stack() {
+fn maximum_depth_fits_a_small_stack() {
     let schema = json!({
         "properties": { "a": { "$ref": "#" } },
         "allOf": [{ "anyOf": [{ "if": true, "then": { "oneOf": [{ "dependentSchemas": { "a": { "properties": { "a": { "$ref": "#" } }, "unevaluatedProperties": false } } }] } }] }],
@@ -75,7 +75,7 @@ fn the_greatest_depth_fits_a_small_stack() {
 }
 
 #[test]
-fn overlapping_branches_are_refused_by_effort() {
+fn overlapping_branches_exceed_the_effort_limit() {
     let validator = compile(&json!({
         "anyOf": [
             { "items": { "$ref": "#" }, "minItems": 2 },
@@ -171,7 +171,7 @@ fn conditions_on_one_member_cost_as_much_as_an_application() {
 }
 
 #[test]
-fn at_most_so_many_violations_are_collected() {
+fn number_of_violations_is_limited() {
     let validator = compile(&json!({ "items": { "type": "string", "minLength": 1 } }));
     let value = Json::Array(vec![Json::Null; 5000]);
     assert_eq!(found(validator, &value).len(), 1000);
@@ -256,7 +256,7 @@ fn ids_outside_the_table_accept_nothing() {
 
 /// Tables are constants, numbers and patterns included.
 #[test]
-fn tables_are_constants() {
+fn schema_tables_can_be_constants() {
     use crate::pattern::*;
     static NAME: Pattern = Pattern {
         source: "^a",
@@ -322,7 +322,7 @@ const METASCHEMAS: [&str; 8] = [
 
 /// The meta-schemas describe themselves: `$dynamicRef` through eight resources.
 #[test]
-fn the_metaschema_is_valid_by_itself() {
+fn metaschema_validates_itself() {
     let documents = METASCHEMAS.map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
     let mut known = Documents::default();
     for document in &documents {
@@ -344,7 +344,7 @@ fn the_metaschema_is_valid_by_itself() {
 /// Declared members are validated and missing required ones are reported, regardless of which list is
 /// shorter, and also beyond the 64 names that have a bit.
 #[test]
-fn members_are_met_from_either_side() {
+fn members_are_matched_from_either_side() {
     let name = |place: usize| format!("p{place:02}");
     let declared: serde_json::Map<_, _> =
         (0..70).map(|place| (name(place), json!({ "type": "integer" }))).collect();
@@ -373,7 +373,7 @@ fn members_are_met_from_either_side() {
 
 /// Shallow and full evaluation agree.
 #[test]
-fn plain_values_are_judged_through_references_and_lists_of_schemas() {
+fn shallow_and_full_evaluation_agree() {
     let schema = json!({
         "$defs": {
             "word": { "anyOf": [{ "enum": ["a", "b"] }, { "$ref": "#/$defs/long" }] },

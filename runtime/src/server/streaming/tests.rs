@@ -92,7 +92,7 @@ fn router(options: RouterOptions) -> Router {
 /// An event that cannot be encoded ends the response and is reported to the hook, whether responses are
 /// validated or not.
 #[tokio::test]
-async fn what_cannot_be_written_is_told_where_nothing_is_checked() {
+async fn encoding_error_is_reported_without_checks() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = Arc::clone(&heard);
     let options = RouterOptions {
@@ -112,7 +112,7 @@ async fn what_cannot_be_written_is_told_where_nothing_is_checked() {
 
 /// As for buffered bodies: only a body without a media type may be missing.
 #[tokio::test]
-async fn pieces_of_no_media_type_are_not_read() {
+async fn body_without_a_media_type_is_not_read() {
     let put = async |media_type: Option<&str>, body: &'static str| {
         let mut request = HttpRequest::put("/file").body(Body::from(body)).unwrap();
         if let Some(media_type) = media_type {
@@ -131,7 +131,7 @@ async fn pieces_of_no_media_type_are_not_read() {
 
 /// An earlier step may have read the body before the handler.
 #[tokio::test]
-async fn a_body_that_was_read_is_in_pieces_all_the_same() {
+async fn buffered_body_can_be_streamed() {
     let read = async |media_type: &str| {
         let request = HttpRequest::put("/file").header("content-type", media_type).body(()).unwrap();
         let parts = Arc::new(request.into_parts().0);
@@ -184,7 +184,7 @@ async fn written_in(
 /// WHATWG HTML, 9.2.7: a comment after every 15 idle seconds, which clients ignore.
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
-async fn a_quiet_event_stream_stays_open() {
+async fn idle_event_stream_stays_open() {
     const EVENTS: &ContentSpec =
         &content("text/event-stream", BodyFormat::Items(ItemFormat::new(ItemFraming::Events)));
     let usual = RouterOptions::default().keep_alive;
@@ -206,7 +206,7 @@ async fn a_quiet_event_stream_stays_open() {
 /// Without tokio the events arrive without comments.
 #[cfg(feature = "tokio")]
 #[test]
-fn without_tokio_nothing_waits() {
+fn no_timer_runs_without_tokio() {
     const EVENTS: &ContentSpec =
         &content("text/event-stream", BodyFormat::Items(ItemFormat::new(ItemFraming::Events)));
     struct Never;
@@ -227,9 +227,9 @@ fn without_tokio_nothing_waits() {
 }
 
 /// Events with these names and data.
-struct Told(std::vec::IntoIter<(&'static str, &'static str)>);
+struct ScriptedItems(std::vec::IntoIter<(&'static str, &'static str)>);
 
-impl Stream for Told {
+impl Stream for ScriptedItems {
     type Item = ServerSentEvent<String>;
 
     fn poll_next(
@@ -242,7 +242,7 @@ impl Stream for Told {
 
 /// A client that received the end marker does not reconnect.
 #[tokio::test]
-async fn the_end_is_said_where_no_event_can_say_it() {
+async fn end_marker_is_written_after_the_last_event() {
     const ROW: ItemFormat = ItemFormat {
         end_markers: &["[DONE]", "[END]"],
         last_events: &["stop"],
@@ -255,8 +255,9 @@ async fn the_end_is_said_where_no_event_can_say_it() {
     );
     const LINES: &ContentSpec =
         &content("application/jsonl", BodyFormat::Items(ItemFormat { framing: ItemFraming::Lines, ..ROW }));
-    let told =
-        |events: &[(&'static str, &'static str)]| EventStream::new(Told(Vec::from(events).into_iter()));
+    let told = |events: &[(&'static str, &'static str)]| {
+        EventStream::new(ScriptedItems(Vec::from(events).into_iter()))
+    };
     let check = async |events: EventStream<String>, content, expected: &str| {
         let writing =
             StreamOptions { check_items: false, keep_alive: None, on_invalid_item: Box::new(|_| {}) };
@@ -276,7 +277,7 @@ async fn the_end_is_said_where_no_event_can_say_it() {
 
 /// An interrupted stream has no end marker.
 #[tokio::test]
-async fn a_stream_that_breaks_has_no_end() {
+async fn interrupted_stream_has_no_end_marker() {
     const EVENTS: &ContentSpec = &content(
         "text/event-stream",
         BodyFormat::Items(ItemFormat { end_markers: &["[DONE]"], ..ItemFormat::new(ItemFraming::Events) }),

@@ -7,7 +7,7 @@ use crate::multipart::{FilePart, MultipartField, MultipartReader, MultipartWrite
 use crate::parameters::{ParameterReader, QueryPairs};
 
 #[test]
-fn no_public_type_prints_what_it_holds() {
+fn debug_output_of_public_types_hides_content() {
     let request = HttpRequest::post("/pets?limit=4711&hush=hush")
         .header("content-type", "application/json")
         .header("idempotency-key", "hush")
@@ -30,7 +30,7 @@ fn no_public_type_prints_what_it_holds() {
 
     let mut headers = HeaderMap::new();
     headers.insert("set-cookie", HeaderValue::from_static("hush"));
-    let answer = EncodedResponse { status: StatusCode::OK, headers: headers.clone(), body: "hush".into() };
+    let response = EncodedResponse { status: StatusCode::OK, headers: headers.clone(), body: "hush".into() };
     let refused = ErrorResponse::new(StatusCode::CONFLICT, ())
         .with_header(HeaderName::from_static("set-cookie"), HeaderValue::from_static("hush"));
     let reply = TypedResponse { status: None, headers, body: () };
@@ -48,8 +48,8 @@ fn no_public_type_prints_what_it_holds() {
         format!("{query:?}"),
         format!("{context:?}"),
         format!("{call:?}"),
-        format!("{answer:?}"),
-        format!("{:?}", ErrorResponse::<()>::encoded(answer)),
+        format!("{response:?}"),
+        format!("{:?}", ErrorResponse::<()>::encoded(response)),
         format!("{refused:?} {:?}", refused.as_typed()),
         format!("{reply:?}"),
         format!("{field:?} {writer:?}"),
@@ -66,7 +66,7 @@ fn no_public_type_prints_what_it_holds() {
 
 /// A value at the nesting limit of the parser fits its type.
 #[test]
-fn a_body_is_as_deep_as_its_reader_takes_it() {
+fn body_at_the_nesting_limit_is_accepted() {
     let body = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     static ANY: Operation = Operation {
         id: "any",

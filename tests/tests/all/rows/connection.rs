@@ -40,7 +40,7 @@ fn the_api_version_is_a_minor_of_1() {
 
 /// SVC-04: 500 ops, and the client's own limits only where the registry sets them.
 #[test]
-fn limits_are_500_ops_and_the_clients_own() {
+fn limits_are_500_ops_and_those_of_the_client() {
     let t = "service-document--serviceLimits";
     let whole = r#"{"batchMaxOps": 500, "requestsPerMinute": 240, "writesPerDay": 1000}"#;
     shape("SVC-04", t, whole, &["batchMaxOps"]);
@@ -128,7 +128,7 @@ fn a_label_is_a_short_name() {
 
 /// SVC-11: the answered installation is complete.
 #[test]
-fn an_answered_installation_is_complete() {
+fn installation_response_is_complete() {
     let whole = r#"{"label": "Desk", "installationId": "i", "firstSeenAt": "2026-01-02T03:04:05Z",
         "lastSeenAt": "2026-01-02T03:04:06.5Z"}"#;
     let t = "installation";
@@ -155,7 +155,7 @@ fn a_handle_is_3_to_60_ascii_characters() {
 
 /// SVC-14: the answer is one of three words and nothing else; no answer declares a handle.
 #[test]
-fn the_account_check_answers_with_a_word() {
+fn account_check_result_is_an_enumeration() {
     shape("SVC-14", "account-check-response", r#"{"result": "match"}"#, &["result"]);
     assert_eq!(members("account-check-response"), ["result"]);
     assert_eq!(texts(AccountCheckResult::ALL), ["match", "mismatch", "unknown"]);

@@ -44,7 +44,7 @@ fn the_version_is_in_the_path() {
 /// CON-11: taking a property away, making one required, closing an enumeration and narrowing a bound
 /// are breaking within v1; another name of an operation changes nothing on the wire.
 #[test]
-fn what_breaks_within_v1_is_told_apart() {
+fn breaking_changes_within_v1_are_detected() {
     let breaking = [
         ("exchange/v1/blueprint.schema.json", "/properties/note", None),
         ("exchange/v1/change-set.schema.json", "/required", Some(r#"["ops", "dryRun"]"#)),
@@ -62,7 +62,7 @@ fn what_breaks_within_v1_is_told_apart() {
     assert_eq!((drift.changes.len(), drift.overall_level()), (1, ChangeLevel::Renamed), "CON-11");
 }
 
-/// The contract with edits: file, pointer, what stands there now (nothing: it goes).
+/// The contract with edits: file, pointer, and the new value (`None` removes it).
 fn edited(edits: &[(&str, &str, Option<&str>)]) -> ContractVersion {
     let mut files: BTreeMap<String, Value> =
         schema_files().into_iter().map(|(name, schema)| (format!("exchange/v1/{name}"), schema)).collect();
@@ -101,7 +101,7 @@ fn reserved_fields_stay_declared() {
 /// CON-11, CON-12: values may be added to these enumerations and to no others; a value that this
 /// version does not list is valid and comes back as it came.
 #[test]
-fn open_enumerations_keep_unknown_texts() {
+fn open_enumerations_keep_unknown_values() {
     let open = [
         ("change-result--opReason", "LATER_VALUE"),
         ("change-result--opResult", "later-value"),

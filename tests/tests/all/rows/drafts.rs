@@ -31,7 +31,7 @@ fn draft(orders: usize) -> String {
     format!(r#"{{"schemaVersion": 1, "orders": {}}}"#, many(orders, &order(1, 1)))
 }
 
-/// DRF-01, LIM-32: an envelope says its format and has at most 2000 items with a reference each.
+/// DRF-01, LIM-32: an envelope names its format and has at most 2000 items with a reference each.
 #[test]
 fn an_envelope_has_up_to_2000_items() {
     shape("DRF-01", "envelope", ENVELOPE, &["format", "items"]);
@@ -54,7 +54,7 @@ fn an_envelope_has_up_to_2000_items() {
     assert_eq!(members("envelope"), keys);
 }
 
-/// DRF-06: the draft route takes an envelope whose major version is exactly 1, and must be told.
+/// DRF-06: the draft route accepts an envelope whose major version is exactly 1 and stated explicitly.
 #[test]
 fn a_blueprint_draft_is_of_major_version_1() {
     let t = "blueprint-draft";

@@ -55,7 +55,7 @@ const CODES: [(&str, u16); 35] = [
 /// ERR-01: a problem has status, code, title, detail and correlation id; every code has one English
 /// text for its title and one for its detail.
 #[test]
-fn every_refusal_is_a_problem_with_a_code() {
+fn every_error_response_is_a_problem_with_a_code() {
     shape(
         "ERR-01",
         "problem",
@@ -72,25 +72,25 @@ fn every_refusal_is_a_problem_with_a_code() {
     details.sort_unstable();
     details.dedup();
     assert_eq!(details.len(), CODES.len());
-    let answer = &file("openapi.json")["components"]["responses"]["Problem"]["content"];
-    assert_eq!(answer.as_object().unwrap().len(), 1);
-    let schema = answer["application/problem+json"]["schema"]["$ref"].as_str().unwrap();
+    let response = &file("openapi.json")["components"]["responses"]["Problem"]["content"];
+    assert_eq!(response.as_object().unwrap().len(), 1);
+    let schema = response["application/problem+json"]["schema"]["$ref"].as_str().unwrap();
     assert!(schema.ends_with("/exchange/v1/schemas/problem.schema.json"), "{schema}");
 }
 
 /// ERR-01: every operation refuses with that problem and declares no other.
 #[test]
-fn every_operation_refuses_with_a_problem() {
+fn every_operation_declares_the_problem_response() {
     let mut operations = 0;
     for (path, methods) in file("openapi.json")["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            let answers = operation["responses"].as_object().unwrap();
-            let mut statuses: Vec<&str> = answers.keys().map(String::as_str).collect();
+            let responses = operation["responses"].as_object().unwrap();
+            let mut statuses: Vec<&str> = responses.keys().map(String::as_str).collect();
             statuses.sort_unstable();
             // The contract's own files have a second answer that is no refusal (CON-05).
             statuses.retain(|status| *status != "304");
             assert_eq!(statuses, ["200", "default"], "{method} {path}");
-            assert_eq!(answers["default"]["$ref"], "#/components/responses/Problem", "{method} {path}");
+            assert_eq!(responses["default"]["$ref"], "#/components/responses/Problem", "{method} {path}");
             operations += 1;
         }
     }
@@ -181,7 +181,7 @@ fn dpop_invalid_is_challenged() {
 
 /// ERR-41: a retired code stays in the registry, so that it is not used again, and is in no problem.
 #[test]
-fn a_retired_code_is_kept_and_not_sent() {
+fn retired_code_is_reserved_and_not_sent() {
     let retired: Vec<&Code> = Code::ALL.iter().filter(|code| code.retired() != Some(false)).collect();
     assert_eq!(texts(&retired), ["LEGACY_ENDPOINT_GONE"]);
     assert_eq!(retired[0].retired(), Some(true));
@@ -189,8 +189,8 @@ fn a_retired_code_is_kept_and_not_sent() {
     assert!(!sent.as_array().unwrap().contains(&Value::from("LEGACY_ENDPOINT_GONE")));
 }
 
-/// ERR-42, ERR-43 to ERR-50: the identity provider has errors of its own, and those that its grants
-/// need; all with status 400, none of them a code of problems.
+/// ERR-42, ERR-43 to ERR-50: the identity provider has its own errors, and those of its grants; all with
+/// status 400, and none is a code of problems.
 #[test]
 fn oauth_errors_are_no_codes() {
     let names = [
@@ -218,7 +218,7 @@ fn oauth_errors_are_no_codes() {
 
 /// ERR-43 to ERR-50: what a client does; only the end of a connection costs the refresh token.
 #[test]
-fn oauth_errors_say_what_to_do() {
+fn oauth_errors_have_client_actions() {
     let actions: Vec<_> =
         OauthError::ALL.iter().map(|error| (error.as_str(), error.action().unwrap().as_str())).collect();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! LIM: limits of parameters and headers. Limits of bodies stand with their area.
+//! LIM: limits of parameters and headers. Limits of bodies are tested with their area.
 
 use contract_runtime::parameters::Parameter;
 use exchange_api::operations::OPERATIONS;
@@ -18,7 +18,7 @@ fn accepts(parameter: &Parameter, value: &str) -> bool {
     validator.is_valid(&Json::parse(value.as_bytes()).unwrap())
 }
 
-/// LIM-14, FED-01: a page has 1 to 1000 entries, 500 unless asked.
+/// LIM-14, FED-01: a page has 1 to 1000 entries, by default 500.
 #[test]
 fn pages_have_1_to_1000_entries() {
     for (operation, limit) in parameters("limit") {

@@ -41,7 +41,7 @@ fn timestamps_are_rfc_3339_in_utc() {
     for (name, schema) in schema_files() {
         objects(&schema, "", &mut |at, object| {
             let property = at.rsplit_once("/properties/").map_or("", |(_, name)| name);
-            // What is ignored has no rule (SVC-08).
+            // Ignored members have no rule (SVC-08).
             let ignored = at.starts_with("/$defs/labelledInstallation/");
             if property == "sunset" || (property.ends_with("At") && !property.contains('/') && !ignored) {
                 times += 1;
@@ -58,7 +58,7 @@ fn timestamps_are_rfc_3339_in_utc() {
 /// CON-06: two timestamps are compared by the moments they mean, never by their texts, which stay
 /// as they came.
 #[test]
-fn timestamps_compare_by_moment() {
+fn timestamps_compare_by_instant() {
     let at = |text: &str| Timestamp::new(text).unwrap();
     let ordered = [
         "0001-01-01T00:00:00Z",
@@ -88,7 +88,7 @@ fn timestamps_compare_by_moment() {
     assert_eq!(moment("2026-02-31T00:00:00Z"), None);
 }
 
-/// CON-07: keys, ids and refs are opaque texts of 1 to 128 characters, whatever stands in them.
+/// CON-07: keys, ids and refs are opaque strings of 1 to 128 characters with any content.
 #[test]
 fn identifiers_are_opaque() {
     let odd = r#"" Ü/~0 {\"a\": 1}\n\u0000 🚀 ""#;
@@ -160,7 +160,7 @@ fn undeclared_fields_are_accepted_and_found() {
 
 /// SHP-06, SHP-12: an absent unit, no unit and a unit are three different things, and stay so.
 #[test]
-fn absent_null_and_value_are_kept_apart() {
+fn absent_null_and_value_are_distinguished() {
     let base = r#""op": "upsert", "externalId": "e", "shipType": {"bt": "1"}, "insurance": {"kind": "LTI"}"#;
     let read = |unit: &str| UpsertShip::parse_valid(format!("{{{base}{unit}}}").as_bytes()).unwrap();
     let (absent, null, value) = (read(""), read(r#", "orgUnit": null"#), read(r#", "orgUnit": "u""#));
@@ -175,7 +175,7 @@ fn absent_null_and_value_are_kept_apart() {
 
 /// CON-12: a field that a newer server adds does not break reading and is not lost.
 #[test]
-fn a_newer_answer_is_read() {
+fn response_of_a_newer_server_is_parsed() {
     let lot = br#"{"key": "k", "material": {"bt": "1", "name": "n"}, "location": {"name": "A", "moon": 4},
         "quality": 0, "stolen": false, "quantity": {"amount": 1, "unit": "SCU"}, "age": 7.50}"#;
     let read = StockLot::parse_valid(lot).unwrap();
@@ -186,11 +186,11 @@ fn a_newer_answer_is_read() {
     assert_eq!(read.to_json().unwrap(), Json::parse(lot).unwrap());
 }
 
-/// CON-12: a value that a newer server adds to an enumeration is read, comes back as it was, and is
-/// refused by who asks for validity. What only requests hold is refused at once.
+/// CON-12: a value that a newer server adds to an enumeration is parsed, preserved, and rejected by
+/// validation. Enumerations that only requests contain reject it at once.
 #[test]
-fn unknown_values_of_enumerations_are_kept() {
-    fn kept<T: Contract + PartialEq + std::fmt::Debug>(document: &str, pointer: &str) {
+fn unknown_enumeration_values_are_preserved() {
+    fn check_preserved<T: Contract + PartialEq + std::fmt::Debug>(document: &str, pointer: &str) {
         let read = T::parse(document.as_bytes()).unwrap_or_else(|e| panic!("CON-12: {document}: {e}"));
         assert_eq!(read.to_json().unwrap(), Json::parse(document.as_bytes()).unwrap(), "CON-12");
         assert!(!read.is_valid(), "CON-12: {document}");
@@ -199,15 +199,15 @@ fn unknown_values_of_enumerations_are_kept() {
         assert_eq!(found, [(pointer, "enum")], "CON-12: {document}");
         assert!(T::parse_valid(document.as_bytes()).is_err(), "CON-12: {document}");
     }
-    kept::<MaterialKind>(r#"{"type": "ALLOY", "commodity": true}"#, "/type");
-    kept::<DemandSource>(r#""mission-order""#, "");
-    kept::<Provenance>(r#"{"source": "scanner"}"#, "/source");
-    kept::<Location>(r#"{"name": "A", "uex": {"kind": "OUTPOST", "id": 7}}"#, "/uex/kind");
-    kept::<AccountCheckResponse>(r#"{"result": "renamed"}"#, "/result");
-    kept::<Quantity>(r#"{"amount": 1, "unit": "CRATE"}"#, "/unit");
+    check_preserved::<MaterialKind>(r#"{"type": "ALLOY", "commodity": true}"#, "/type");
+    check_preserved::<DemandSource>(r#""mission-order""#, "");
+    check_preserved::<Provenance>(r#"{"source": "scanner"}"#, "/source");
+    check_preserved::<Location>(r#"{"name": "A", "uex": {"kind": "OUTPOST", "id": 7}}"#, "/uex/kind");
+    check_preserved::<AccountCheckResponse>(r#"{"result": "renamed"}"#, "/result");
+    check_preserved::<Quantity>(r#"{"amount": 1, "unit": "CRATE"}"#, "/unit");
 
-    let refused = CatalogKind::parse(br#""SHIP""#).unwrap_err();
-    let DocumentError::Invalid(violations) = refused else { panic!("CON-12: {refused}") };
+    let error = CatalogKind::parse(br#""SHIP""#).unwrap_err();
+    let DocumentError::Invalid(violations) = error else { panic!("CON-12: {error}") };
     let found: Vec<_> = violations.iter().map(|v| v.keyword).collect();
     assert_eq!(found, ["enum"], "CON-12: no answer holds it");
 }

@@ -54,7 +54,7 @@ fn an_org_stock_lot_is_the_stock_of_a_pool() {
     undeclared("OST-02", "org-stock-lot", &named, &["/holder"]);
 }
 
-/// OST-03: what is earmarked is a quantity for job orders and one for missions, 0 included.
+/// OST-03: earmarks are a quantity for job orders and one for missions, 0 included.
 #[test]
 fn earmarks_are_two_quantities() {
     let t = "org-stock-entry--earmarkSplit";
@@ -99,7 +99,7 @@ fn an_org_stock_page_carries_the_units() {
     ]);
 }
 
-/// OST-11: an entry has id, version, holder, quantity, earmarks and what is free of them.
+/// OST-11: an entry has id, version, holder, quantity, earmarks and the quantity free of them.
 #[test]
 fn an_entry_has_holder_quantity_and_earmarks() {
     let t = "org-stock-entry";

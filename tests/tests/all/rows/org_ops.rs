@@ -146,7 +146,7 @@ fn note() {
     ]);
 }
 
-/// OST-28: `stolen` says the new marker; without a quantity it marks the whole entry.
+/// OST-28: `stolen` contains the new marker; without a quantity it marks the whole entry.
 #[test]
 fn stolen() {
     let t = "change-set--markStolen";

@@ -131,7 +131,7 @@ fn folder(reference: &Value) -> String {
     name.replace(".schema.json#/$defs/", "--").replace(".schema.json", "")
 }
 
-/// The statuses that an operation answers when it does what it was asked.
+/// The statuses of an operation's successful responses.
 fn successes(operation: &Operation) -> Vec<u16> {
     let own = operation.responses.iter().filter(|response| response.kind == ResponseKind::Success);
     own.filter_map(|response| match response.statuses {
@@ -176,7 +176,7 @@ fn the_contract_is_read_without_signing_in() {
 /// CON-13, RES-02, SVC-01, SVC-08, SVC-13, BPR-01, BPR-04, STK-01, STK-05, SHP-01, SHP-06, OST-15,
 /// OST-16, DEM-01, DRF-06, DRF-08: every route asks for the scope of its area, the catalogue for any.
 #[test]
-fn every_route_asks_for_its_scope() {
+fn every_route_requires_its_scope() {
     let any: Vec<Vec<&str>> = SCOPES.iter().map(|(scope, ..)| vec![*scope]).collect();
     let document = file("openapi.json");
     for (rows, id, method, path, scope, ..) in ROUTES {
@@ -191,7 +191,7 @@ fn every_route_asks_for_its_scope() {
 
 /// CON-13: the details of org stock are the one scope that adds to an answer without being needed.
 #[test]
-fn details_of_org_stock_are_asked_for_on_top() {
+fn org_stock_details_scope_is_optional() {
     let document = file("openapi.json");
     for (_, id, method, path, ..) in ROUTES {
         let optional = &described(&document, method, path)["x-optional-scopes"];
@@ -207,13 +207,13 @@ fn details_of_org_stock_are_asked_for_on_top() {
 #[test]
 fn every_body_has_a_schema_file() {
     let document = file("openapi.json");
-    for (rows, id, method, path, _, request, answer) in ROUTES {
+    for (rows, id, method, path, _, request, response) in ROUTES {
         let described = described(&document, method, path);
         let operation = OPERATIONS.iter().find(|o| o.id == id).unwrap();
         assert_eq!(successes(operation), [200], "{rows}: {id}");
         let content = described["responses"]["200"]["content"].as_object().unwrap();
         assert_eq!(content.keys().collect::<Vec<_>>(), ["application/json"], "CON-02: {id}");
-        assert_eq!(folder(&content["application/json"]["schema"]), answer, "{rows}: {id}");
+        assert_eq!(folder(&content["application/json"]["schema"]), response, "{rows}: {id}");
         if request.is_empty() {
             assert!(described["requestBody"].is_null() && operation.body.is_none(), "{rows}: {id}");
             continue;
@@ -268,10 +268,10 @@ fn feeds_take_cursor_and_limit() {
     }
 }
 
-/// FED-08: any text is a cursor, so that only the server says which it issued; what it issues is
-/// bounded. FED-01, LIM-14: only a limit is a matter of the schema.
+/// FED-08: any string is a valid cursor, so that only the server decides which it issued; the length of
+/// issued cursors is limited. FED-01, LIM-14: only a limit is validated by the schema.
 #[test]
-fn any_text_is_a_cursor() {
+fn any_string_is_a_cursor() {
     let mut feeds = 0;
     for cursor in OPERATIONS.iter().flat_map(|o| o.parameters).filter(|p| p.name == "cursor") {
         feeds += 1;
@@ -294,7 +294,7 @@ fn any_text_is_a_cursor() {
     assert_eq!(exchange_api::codes::Code::from("CURSOR_EXPIRED").status(), Some(410));
 }
 
-/// FED-08: a limit is one to four ASCII digits, as it stands in the query.
+/// FED-08: a limit is one to four ASCII digits, unencoded in the query.
 #[test]
 fn a_limit_is_one_to_four_digits() {
     let operation = OPERATIONS.iter().find(|o| o.parameters.iter().any(|p| p.name == "limit")).unwrap();
@@ -348,7 +348,7 @@ fn the_unit_of_a_roster_is_a_unit_id() {
 
 /// CON-05, CON-03: a file that the reader has is answered `304`, without a body.
 #[test]
-fn a_file_that_did_not_change_is_not_sent_again() {
+fn unchanged_file_is_not_sent_again() {
     let document = file("openapi.json");
     let sent = serde_json::json!({"$ref": "#/components/parameters/IfNoneMatch"});
     let tag = serde_json::json!({"$ref": "#/components/headers/ETag"});
@@ -358,8 +358,11 @@ fn a_file_that_did_not_change_is_not_sent_again() {
         assert!(described["parameters"].as_array().unwrap().contains(&sent), "CON-05: {path}");
         let same = &described["responses"]["304"];
         assert!(same.is_object() && same["content"].is_null(), "CON-05: {path}");
-        for answer in [same, &described["responses"]["200"]] {
-            assert_eq!((&answer["headers"]["ETag"], &answer["headers"]["Cache-Control"]), (&tag, &caching));
+        for response in [same, &described["responses"]["200"]] {
+            assert_eq!(
+                (&response["headers"]["ETag"], &response["headers"]["Cache-Control"]),
+                (&tag, &caching)
+            );
         }
     }
     for operation in OPERATIONS {

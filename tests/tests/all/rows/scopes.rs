@@ -32,7 +32,9 @@ fn there_are_14_scopes() {
     assert_eq!(found, SCOPES);
     let listed = SCOPES.map(|(scope, ..)| scope);
     assert_eq!(schema("service-document--exchangeScope")["anyOf"][0]["enum"], serde_json::json!(listed));
-    // One type: what operations ask for are scopes of the registry.
-    let asked = exchange_api::operations::OPERATIONS.iter().flat_map(|o| o.scopes).copied().flatten();
-    assert!(asked.copied().map(exchange_api::operations::Scope::from).all(|scope: Scope| scope.is_known()));
+    // The required scopes of operations are scopes of the registry.
+    let required = exchange_api::operations::OPERATIONS.iter().flat_map(|o| o.scopes).copied().flatten();
+    assert!(
+        required.copied().map(exchange_api::operations::Scope::from).all(|scope: Scope| scope.is_known())
+    );
 }

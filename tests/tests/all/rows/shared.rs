@@ -222,10 +222,10 @@ fn a_page_has_entries_tombstones_and_a_cursor() {
     ]);
 }
 
-/// TYP-14, TYP-15: a tombstone says when and by which channel; a client's removal names the client,
-/// and the installation unless the org stock keeps it back.
+/// TYP-14, TYP-15: a tombstone has a time and a channel; the removal by a client names the client, and the
+/// installation unless org stock withholds it.
 #[test]
-fn a_tombstone_says_who_removed_the_entry() {
+fn tombstone_names_who_removed_the_entry() {
     let whole = r#"{"key": "k", "removedAt": "2026-01-02T03:04:05Z", "removedBy": {"channel": "web"}}"#;
     shape("TYP-14", "tombstone", whole, &["key", "removedAt", "removedBy"]);
     assert_eq!(texts(RemovalChannel::ALL), ["web", "app", "client", "system"]);
@@ -238,11 +238,11 @@ fn a_tombstone_says_who_removed_the_entry() {
     check(&[("TYP-15", t, r#"{"channel": "client"}"#, &[("/clientId", "required")])]);
 }
 
-/// TYP-15: on blueprints, stock and ships a removal by a client names client and installation, one
-/// by another known channel neither, and nothing is said of channels to come; org stock may keep
-/// the installation back.
+/// TYP-15: on blueprints, stock and ships the removal by a client names client and installation, one by
+/// another known channel names neither, and future channels are unrestricted; org stock may withhold the
+/// installation.
 #[test]
-fn own_pages_say_which_installation_removed_an_entry() {
+fn pages_name_the_installation_that_removed_an_entry() {
     let page = |by: &str| {
         format!(
             r#"{{"items": [], "nextCursor": "c", "hasMore": false,

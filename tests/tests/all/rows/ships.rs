@@ -139,7 +139,7 @@ fn remove_needs_the_version() {
     assert!(members("change-result").contains(&"detachedFromMissions".to_owned()));
 }
 
-/// SHP-23: a ship has these members and no others; nothing on it says how it was bought.
+/// SHP-23: a ship has exactly these members; none contains purchase data.
 #[test]
 fn purchase_data_is_not_exchanged() {
     let shown = [

@@ -32,7 +32,7 @@ fn a_lot_is_material_place_quality_and_quantity() {
     ]);
 }
 
-/// STK-05: `set-quantity` says what the lot should hold and what it was last seen to hold.
+/// STK-05: `set-quantity` contains the new quantity of the lot and the quantity last seen.
 #[test]
 fn set_quantity_needs_the_expected_quantity() {
     let op = r#"{"op": "set-quantity", "material": {"name": "n"}, "location": {"name": "A"}, "quality": 0,

@@ -53,21 +53,21 @@ fn word(word: &str) -> String {
 
 /// All lines, in virtual time.
 #[tokio::test]
-async fn the_demonstration_is_what_the_readme_shows() {
+async fn demo_output_matches_the_readme() {
     let mut stage = DemoOutput { out: Vec::new(), colour: true };
     run(&mut stage, |sandbox| SandboxClock::for_sandbox(sandbox, SleepMode::AdvanceClock).environment())
         .await
         .unwrap();
-    let told = String::from_utf8(stage.out).unwrap();
+    let output = String::from_utf8(stage.out).unwrap();
     // Only headings are emphasized.
-    let plain = told.replace("\n\u{1b}[1m", "\n").replace("\u{1b}[0m\n", "\n");
-    assert_eq!((told.matches('\u{1b}').count(), plain.matches('\u{1b}').count()), (14, 0), "{told}");
+    let plain = output.replace("\n\u{1b}[1m", "\n").replace("\u{1b}[0m\n", "\n");
+    assert_eq!((output.matches('\u{1b}').count(), plain.matches('\u{1b}').count()), (14, 0), "{output}");
     assert_eq!(normal(plain.trim()), normal(shown()));
 }
 
 /// The picture is drawn from the README.
 #[test]
-fn the_picture_is_what_the_readme_shows() {
+fn picture_matches_the_readme() {
     let prompt = ["$ ", "cargo xtask demo"].map(str::to_owned);
     let mut lines: Vec<_> = vec![["prompt", ""].into_iter().zip(prompt).collect(), Vec::new()];
     lines.extend(shown().lines().map(|line| match line.as_bytes().first() {
@@ -86,7 +86,7 @@ fn the_picture_is_what_the_readme_shows() {
 }
 
 #[test]
-fn what_differs_from_run_to_run_is_made_the_same() {
+fn run_specific_output_is_normalized() {
     let of = |port: u16, code: &str, seconds: &str| {
         format!(
             "gateway  http://127.0.0.1:{port}/x and type {code}\n it {seconds} s apart, 142.5 SCU in {seconds} s."

@@ -98,28 +98,28 @@ async fn shows(name: &str, shown: &[&str]) {
     let mut child = command.spawn().unwrap();
     let mut typed = child.stdin.take();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut told = String::new();
+    let mut output = String::new();
     while let Some(line) = lines.next_line().await.unwrap() {
         for code in line.split_whitespace().filter(|word| is_code(word)) {
             sandbox.approve(code, MEMBER).await.unwrap();
         }
-        told += &line;
-        told.push('\n');
-        if told.contains(shown[0]) {
+        output += &line;
+        output.push('\n');
+        if output.contains(shown[0]) {
             typed = None;
         }
     }
     drop(typed);
     let ended = child.wait().await.unwrap();
-    assert!(ended.success(), "{name} failed:\n{told}");
+    assert!(ended.success(), "{name} failed:\n{output}");
     for text in shown {
-        assert!(told.contains(text), "{name} does not show {text:?}:\n{told}");
+        assert!(output.contains(text), "{name} does not show {text:?}:\n{output}");
     }
 }
 
 /// Every example is run here, and named in the README; but for the peer, which other programs run.
 #[test]
-fn no_example_is_left_out() {
+fn every_example_is_run() {
     let readme = include_str!("../../../README.md");
     for folder in ["../examples", "../sqlite/examples"] {
         for file in std::fs::read_dir(folder).unwrap() {

@@ -124,7 +124,7 @@ fn changed(events: &[PageEvent], area: Area) -> usize {
 /// FED-03, FED-05, FED-06, OST-05, SHP-04: the feeds contain all changes of other writers, and nothing else
 /// is read.
 #[tokio::test]
-async fn four_feeds_follow_what_others_do() {
+async fn feeds_contain_changes_of_other_writers() {
     let desk = Desk::with(&READ).await;
     let events = desk.pull_and_check().await;
     assert!(Area::ALL.iter().all(|area| changed(&events, *area) > 0));
@@ -178,7 +178,7 @@ async fn four_feeds_follow_what_others_do() {
 /// OST-05: the lots of a unit disappear with the next page after the member leaves it, and reappear after
 /// they return.
 #[tokio::test]
-async fn the_pool_of_a_unit_comes_and_goes_with_the_membership() {
+async fn pool_follows_unit_membership() {
     let desk = Desk::with(&READ).await;
     desk.pull_and_check().await;
     let of_unit = || {
@@ -199,7 +199,7 @@ async fn the_pool_of_a_unit_comes_and_goes_with_the_membership() {
 /// OST-10: details are added with their scope by a new snapshot, and are deleted with it before anything is
 /// read.
 #[tokio::test]
-async fn details_come_and_go_with_their_scope() {
+async fn details_follow_their_scope() {
     let desk = Desk::with(&READ).await;
     desk.pull_and_check().await;
     let entries = || {
@@ -221,7 +221,7 @@ async fn details_come_and_go_with_their_scope() {
 
 /// TYP-16, WRT-08: the feed that is read after a write reports removals of this installation as its own.
 #[tokio::test]
-async fn own_removals_are_known_as_own() {
+async fn own_removals_are_marked() {
     let desk = Desk::with(&[READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat()).await;
     desk.pull_and_check().await;
     let held = desk.sync.replica().blueprints().map(Result::unwrap).find(|held| !held.is_default).unwrap();
@@ -242,7 +242,7 @@ async fn own_removals_are_known_as_own() {
 /// FED-09, FED-11: after 91 days each cursor is refused, and a snapshot contains the current entries only. A
 /// stored change is not affected: it waits and is applied.
 #[tokio::test]
-async fn after_ninety_days_a_snapshot_is_read() {
+async fn snapshot_is_read_after_ninety_days() {
     let scopes = [READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat();
     let desk = Desk::with(&scopes).await;
     desk.pull_and_check().await;
@@ -276,7 +276,7 @@ async fn after_ninety_days_a_snapshot_is_read() {
 /// FED-09: after a reset the same address serves another data set. No old data stays, and because the
 /// installation is another one, it is deleted before the new data is read.
 #[tokio::test]
-async fn after_a_reset_nothing_of_before_stays() {
+async fn reset_removes_all_old_data() {
     let desk = Desk::with(&READ).await;
     desk.act(MEMBER, r#"{"act": "blueprints", "add": ["bp-sandbox-knife"]}"#).await;
     desk.pull_and_check().await;
@@ -292,7 +292,7 @@ async fn after_a_reset_nothing_of_before_stays() {
 
 /// CLI-06: disconnecting deletes and erases all stored data and reports it.
 #[tokio::test]
-async fn disconnecting_deletes_what_was_kept() {
+async fn disconnecting_deletes_stored_data() {
     let desk = Desk::with(&READ).await;
     desk.pull_and_check().await;
     let found = || {
@@ -301,8 +301,8 @@ async fn disconnecting_deletes_what_was_kept() {
         bytes.filter(|bytes| bytes.windows(15).any(|part| part == b"Sandbox City Ha")).count()
     };
     assert!(found() > 0);
-    let told = desk.session.disconnect().await;
-    assert!(told.is_complete(), "{told:?}");
-    assert!(told.data.iter().any(|(name, _)| name.contains("org stock")), "{told:?}");
+    let report = desk.session.disconnect().await;
+    assert!(report.is_complete(), "{report:?}");
+    assert!(report.data.iter().any(|(name, _)| name.contains("org stock")), "{report:?}");
     assert_eq!((found(), contents(desk.sync.replica()).len()), (0, 0));
 }

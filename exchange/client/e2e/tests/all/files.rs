@@ -37,12 +37,12 @@ struct RecordingNetwork(ReqwestTransport, Arc<Mutex<Vec<String>>>);
 impl Transport for RecordingNetwork {
     fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
-            let answer = self.0.send(operation, request).await?;
-            let body = serde_json::from_slice::<serde_json::Value>(answer.body()).unwrap_or_default();
+            let response = self.0.send(operation, request).await?;
+            let body = serde_json::from_slice::<serde_json::Value>(response.body()).unwrap_or_default();
             let named = ["access_token", "refresh_token", "device_code"].iter();
             let secrets = named.filter_map(|name| Some(body[*name].as_str()?.to_owned()));
             self.1.lock().unwrap().extend(secrets);
-            Ok(answer)
+            Ok(response)
         })
     }
 }
@@ -61,7 +61,7 @@ fn holds(folder: &Path, text: &str) -> bool {
 /// IDP-18: a store that is locked when the tokens arrive is named in the error; no file contains a byte of
 /// them, and no member is signed in.
 #[tokio::test]
-async fn a_locked_store_leaves_no_secret_in_files() {
+async fn locked_store_leaves_no_secret_in_files() {
     let (sandbox, folder) = (Sandbox::start().await.unwrap(), tempfile::tempdir().unwrap());
     let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::AdvanceClock);
     let network = RecordingNetwork(ReqwestTransport::new().unwrap(), Arc::default());
@@ -88,7 +88,7 @@ async fn a_locked_store_leaves_no_secret_in_files() {
 /// A read-only disk is an error, and existing files stay unchanged.
 #[cfg(unix)]
 #[tokio::test]
-async fn what_cannot_be_written_is_left_as_it_is() {
+async fn read_only_files_are_left_unchanged() {
     use std::{fs, os::unix::fs::PermissionsExt as _};
 
     use exchange_client::{
@@ -148,7 +148,7 @@ async fn what_cannot_be_written_is_left_as_it_is() {
 
 /// The client is built without HTTP/2, because an HTTP/2 library may resend requests by itself.
 #[test]
-fn the_client_speaks_no_http_2() {
+fn client_is_built_without_http_2() {
     let lock = include_str!("../../../../../Cargo.lock").replace("\r\n", "\n");
     let packages: Vec<_> =
         lock.split("[[package]]\n").filter(|package| package.starts_with("name = \"reqwest\"\n")).collect();

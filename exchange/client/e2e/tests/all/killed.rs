@@ -220,8 +220,8 @@ impl Transport for AppliedWrites {
 }
 
 fn json(body: &'static str) -> Response<Bytes> {
-    let answer = Response::builder().header("content-type", "application/json");
-    answer.body(Bytes::from_static(body.as_bytes())).unwrap()
+    let response = Response::builder().header("content-type", "application/json");
+    response.body(Bytes::from_static(body.as_bytes())).unwrap()
 }
 
 fn outbox(folder: &Path, steps: &StepCounter) -> Outbox {
@@ -248,15 +248,15 @@ async fn writes(outbox: &Outbox) {
 
 /// GW-12: wherever a program ends, each stored change is applied, and none is applied twice.
 #[tokio::test]
-async fn the_outbox_outlives_the_end_at_every_step() {
-    let name = "the_outbox_outlives_the_end_at_every_step";
+async fn outbox_survives_a_kill_at_every_step() {
+    let name = "outbox_survives_a_kill_at_every_step";
     if let Some((folder, steps)) = child(name) {
         return writes(&outbox(&folder, &steps)).await;
     }
     let mut steps = 0;
     loop {
         let folder = tempfile::tempdir().unwrap();
-        let (is_whole, told) = ends(name, folder.path(), steps);
+        let (is_whole, reported) = ends(name, folder.path(), steps);
         let next = outbox(folder.path(), &StepCounter::left(u64::MAX));
         next.flush().await.unwrap();
         let entries = next.entries().await.unwrap();
@@ -264,9 +264,9 @@ async fn the_outbox_outlives_the_end_at_every_step() {
         let carried_out = fs::read_to_string(folder.path().join("carried-out")).unwrap_or_default();
         let times = carried_out.lines().count();
         assert!(times <= 1, "step {steps}: it was carried out {times} times");
-        assert!(times == 1 || !told.contains("kept"), "step {steps}: it was lost");
+        assert!(times == 1 || !reported.contains("kept"), "step {steps}: it was lost");
         if is_whole {
-            assert!(told.contains("sent"), "{told}");
+            assert!(reported.contains("sent"), "{reported}");
             break;
         }
         steps += 1;
@@ -297,9 +297,9 @@ impl Transport for Pages {
             r#"{{"items": [{}], "removed": [], "hasMore": {more}, "nextCursor": "{next}"}}"#,
             ships.join(", ")
         );
-        let answer = Response::builder().header("content-type", "application/json");
-        let answer = answer.body(Bytes::from(page)).unwrap();
-        Box::pin(async move { Ok(answer) })
+        let response = Response::builder().header("content-type", "application/json");
+        let response = response.body(Bytes::from(page)).unwrap();
+        Box::pin(async move { Ok(response) })
     }
 }
 
@@ -322,8 +322,8 @@ async fn reads(folder: &Path, steps: &StepCounter) -> Replica {
 /// FED-03: wherever a program ends, whole pages are stored, and the next start reaches the state of the
 /// exchange.
 #[tokio::test]
-async fn the_replica_outlives_the_end_at_every_step() {
-    let name = "the_replica_outlives_the_end_at_every_step";
+async fn replica_survives_a_kill_at_every_step() {
+    let name = "replica_survives_a_kill_at_every_step";
     if let Some((folder, steps)) = child(name) {
         reads(&folder, &steps).await;
         return;
@@ -331,7 +331,7 @@ async fn the_replica_outlives_the_end_at_every_step() {
     let mut steps = 0;
     loop {
         let folder = tempfile::tempdir().unwrap();
-        let (is_whole, told) = ends(name, folder.path(), steps);
+        let (is_whole, reported) = ends(name, folder.path(), steps);
         let left = Replica::new(SqliteReplica::open(folder.path()).unwrap()).count(Area::Ships).unwrap();
         assert!([0, 2, 4, 5].contains(&left), "step {steps}: a page in part, {left} ships");
         let replica = reads(folder.path(), &StepCounter::left(u64::MAX)).await;
@@ -339,7 +339,7 @@ async fn the_replica_outlives_the_end_at_every_step() {
         assert_eq!(ids, ["ship-1", "ship-2", "ship-3", "ship-4", "ship-5"], "step {steps}");
         assert!(replica.freshness(Area::Ships).unwrap().is_whole);
         if is_whole {
-            assert_eq!(left, 5, "{told}");
+            assert_eq!(left, 5, "{reported}");
             break;
         }
         steps += 1;

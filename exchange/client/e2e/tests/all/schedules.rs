@@ -69,7 +69,7 @@ fn random_faults_break_nothing() {
         (Some(seed), count) => (seed, count.unwrap_or(1)),
         (None, count) => (1, count.unwrap_or(USUAL)),
     };
-    let begun = Instant::now();
+    let start = Instant::now();
     let (next, end) = (AtomicU64::new(first), first + count);
     let all = Mutex::new(Tally::default());
     let work = || {
@@ -91,7 +91,7 @@ fn random_faults_break_nothing() {
     eprintln!(
         "{count} schedules in {:?}: {requests} requests, {writes} writes, {absences} absences of which \
          {looked_in_files} left files, {refused_cursors} refused cursors, {faults:?}",
-        begun.elapsed()
+        start.elapsed()
     );
     if count >= USUAL {
         assert!(looked_in_files > 0, "no run looked into files that were eight days old");
@@ -184,7 +184,7 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
     let others = both[0].fresh().await;
     for planted in both.iter().flat_map(|one| &one.planted).filter(|planted| planted.lane == Lane::Stock) {
         let amounts = amounts(&others, Lane::Stock, planted.quality);
-        assert!(amounts.is_empty(), "{seed}: {planted:?} was carried out for somebody else: {amounts:?}");
+        assert!(amounts.is_empty(), "{seed}: {planted:?} was applied for another member: {amounts:?}");
     }
     // After a program ends, no reference cycle keeps its resources open.
     drop((both, others, time));
@@ -246,8 +246,8 @@ async fn heal(both: &mut [Installation]) {
             one.run(Duration::from_secs(120)).await;
             settled &= one.is_settled().await;
         }
-        // One installation did not read the last change of the other before, and the identity provider may
-        // have requested for a wait that is over no earlier than the next token is due.
+        // One installation had not read the last change of the other, and the identity provider may have
+        // requested a wait that ends no earlier than the next token is due.
         for one in both.iter() {
             settled = settled && one.is_settled().await;
         }

@@ -100,8 +100,8 @@ async fn a_member_approves_a_login() {
     let code = login.user_code().to_owned();
     desk.sandbox.advance(login.next_check());
     // Polled once, after the approval.
-    let (told, mut waits) = tokio::sync::mpsc::unbounded_channel();
-    let finish = login.finish_with(move |progress| told.send(progress).unwrap());
+    let (sender, mut waits) = tokio::sync::mpsc::unbounded_channel();
+    let finish = login.finish_with(move |progress| sender.send(progress).unwrap());
     let approve = async {
         let Some(LoginProgress::Waiting { next, .. }) = waits.recv().await else {
             panic!("it does not wait")
@@ -121,7 +121,7 @@ async fn a_member_approves_a_login() {
 
 /// ERR-45, ERR-46: a declined or expired login signs no member in.
 #[tokio::test]
-async fn a_login_is_declined_or_expires() {
+async fn login_is_declined_or_expires() {
     let desk = Desk::new().await;
     let session = desk.process(MemoryCredentials::new(), None).await;
     let login = session.sign_in(&[]).await.unwrap();
@@ -142,14 +142,14 @@ async fn a_login_is_declined_or_expires() {
 
 /// ERR-44: after `slow_down` the client polls less often.
 #[tokio::test]
-async fn a_login_slows_down() {
+async fn login_slows_down_on_request() {
     let desk = Desk::new().await;
     let session = desk.process(MemoryCredentials::new(), None).await;
     let login = session.sign_in(&[]).await.unwrap();
     let code = login.user_code().to_owned();
     desk.sandbox.advance(login.next_check());
-    let (told, mut waits) = tokio::sync::mpsc::unbounded_channel();
-    let finish = login.finish_with(move |progress| told.send(progress).unwrap());
+    let (sender, mut waits) = tokio::sync::mpsc::unbounded_channel();
+    let finish = login.finish_with(move |progress| sender.send(progress).unwrap());
     let member = async {
         let mut wait = async || {
             let Some(LoginProgress::Waiting { next, .. }) = waits.recv().await else {
@@ -184,7 +184,7 @@ async fn tokens_are_refreshed() {
 
 /// IDP-19, ERR-47: the answer to a refresh is lost: the same token is sent again, and the connection lives.
 #[tokio::test]
-async fn a_lost_rotation_is_recovered() {
+async fn lost_token_rotation_is_recovered() {
     let desk = Desk::new().await;
     let (session, _) = desk.signed_in().await;
     let id = desk.call(&session).await.unwrap();
@@ -199,9 +199,9 @@ async fn a_lost_rotation_is_recovered() {
     assert_eq!(desk.call(&session).await.unwrap(), id);
 }
 
-/// ERR-05, ERR-06: a token that the gateway does not take is refreshed, once, and the call goes on.
+/// ERR-05, ERR-06: a token that the gateway rejects is refreshed once, and the call continues.
 #[tokio::test]
-async fn a_refused_token_is_refreshed() {
+async fn rejected_token_is_refreshed() {
     let desk = Desk::new().await;
     let (session, _) = desk.signed_in().await;
     let id = desk.call(&session).await.unwrap();
@@ -260,9 +260,9 @@ async fn the_member_disconnects_the_client() {
     assert_eq!(desk.call(&session).await.unwrap(), id);
 }
 
-/// IDP-25, ERR-47: the same, learnt from a refresh.
+/// IDP-25, ERR-47: the same, detected during a refresh.
 #[tokio::test]
-async fn a_refresh_tells_that_it_is_over() {
+async fn refresh_detects_an_ended_connection() {
     let desk = Desk::new().await;
     let (session, store) = desk.signed_in().await;
     desk.advance(301);
@@ -301,9 +301,9 @@ async fn an_installation_is_disconnected() {
     assert_ne!(desk.call(&session).await.unwrap(), id);
 }
 
-/// ERR-15, CLI-04: a suspended client halts, and sends nothing until the member goes on.
+/// ERR-15, CLI-04: a suspended client halts and sends nothing until the member resumes it.
 #[tokio::test]
-async fn a_suspended_client_halts() {
+async fn suspended_client_halts() {
     let desk = Desk::new().await;
     let (session, _) = desk.signed_in().await;
     let suspend = |suspended| {
@@ -319,10 +319,10 @@ async fn a_suspended_client_halts() {
     desk.call(&session).await.unwrap();
 }
 
-/// DPP-17, ERR-50, IDP-23: a provider that wants nonces gets its own, at the token and the revocation endpoint,
-/// though the gateway has the same origin.
+/// DPP-17, ERR-50, IDP-23: a provider that requires nonces gets its own at the token and revocation
+/// endpoints, even though the gateway has the same origin.
 #[tokio::test]
-async fn a_provider_may_want_nonces() {
+async fn provider_may_require_nonces() {
     let mut config = Config::default();
     config.idp.profile = ProofProfile::Rfc9449;
     config.idp.password_kib = 64;
@@ -339,7 +339,7 @@ async fn a_provider_may_want_nonces() {
 
 /// DPP-10, ERR-49: a clock that is wrong by an hour is no obstacle.
 #[tokio::test]
-async fn a_clock_may_be_wrong() {
+async fn wrong_clock_is_tolerated() {
     for wrong_by in [-3600, 3600] {
         let desk = Desk::new().await;
         desk.clock.set_clock_offset(wrong_by);
@@ -353,7 +353,7 @@ async fn a_clock_may_be_wrong() {
 /// SVC-03, SVC-07: reading the connection notes the installation, for the next process too; and an outbox is that
 /// installation's.
 #[tokio::test]
-async fn reading_the_connection_notes_the_installation() {
+async fn reading_the_connection_stores_the_installation() {
     let (desk, store, folder) = (Desk::new().await, MemoryCredentials::new(), tempfile::tempdir().unwrap());
     let session = desk.process(store.clone(), Some(folder.path())).await;
     desk.sign_in(&session, &[Scope::ExchangeStockRead]).await;

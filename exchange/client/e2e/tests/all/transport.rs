@@ -32,14 +32,14 @@ impl Desk {
     }
 
     async fn units(&self) -> Result<CallStats, Error> {
-        let answer = self.exchange.api().org_units_read().await?;
-        Ok(answer.extensions().get::<CallStats>().cloned().unwrap())
+        let response = self.exchange.api().org_units_read().await?;
+        Ok(response.extensions().get::<CallStats>().cloned().unwrap())
     }
 }
 
 /// CON-01, CLI-01, DPP-05, DPP-08, DPP-20: a first call costs one challenge, and no other does; twenty at once neither.
 #[tokio::test]
-async fn calls_get_through() {
+async fn calls_succeed() {
     let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
     let _ = desk.network.take_request_count();
     assert_eq!(desk.units().await.unwrap().attempts, 1);
@@ -60,7 +60,7 @@ async fn calls_get_through() {
 
 /// GW-12: the answer to a write is lost: it is sent again under its key, and was done once.
 #[tokio::test]
-async fn a_lost_answer_is_had_again() {
+async fn lost_response_is_recovered() {
     let scopes = [Scope::ExchangeBlueprintsRead, Scope::ExchangeBlueprintsWrite];
     let desk = Desk::of("sandbox-client", &scopes).await;
     let api = desk.exchange.api();
@@ -69,9 +69,9 @@ async fn a_lost_answer_is_had_again() {
     let before = api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().items.len();
     desk.network.lose_next_response("blueprints_write");
     let _ = desk.network.take_request_count();
-    let answer =
+    let response =
         api.blueprints_write("key-of-one-write", &set).with_extension(RetryPolicy::BACKGROUND).await.unwrap();
-    assert_eq!((answer.applied, answer.header("Idempotency-Replayed")), (1, Some("true")));
+    assert_eq!((response.applied, response.header("Idempotency-Replayed")), (1, Some("true")));
     assert_eq!(desk.network.take_request_count(), 2);
     let after = api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().items.len();
     assert_eq!(after, before + 1);
@@ -79,7 +79,7 @@ async fn a_lost_answer_is_had_again() {
 
 /// DPP-09, DPP-10: the exchange's clock is suddenly two minutes ahead: one request more, and none after it.
 #[tokio::test]
-async fn a_clock_that_went_wrong_is_corrected() {
+async fn wrong_clock_is_corrected() {
     let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
     desk.units().await.unwrap();
     let _ = desk.network.take_request_count();
@@ -91,9 +91,9 @@ async fn a_clock_that_went_wrong_is_corrected() {
     assert_eq!(desk.network.take_request_count(), 1);
 }
 
-/// ERR-15, CLI-04: a suspended client hears of it once, and sends nothing more.
+/// ERR-15, CLI-04: a suspended client receives one rejection and sends nothing more.
 #[tokio::test]
-async fn a_suspended_client_stops() {
+async fn suspended_client_stops() {
     let desk = Desk::of("sandbox-suspended-client", &[Scope::ExchangeOrgunitsRead]).await;
     let error = desk.units().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Halted(HaltReason::Suspended));
@@ -106,7 +106,7 @@ async fn a_suspended_client_stops() {
 
 /// ERR-11: a scope that was not requested at sign-in is missing, and nothing else fails.
 #[tokio::test]
-async fn a_missing_scope_is_no_end() {
+async fn missing_scope_does_not_end_the_session() {
     let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
     let refused = desk.exchange.api().blueprints_read(BlueprintsReadOptions::new()).await.unwrap_err();
     assert_eq!(Error::from(refused).kind(), ErrorKind::ScopeMissing);

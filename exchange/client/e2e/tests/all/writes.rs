@@ -159,7 +159,7 @@ async fn ships_are_created_linked_updated_and_removed() {
     assert!(!now.fitted);
     assert_eq!((&now.name, &now.location, &now.org_unit), (&hauler.name, &hauler.location, &hauler.org_unit));
     let mut changes = ShipChanges::new();
-    // The version of before, a unit that is not the member's, a counter that is over, another ship's link.
+    // An outdated version, a unit of another member, an outdated counter, and the link of another ship.
     changes.push(unchanged_upsert(hauler, own("own-1")).unwrap()).unwrap();
     let miner = of("own-2");
     let mut moved = unchanged_upsert(miner, own("own-2")).unwrap();
@@ -187,7 +187,7 @@ async fn ships_are_created_linked_updated_and_removed() {
 /// OST-30, OST-32, OST-33: all eight ops on a pool, with ids and versions of the feed, also for newly booked
 /// entries; after an outdated version the feed is pulled, and after an unknown holder the roster is read.
 #[tokio::test]
-async fn pools_are_kept() {
+async fn org_stock_ops_are_applied() {
     let desk = Desk::open().await;
     desk.sandbox
         .act(
@@ -243,7 +243,7 @@ async fn pools_are_kept() {
 /// RES-14, OST-13: a name is looked up as a material first, then as an item, without prior resolution; a
 /// renamed holder is identified by their `ref`.
 #[tokio::test]
-async fn names_are_looked_up_by_the_exchange_and_holders_by_their_ref() {
+async fn exchange_resolves_names_and_holder_refs() {
     let desk = Desk::open().await;
     let mut changes = StockChanges::new();
     for (name, there) in [("Sandbox Component", hangar()), ("Sandbox Rifle", storage())] {
@@ -277,7 +277,7 @@ async fn names_are_looked_up_by_the_exchange_and_holders_by_their_ref() {
 
 /// GW-12: a lost response is requested again under the same key, and the set is applied once.
 #[tokio::test]
-async fn a_lost_answer_is_replayed() {
+async fn lost_response_is_replayed() {
     let desk = Desk::open().await;
     let lots = desk.stock().await;
     let ore = lot(&lots, "material-sandbox-ore", false);
@@ -285,14 +285,14 @@ async fn a_lost_answer_is_replayed() {
     changes.set_quantity(ExpectedLot::from_stock_lot(ore).unwrap(), scu("20")).unwrap();
     let entry = desk.outbox.enqueue(changes).await.unwrap()[0];
     desk.network.lose_next_response("stock_write");
-    let told = desk.outbox.flush().await.unwrap();
-    assert!(matches!(told[..], [OutboxEvent::Waiting { .. }]), "{told:?}");
+    let events = desk.outbox.flush().await.unwrap();
+    assert!(matches!(events[..], [OutboxEvent::Waiting { .. }]), "{events:?}");
     // The program ends and is started again.
     let desk = desk.restarted().await;
     desk.outbox.retry(entry).await.unwrap();
-    let told = desk.outbox.flush().await.unwrap();
-    let [OutboxEvent::Decided { replayed: true, written: Some(written), .. }] = &told[..] else {
-        panic!("{told:?}")
+    let events = desk.outbox.flush().await.unwrap();
+    let [OutboxEvent::Decided { replayed: true, written: Some(written), .. }] = &events[..] else {
+        panic!("{events:?}")
     };
     assert!(written.is_satisfied());
     assert!(quantity::is_same(&lot(&desk.stock().await, "material-sandbox-ore", false).quantity, &scu("20")));
@@ -301,7 +301,7 @@ async fn a_lost_answer_is_replayed() {
 /// ERR-27, WRT-11, WRT-08: a large removal waits until the member confirms it on the web; its link is
 /// requested again under the same key, and the feed shows the outcome.
 #[tokio::test]
-async fn a_mass_change_is_confirmed_by_the_member() {
+async fn mass_change_is_confirmed_by_the_member() {
     let desk = Desk::open().await;
     let lots = desk.stock().await;
     let mut changes = StockChanges::new();

@@ -42,7 +42,7 @@ fn why(result: Result<Database, Error>) -> String {
 }
 
 #[test]
-fn a_file_outlives_the_process_and_is_brought_up_to_date() {
+fn file_persists_and_is_migrated() {
     let (_folder, path) = file();
     note(&Database::open(&path, &OLD).unwrap(), "one").unwrap();
     let database = Database::open(&path, &NEW).unwrap();
@@ -53,7 +53,7 @@ fn a_file_outlives_the_process_and_is_brought_up_to_date() {
 
 /// A file of a newer version is not changed.
 #[test]
-fn a_newer_file_is_left_as_it_is() {
+fn newer_file_is_left_unchanged() {
     let (_folder, path) = file();
     note(&Database::open(&path, &NEW).unwrap(), "one").unwrap();
     let before = fs::read(&path).unwrap();
@@ -63,7 +63,7 @@ fn a_newer_file_is_left_as_it_is() {
 }
 
 #[test]
-fn the_file_of_another_program_is_left_as_it_is() {
+fn file_of_another_program_is_left_unchanged() {
     let (_folder, path) = file();
     let other = DatabasePlan { application: 8, ..plan(&[FIRST], DamagePolicy::SetAside) };
     note(&Database::open(&path, Box::leak(Box::new(other))).unwrap(), "one").unwrap();
@@ -78,7 +78,7 @@ fn the_file_of_another_program_is_left_as_it_is() {
 
 /// A corrupt cache is replaced; other corrupt files stay.
 #[test]
-fn a_damaged_file_is_set_aside_deleted_or_refused() {
+fn corrupt_file_is_set_aside_deleted_or_rejected() {
     for (plan, aside) in [(&OLD, Some(true)), (&ORG, Some(false)), (&KEPT, None)] {
         let (_folder, path) = file();
         note(&Database::open(&path, plan).unwrap(), "one").unwrap();
@@ -109,7 +109,7 @@ fn delete_aside_twice(path: &Path, plan: &DatabasePlan) {
 
 /// Corruption that is found later: the call fails, and the following ones work.
 #[test]
-fn a_file_that_turns_out_to_be_damaged_begins_anew() {
+fn file_found_corrupt_later_is_recreated() {
     let (_folder, path) = file();
     let database = Database::open(&path, &OLD).unwrap();
     for at in 0..2_000 {
@@ -125,8 +125,8 @@ fn a_file_that_turns_out_to_be_damaged_begins_anew() {
     let all = |connection: &Connection| -> rusqlite::Result<Vec<String>> {
         connection.prepare("SELECT text FROM note")?.query_map([], |row| row.get(0))?.collect()
     };
-    let told = database.read(all).unwrap_err().to_string();
-    assert!(told.contains("has been replaced"), "{told}");
+    let message = database.read(all).unwrap_err().to_string();
+    assert!(message.contains("has been replaced"), "{message}");
     assert_eq!(notes(&database), [""; 0]);
     note(&database, "two").unwrap();
     assert_eq!(notes(&Database::open(&path, &OLD).unwrap()), ["two"]);
@@ -135,7 +135,7 @@ fn a_file_that_turns_out_to_be_damaged_begins_anew() {
 /// A full disk is an error without loss: committed data stays, the failed transaction is not applied, and
 /// writing continues when there is space again.
 #[test]
-fn a_full_disk_loses_nothing() {
+fn full_disk_loses_nothing() {
     let (_folder, path) = file();
     let database = Database::open(&path, &OLD).unwrap();
     note(&database, "one").unwrap();
@@ -174,7 +174,7 @@ fn two_processes_use_one_file() {
 
 /// Deleted bytes are erased from all files once no process reads them.
 #[test]
-fn what_is_deleted_is_gone_from_every_file() {
+fn deleted_data_is_erased_from_all_files() {
     let (folder, path) = file();
     let database = Database::open(&path, &OLD).unwrap();
     let secret = "geheim".repeat(1_000);
@@ -202,13 +202,13 @@ fn what_is_deleted_is_gone_from_every_file() {
     database.erase_remnants(0).unwrap();
 }
 
-/// Set in the child process of [`a_full_file_is_written_anew_in_little_memory`].
+/// Set in the child process of [`rewriting_a_large_file_needs_little_memory`].
 #[cfg(target_os = "linux")]
 const CHILD: &str = "EXCHANGE_DATABASE_CHILD";
 
 #[cfg(target_os = "linux")]
 #[test]
-fn child_that_is_measured() {
+fn child_process_with_measured_memory() {
     if std::env::var_os(CHILD).is_none() {
         return;
     }
@@ -238,9 +238,9 @@ fn child_that_is_measured() {
 /// Erasing one row of a replica with 200,000 rows does not load it into memory.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_file_is_written_anew_in_little_memory() {
+fn rewriting_a_large_file_needs_little_memory() {
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "database::tests::child_that_is_measured", "--nocapture"])
+        .args(["--exact", "database::tests::child_process_with_measured_memory", "--nocapture"])
         .env(CHILD, "1")
         .output()
         .unwrap();
@@ -249,7 +249,7 @@ fn a_full_file_is_written_anew_in_little_memory() {
 
 #[cfg(unix)]
 #[test]
-fn files_are_this_users_alone() {
+fn files_are_private_to_the_user() {
     use std::os::unix::fs::PermissionsExt as _;
     let (folder, path) = file();
     let database = Database::open(&path, &OLD).unwrap();
@@ -269,7 +269,7 @@ fn files_are_this_users_alone() {
 
 /// Unused SQLite features are not compiled in, here or in the service (`.cargo/config.toml`).
 #[test]
-fn sqlite_has_what_is_used() {
+fn sqlite_is_built_with_required_features_only() {
     let connection = Connection::open_in_memory().unwrap();
     let mut options = connection.prepare("SELECT compile_options FROM pragma_compile_options").unwrap();
     let options: Vec<String> =

@@ -27,9 +27,9 @@ fn new_row(owner: &str, lane: Lane, body: &str) -> NewEntryRow {
 }
 
 /// Returns the next number of SplitMix64.
-struct Dice(u64);
+struct SplitMix64(u64);
 
-impl Dice {
+impl SplitMix64 {
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -41,7 +41,7 @@ impl Dice {
 
 /// OST-14: entries of owners that are not signed in are found too.
 #[tokio::test]
-async fn it_says_whose_sets_are_in_it() {
+async fn owners_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteOutbox::open(folder.path()).unwrap();
     assert_eq!(store.owners().await.unwrap(), [""; 0]);
@@ -53,33 +53,33 @@ async fn it_says_whose_sets_are_in_it() {
 
 /// Both stores behave the same for random calls, also after the file is reopened.
 #[tokio::test]
-async fn it_does_what_the_store_in_memory_does() {
+async fn behaves_like_the_memory_store() {
     let folder = tempfile::tempdir().unwrap();
     let (memory, mut file) = (MemoryOutbox::new(), SqliteOutbox::open(folder.path()).unwrap());
-    let mut dice = Dice(1);
+    let mut random = SplitMix64(1);
     let owners = ["me", "somebody else"];
     for step in 0..400 {
-        let owner = owners[dice.roll(2) as usize];
-        let lane = Lane::ALL[dice.roll(4) as usize];
-        let number = dice.roll(40);
-        match dice.roll(6) {
+        let owner = owners[random.roll(2) as usize];
+        let lane = Lane::ALL[random.roll(4) as usize];
+        let number = random.roll(40);
+        match random.roll(6) {
             0 => {
                 let rows: Vec<_> =
-                    (0..dice.roll(4)).map(|at| new_row(owner, lane, &format!("{step}.{at}"))).collect();
+                    (0..random.roll(4)).map(|at| new_row(owner, lane, &format!("{step}.{at}"))).collect();
                 assert_eq!(memory.append(rows.clone()).await.unwrap(), file.append(rows).await.unwrap());
             }
             1 | 2 => {
                 if let Some(mut row) = memory.get_row(number).await.unwrap() {
                     // Sometimes with an outdated revision.
-                    row.revision = row.revision.saturating_sub(dice.roll(2));
-                    row.done = dice.roll(2) == 0;
+                    row.revision = row.revision.saturating_sub(random.roll(2));
+                    row.done = random.roll(2) == 0;
                     row.head = format!("{{\"step\": {step}}}");
-                    row.result = (dice.roll(2) == 0).then(|| format!("result {step}").into());
+                    row.result = (random.roll(2) == 0).then(|| format!("result {step}").into());
                     assert_eq!(memory.replace(row.clone()).await.unwrap(), file.replace(row).await.unwrap());
                 }
             }
             3 => {
-                let revision = dice.roll(3);
+                let revision = random.roll(3);
                 let removed = memory.remove(number, revision).await.unwrap();
                 assert_eq!(removed, file.remove(number, revision).await.unwrap());
             }
@@ -99,7 +99,7 @@ async fn it_does_what_the_store_in_memory_does() {
 
 /// Of two replacements of one revision, one succeeds.
 #[tokio::test]
-async fn one_of_two_wins() {
+async fn concurrent_replace_succeeds_once() {
     let folder = tempfile::tempdir().unwrap();
     let stores = [(); 2].map(|()| SqliteOutbox::open(folder.path()).unwrap());
     let number = stores[0].append(vec![new_row("me", Lane::Stock, "")]).await.unwrap()[0];
@@ -113,7 +113,7 @@ async fn one_of_two_wins() {
 
 /// A full disk refuses the new sets and keeps the stored ones.
 #[tokio::test]
-async fn a_full_disk_refuses_whole_sets() {
+async fn full_disk_rejects_whole_sets() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteOutbox::open(folder.path()).unwrap();
     store.append(vec![new_row("me", Lane::Stock, "kept")]).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_full_disk_refuses_whole_sets() {
 
 /// A newer or corrupt file is neither read in part nor replaced.
 #[tokio::test]
-async fn a_newer_and_a_damaged_file_stay_as_they_are() {
+async fn newer_and_corrupt_files_are_left_unchanged() {
     for newer in [true, false] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("outbox.db");
@@ -157,7 +157,7 @@ async fn a_newer_and_a_damaged_file_stay_as_they_are() {
 
 /// Removed entries are erased from all files, because sets of org stock are internal data.
 #[tokio::test]
-async fn what_is_removed_is_overwritten() {
+async fn removed_entries_are_erased() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteOutbox::open(folder.path()).unwrap();
     let number = store.append(vec![new_row("me", Lane::OrgStock, &"geheim".repeat(500))]).await.unwrap()[0];
@@ -173,7 +173,7 @@ async fn what_is_removed_is_overwritten() {
 
 /// CLI-06: entries of a former installation are deleted and erased with the others.
 #[tokio::test]
-async fn everybodys_changes_go_with_the_connection() {
+async fn disconnecting_deletes_entries_of_all_owners() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteOutbox::open(folder.path()).unwrap();
     for owner in ["me", "another"] {
@@ -201,9 +201,9 @@ impl Transport for FileExchange {
             file.write_all(line.as_bytes()).unwrap();
         }
         let body = r#"{"dryRun": false, "applied": 1, "unchanged": 0, "notApplied": 0, "results": [], "warnings": []}"#;
-        let answer = http::Response::builder().header("content-type", "application/json");
-        let answer = answer.body(bytes::Bytes::from_static(body.as_bytes())).unwrap();
-        Box::pin(async move { Ok(answer) })
+        let response = http::Response::builder().header("content-type", "application/json");
+        let response = response.body(bytes::Bytes::from_static(body.as_bytes())).unwrap();
+        Box::pin(async move { Ok(response) })
     }
 }
 
@@ -233,7 +233,7 @@ async fn until_killed(folder: &Path) {
 
 /// GW-12: a process that is killed at any moment loses no stored entry, and nothing is applied twice.
 #[tokio::test]
-async fn a_killed_process_loses_nothing() {
+async fn killed_process_loses_nothing() {
     if let Some(folder) = std::env::var_os(CHILD) {
         return until_killed(Path::new(&folder)).await;
     }
@@ -241,15 +241,15 @@ async fn a_killed_process_loses_nothing() {
     let mut kept = Vec::new();
     for lines in 1..=8 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["outbox::tests::a_killed_process_loses_nothing", "--exact", "--nocapture"])
+            .args(["outbox::tests::killed_process_loses_nothing", "--exact", "--nocapture"])
             .env(CHILD, folder.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let told = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let told = told.filter_map(|line| Some(line.split_once("kept ")?.1.to_owned()));
-        kept.extend(told.take(lines));
+        let reported = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let reported = reported.filter_map(|line| Some(line.split_once("kept ")?.1.to_owned()));
+        kept.extend(reported.take(lines));
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -53,7 +53,7 @@ delegated! {
 
 /// OST-14: an error of the member's own file does not keep organization data.
 #[test]
-fn the_organisations_data_go_whatever_becomes_of_the_members_own() {
+fn org_data_is_deleted_even_if_own_file_fails() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
     let mut commit = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
@@ -76,7 +76,7 @@ fn the_organisations_data_go_whatever_becomes_of_the_members_own() {
 /// OST-14: expired data is deleted even if the member's own file belongs to a newer version, which stays
 /// unchanged.
 #[test]
-fn the_organisations_data_expire_beside_a_file_of_a_newer_program() {
+fn org_data_expires_beside_a_newer_file() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
     let mut commit = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
@@ -100,7 +100,7 @@ fn the_organisations_data_expire_beside_a_file_of_a_newer_program() {
 
 /// The conformance checks of all stores, with restarts of the program.
 #[test]
-fn the_store_does_what_every_store_must() {
+fn store_passes_conformance_checks() {
     let folder = || tempfile::tempdir().unwrap();
     let opened = |folder: tempfile::TempDir| Kept(open(&folder), folder);
     check::check_store(
@@ -115,7 +115,7 @@ fn the_store_does_what_every_store_must() {
 /// OST-14, DEM-10, LIM-38: after 7 days the bytes are erased from all files, at start and in the running
 /// process.
 #[test]
-fn data_of_the_organisation_leave_no_byte_after_seven_days() {
+fn org_data_is_erased_after_seven_days() {
     let folder = tempfile::tempdir().unwrap();
     let found = |what: &[u8]| {
         let files = fs::read_dir(folder.path()).unwrap();
@@ -143,8 +143,8 @@ fn data_of_the_organisation_leave_no_byte_after_seven_days() {
 
     // Another process, started 7 days later.
     let later = Replica::new(open(&folder));
-    let told = later.expire(read + MAX_ORGANISATION_AGE).unwrap();
-    assert_eq!(told.iter().map(|gone| gone.entries).collect::<Vec<_>>(), [300, 1]);
+    let deleted = later.expire(read + MAX_ORGANISATION_AGE).unwrap();
+    assert_eq!(deleted.iter().map(|gone| gone.entries).collect::<Vec<_>>(), [300, 1]);
     assert_eq!(found(b"geheim"), 0);
     assert_eq!((replica.count(Area::OrgStock).unwrap(), replica.count(Area::Ships).unwrap()), (0, 300));
 
@@ -156,7 +156,7 @@ fn data_of_the_organisation_leave_no_byte_after_seven_days() {
 
 /// OST-14: entries removed by a tombstone are erased from the log by a timer.
 #[test]
-fn what_the_feed_removed_leaves_the_log_by_timer() {
+fn entries_removed_by_the_feed_are_erased_by_timer() {
     let folder = tempfile::tempdir().unwrap();
     let replica = Replica::new(open(&folder));
     let mut pools = ExchangeModel::new(Area::OrgStock);
@@ -174,7 +174,7 @@ fn what_the_feed_removed_leaves_the_log_by_timer() {
 /// OST-05, OST-14: copies that SQLite leaves when it moves rows between pages are erased too, after a day
 /// with removed entries, and at once with a lost unit.
 #[test]
-fn no_copy_stays_behind_of_what_pages_took_away() {
+fn copies_left_by_page_moves_are_erased() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
     let secret = |at: usize, round: usize| format!("geheim-{at:03}-{round:02}");
@@ -232,7 +232,7 @@ fn no_copy_stays_behind_of_what_pages_took_away() {
 /// OST-14, DEM-10, LIM-38: copies of data that is replaced when almost seven days old are erased in less than
 /// a day.
 #[test]
-fn no_copy_of_what_is_replaced_late_outlives_seven_days() {
+fn copies_of_late_replacements_are_erased_in_time() {
     const HOUR: Duration = Duration::from_secs(3600);
     for of_demand in [false, true] {
         let folder = tempfile::tempdir().unwrap();
@@ -277,7 +277,7 @@ fn no_copy_of_what_is_replaced_late_outlives_seven_days() {
 
 /// DEM-10: the folder is excluded from backups and private.
 #[test]
-fn the_folder_is_marked_as_a_cache() {
+fn folder_is_marked_as_a_cache() {
     let folder = tempfile::tempdir().unwrap();
     let inner = folder.path().join("exchange");
     drop(SqliteReplica::open(&inner).unwrap());
@@ -295,7 +295,7 @@ const CHILD: &str = "EXCHANGE_REPLICA_CHILD";
 /// The child process: commits pages of 40 entries that all contain the number of their commit, and prints
 /// each completed commit.
 #[test]
-fn child_that_is_killed() {
+fn child_process_that_is_killed() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
     let store = SqliteReplica::open(folder).unwrap();
     let area = Area::Stock;
@@ -319,25 +319,25 @@ fn child_that_is_killed() {
 
 /// A commit of a killed process is stored completely or not at all, and a reported one is stored.
 #[test]
-fn a_killed_process_leaves_whole_commits() {
+fn killed_process_leaves_whole_commits() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..8 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "replica::tests::child_that_is_killed", "--nocapture"])
+            .args(["--exact", "replica::tests::child_process_that_is_killed", "--nocapture"])
             .env(CHILD, folder.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let told = lines.filter_map(|line| line.strip_prefix("committed ")?.parse::<u64>().ok());
-        let told = told.take(3 + round).last().unwrap();
+        let committed = lines.filter_map(|line| line.strip_prefix("committed ")?.parse::<u64>().ok());
+        let committed = committed.take(3 + round).last().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
 
         let store = open(&folder);
         let kept = store.area_state(Area::Stock).unwrap();
-        assert!(kept.sequence >= told, "{kept:?} was told to be {told}");
+        assert!(kept.sequence >= committed, "{kept:?}: the process reported {committed}");
         let rows = store.entries(Area::Stock, None, 100).unwrap();
         assert_eq!(rows.len(), 41);
         let (of, only) = (format!(r#"{{"of":{:>4000}}}"#, kept.sequence), format!("only-{}", kept.sequence));
@@ -351,7 +351,7 @@ fn a_killed_process_leaves_whole_commits() {
 
 /// FED-03: a snapshot continues in another process at the stored cursor.
 #[test]
-fn a_snapshot_goes_on_in_the_next_process() {
+fn snapshot_continues_in_the_next_process() {
     let folder = tempfile::tempdir().unwrap();
     let area = Area::Ships;
     let mut kept = check::test_area_state(1, 1, "middle:of.it");

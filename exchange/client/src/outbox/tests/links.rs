@@ -5,7 +5,7 @@ use super::*;
 /// WRT-11: a failed request for a link changes nothing: the entry stays held, is not resent, and the error
 /// contains the wait.
 #[tokio::test(start_paused = true)]
-async fn a_link_that_cannot_be_had_leaves_the_entry_held() {
+async fn failed_link_request_leaves_the_entry_held() {
     let bench = Bench::new();
     bench.server.enqueue_reply(held());
     let entry = bench.enqueue("bp-1").await;
@@ -61,7 +61,7 @@ async fn a_link_that_cannot_be_had_leaves_the_entry_held() {
 /// GW-12, WRT-11: the member may still confirm a held set by its link, so it cannot be replaced in any state;
 /// a refused or delayed resend does not change that.
 #[tokio::test(start_paused = true)]
-async fn what_may_still_be_confirmed_is_not_edited() {
+async fn confirmable_set_cannot_be_edited() {
     for reply in [
         ScriptedReply::problem(Code::RelayBusy).with_retry_after("100"),
         ScriptedReply::refused(),
@@ -94,7 +94,7 @@ async fn what_may_still_be_confirmed_is_not_edited() {
 /// CLI-02: a wait that restarts after the clock was set back restarts once, however often a link is
 /// requested.
 #[tokio::test(start_paused = true)]
-async fn a_link_is_waited_for_once() {
+async fn link_wait_restarts_once() {
     let bench = Bench::new();
     bench.server.enqueue_reply(held());
     let entry = bench.enqueue("bp-1").await;

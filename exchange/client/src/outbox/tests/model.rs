@@ -70,7 +70,7 @@ enum When {
 
 /// The fate of the next store call.
 #[derive(Clone, Copy, Debug)]
-enum Deed {
+enum MemberAction {
     Done,
     FailedBefore,
     FailedAfter,
@@ -229,19 +229,19 @@ impl Transport for Exchange {
 
 /// Returns the gateway's response to a proof, with its own time.
 fn refused_proof(now: UnixTime) -> Result<Response<Bytes>, TransportError> {
-    let mut answer = problem_response(401, "DPOP_INVALID")?;
+    let mut response = problem_response(401, "DPOP_INVALID")?;
     let challenge = HeaderValue::from_static("DPoP error=\"invalid_dpop_proof\"");
-    answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + now.since_epoch());
-    answer.headers_mut().insert(DATE, HeaderValue::try_from(date).unwrap());
-    Ok(answer)
+    response.headers_mut().insert(DATE, HeaderValue::try_from(date).unwrap());
+    Ok(response)
 }
 
 /// A store that fails before or after it performed a call.
 #[derive(Clone)]
 struct Failing {
     store: MemoryOutbox,
-    deeds: Arc<Mutex<VecDeque<Deed>>>,
+    member_actions: Arc<Mutex<VecDeque<MemberAction>>>,
     failed: Arc<AtomicBool>,
 }
 
@@ -250,16 +250,16 @@ impl Failing {
         &'a self,
         run: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
     ) -> StoreFuture<'a, T> {
-        let deed = self.deeds.lock().unwrap().pop_front().unwrap_or(Deed::Done);
+        let deed = self.member_actions.lock().unwrap().pop_front().unwrap_or(MemberAction::Done);
         Box::pin(async move {
             let failure = Err(Error::new(ErrorKind::Storage, "the disk is full"));
-            if matches!(deed, Deed::FailedBefore) {
+            if matches!(deed, MemberAction::FailedBefore) {
                 self.failed.store(true, Ordering::Relaxed);
                 return failure;
             }
             let done = run().await;
             match deed {
-                Deed::FailedAfter => {
+                MemberAction::FailedAfter => {
                     self.failed.store(true, Ordering::Relaxed);
                     failure
                 }
@@ -305,12 +305,12 @@ struct Model {
 }
 
 impl Model {
-    fn new(fates: Vec<Fate>, deeds: Vec<Deed>) -> Self {
+    fn new(fates: Vec<Fate>, member_actions: Vec<MemberAction>) -> Self {
         let machine = VirtualEnvironment::new(3);
         let world = World { fates: fates.into(), ..World::default() };
         let exchange = Exchange(Arc::new(Mutex::new(world)), machine.clone());
-        let deeds = Arc::new(Mutex::new(deeds.into()));
-        let store = Failing { store: MemoryOutbox::new(), deeds, failed: Arc::default() };
+        let member_actions = Arc::new(Mutex::new(member_actions.into()));
+        let store = Failing { store: MemoryOutbox::new(), member_actions, failed: Arc::default() };
         let outboxes = [(); 2].map(|()| outbox(&machine, &exchange, &store));
         Self { machine, exchange, store, outboxes, enqueued: 0, behind: 0, kept: Vec::new() }
     }
@@ -385,7 +385,7 @@ impl Model {
     /// Runs without faults until all sets are decided.
     async fn recover(&mut self) {
         self.exchange.0.lock().unwrap().fates.clear();
-        self.store.deeds.lock().unwrap().clear();
+        self.store.member_actions.lock().unwrap().clear();
         self.step(Step::Restart).await;
         for _ in 0..40 {
             tokio::time::sleep(seconds(4000)).await;
@@ -434,9 +434,8 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
     prop::collection::vec(fate, 0..24)
 }
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
-    let deed =
-        prop_oneof![6 => Just(Deed::Done), 1 => Just(Deed::FailedBefore), 1 => Just(Deed::FailedAfter)];
+fn member_actions() -> impl Strategy<Value = Vec<MemberAction>> {
+    let deed = prop_oneof![6 => Just(MemberAction::Done), 1 => Just(MemberAction::FailedBefore), 1 => Just(MemberAction::FailedAfter)];
     prop::collection::vec(deed, 0..40)
 }
 
@@ -468,10 +467,10 @@ proptest! {
     /// restarts, two processes, pauses of more than a day, and clocks set by hours or seconds, each set is
     /// applied at most once, and exactly once when the exchange can be reached again.
     #[test]
-    fn every_set_is_carried_out_once(fates in fates(), deeds in deeds(), steps in steps()) {
+    fn every_set_is_applied_once(fates in fates(), member_actions in member_actions(), steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let mut model = Model::new(fates, deeds);
+            let mut model = Model::new(fates, member_actions);
             for step in steps {
                 model.step(step).await;
             }

@@ -51,7 +51,7 @@ impl Desk {
 /// GW-12, CLI-03: changes of one member are never sent with the token of another; they wait for their member
 /// under their key.
 #[tokio::test(start_paused = true)]
-async fn a_set_is_sent_for_nobody_but_its_member() {
+async fn set_is_sent_only_for_its_member() {
     let desk = Desk::new();
     desk.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy).with_retry_after("100"));
     let entry = desk.enqueue().await;
@@ -80,7 +80,7 @@ async fn a_set_is_sent_for_nobody_but_its_member() {
 
 /// The same for a preview, which counts in the quota of the member.
 #[tokio::test(start_paused = true)]
-async fn a_preview_is_for_nobody_but_its_member() {
+async fn preview_is_sent_only_for_its_member() {
     let desk = Desk::new();
     desk.members.sign_in(&[Some("i-2")]);
     let error = desk.outbox.preview_changes(blueprint("bp-1")).await.unwrap_err();
@@ -90,7 +90,7 @@ async fn a_preview_is_for_nobody_but_its_member() {
 /// A sign-in between the check of the session and the signature does not circumvent that, even if the set has
 /// to wait.
 #[tokio::test(start_paused = true)]
-async fn a_set_is_signed_with_the_grant_that_was_looked_at() {
+async fn set_is_signed_with_the_checked_grant() {
     for (waits, expect) in [(false, [0, 1, 1]), (true, [0, 0, 1])] {
         let sent = sent_after_looks(waits).await;
         assert_eq!([sent[0], sent[1], sent[5]], expect, "{waits}");
@@ -122,7 +122,7 @@ async fn sent_after_looks(waits: bool) -> Vec<usize> {
 
 /// SVC-07: sets wait while the owner of a new connection is unknown; reading the connection ends that.
 #[tokio::test(start_paused = true)]
-async fn a_set_waits_until_it_is_known_who_signed_in() {
+async fn set_waits_until_the_owner_is_known() {
     let desk = Desk::new();
     let entry = desk.enqueue().await;
     desk.members.sign_in(&[None]);
@@ -146,7 +146,7 @@ async fn a_set_waits_until_it_is_known_who_signed_in() {
 /// GW-12, DPP-18: a set with a refused proof may have been applied, because the message may have been
 /// duplicated; it is resent under its key. A set refused because of the identity provider was never sent.
 #[tokio::test(start_paused = true)]
-async fn a_refused_proof_is_no_outcome() {
+async fn rejected_proof_is_no_outcome() {
     let desk = Desk::new();
     desk.server.enqueue_reply(ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
     let entry = desk.enqueue().await;
@@ -175,7 +175,7 @@ async fn a_refused_proof_is_no_outcome() {
 /// LIM-22: the age of a key is measured by the exchange's clock. Correcting a wrong local clock does not
 /// renew it, in this or another process.
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_set_right_makes_no_key_younger() {
+async fn clock_correction_does_not_rejuvenate_a_key() {
     const HOUR: i64 = 3600;
     for (wrong_at_first, wrong_then, restarts) in
         [(10, 0, false), (10, 0, true), (10, -20, false), (0, -20, true), (30, 2, true)]
@@ -200,7 +200,7 @@ async fn a_clock_that_is_set_right_makes_no_key_younger() {
 
 /// LIM-22: nor does it expire a key that the exchange still knows.
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_set_right_makes_no_key_older() {
+async fn clock_correction_does_not_age_a_key() {
     for (wrong_at_first, wrong_then) in [(-30, 0), (10, 0), (-3, 12)] {
         let desk = Desk::new();
         desk.machine.set_clock_offset(wrong_at_first * 3600);
@@ -219,7 +219,7 @@ async fn a_clock_that_is_set_right_makes_no_key_older() {
 
 /// CLI-06: disconnecting deletes all entries of the owner, and only those.
 #[tokio::test(start_paused = true)]
-async fn an_outbox_goes_with_the_connection() {
+async fn disconnecting_deletes_the_outbox() {
     let bench = Bench::new();
     let other = outbox(&bench.machine, &bench.server, &bench.store, "somebody else", OutboxPolicy::default());
     other.enqueue(blueprint("theirs")).await.unwrap();

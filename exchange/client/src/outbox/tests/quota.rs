@@ -7,9 +7,9 @@ use super::*;
 /// Returns changes that set a note on each of these entries.
 fn notes(entries: impl IntoIterator<Item = usize>) -> OrgStockChanges {
     let mut changes = OrgStockChanges::new();
-    for (at, entry) in entries.into_iter().enumerate() {
+    for (index, entry) in entries.into_iter().enumerate() {
         let op = json!({
-            "op": "note", "unit": "u-1", "entry": format!("e-{entry}"), "version": at + 1, "note": "of it",
+            "op": "note", "unit": "u-1", "entry": format!("e-{entry}"), "version": index + 1, "note": "of it",
         });
         changes.push(OrgStockOp::parse_valid(op.to_string().as_bytes()).unwrap()).unwrap();
     }
@@ -18,7 +18,7 @@ fn notes(entries: impl IntoIterator<Item = usize>) -> OrgStockChanges {
 
 /// OST-18, ERR-34: each op on org stock counts, so a refused set of it delays org stock only.
 #[tokio::test(start_paused = true)]
-async fn a_quota_without_room_for_org_stock_stops_it_alone() {
+async fn org_stock_quota_stops_only_org_stock() {
     let bench = Bench::new();
     bench.server.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("3000"));
     let first = bench.outbox.enqueue(org_stock()).await.unwrap()[0];
@@ -36,7 +36,7 @@ async fn a_quota_without_room_for_org_stock_stops_it_alone() {
 /// OST-18, LIM-19, A3: a set of org stock counts by its ops, again when it is resent; both fit into one day.
 /// Tied ops may use the quota of a whole day, and larger sets are refused locally.
 #[tokio::test(start_paused = true)]
-async fn sets_of_org_stock_fit_into_a_day() {
+async fn org_stock_sets_fit_into_the_daily_quota() {
     let bench = Bench::new();
     let policy = OutboxPolicy { writes_per_day: 100, ..OutboxPolicy::default() };
     let small = outbox(&bench.machine, &bench.server, &bench.store, "me", policy);
@@ -55,7 +55,7 @@ async fn sets_of_org_stock_fit_into_a_day() {
             "{refused}"
         );
     }
-    // A set of another area counts once, whatever its size.
+    // A set of another area counts once, regardless of its size.
     let mut many = StockChanges::new();
     for quality in 0..150 {
         let op = json!({
@@ -70,7 +70,7 @@ async fn sets_of_org_stock_fit_into_a_day() {
 /// OST-18, ERR-34: a stored set that exceeds a reduced daily quota is never sent, because it would be refused
 /// every day.
 #[tokio::test(start_paused = true)]
-async fn a_set_of_org_stock_that_no_day_has_room_for_is_refused() {
+async fn org_stock_set_above_the_daily_quota_is_rejected() {
     let bench = Bench::new();
     let entry = bench.outbox.enqueue(notes(0..150)).await.unwrap()[0];
     let policy = OutboxPolicy { writes_per_day: 100, ..OutboxPolicy::default() };

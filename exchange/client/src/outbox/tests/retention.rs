@@ -51,7 +51,7 @@ impl OutboxStore for Counting {
 /// OST-14: decided sets of org stock are deleted before they are 7 days old, read or not; those of other
 /// areas are kept.
 #[tokio::test(start_paused = true)]
-async fn what_is_not_the_organisation_s_is_kept_until_it_is_told() {
+async fn own_outcomes_are_retained_until_reported() {
     let bench = Bench::new();
     let own = bench.enqueue("bp-1").await;
     let pool = bench.outbox.enqueue(org_stock()).await.unwrap()[0];
@@ -80,7 +80,7 @@ async fn what_is_not_the_organisation_s_is_kept_until_it_is_told() {
 
 /// OST-14: unreadable entries are deleted before they are 7 days old, or at once if their age is unknown.
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_read_is_kept_no_longer() {
+async fn unreadable_entries_expire_too() {
     let bench = Bench::new();
     let [events, old] = [(); 2].map(|()| bench.outbox.enqueue(org_stock()));
     let (later, garbled) = (events.await.unwrap()[0], old.await.unwrap()[0]);
@@ -103,7 +103,7 @@ async fn what_cannot_be_read_is_kept_no_longer() {
 
 /// Forgetting several sets rewrites the store once; undecided and missing ones are skipped.
 #[tokio::test(start_paused = true)]
-async fn what_was_told_is_forgotten_at_once() {
+async fn reported_sets_are_deleted_together() {
     let bench = Bench::new();
     let store = Counting::default();
     let client = Client::new(bench.server.origin(), bench.server.clone());
@@ -128,7 +128,7 @@ async fn what_was_told_is_forgotten_at_once() {
 /// GW-12: a set with ops unknown to this version, left by a later one, is sent once and decided without a
 /// comparison.
 #[tokio::test(start_paused = true)]
-async fn what_a_later_version_enqueued_is_decided() {
+async fn set_of_a_later_version_is_decided() {
     let bench = Bench::new();
     let (first, behind) = (bench.enqueue("bp-1").await, bench.enqueue("bp-2").await);
     let mut row = bench.store.get_row(first.0).await.unwrap().unwrap();
@@ -146,7 +146,7 @@ async fn what_a_later_version_enqueued_is_decided() {
 
 /// An unreadable entry is reported and blocks its area until it is discarded; it does not hide other entries.
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_read_is_named_and_given_up() {
+async fn unreadable_entry_is_reported_and_discardable() {
     let bench = Bench::new();
     let first = bench.enqueue("bp-1").await;
     let behind = bench.enqueue("bp-2").await;

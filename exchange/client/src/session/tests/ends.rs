@@ -1,4 +1,4 @@
-//! How connections end and halt, and what is deleted then.
+//! Ends and halts of connections, and the data deleted by them.
 
 use super::*;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     testkit::{HookedStore, StoreOperation},
 };
 
-/// ERR-47, CLI-03, IDP-25: the refresh token is deleted, the key stays, and nobody asks again.
+/// ERR-47, CLI-03, IDP-25: the refresh token is deleted, the key stays, and no further request is sent.
 #[tokio::test(start_paused = true)]
 async fn invalid_grant_ends_the_connection() {
     let machine = Machine::new();
@@ -21,12 +21,12 @@ async fn invalid_grant_ends_the_connection() {
     machine.pass(301).await;
     assert_eq!(kind(&session).await, ErrorKind::Ended(EndReason::GrantRevoked));
     assert_eq!(session.state(), SessionState::Ended(EndReason::GrantRevoked));
-    assert_eq!(machine.all_kept().await, [true, false, false]);
+    assert_eq!(machine.stored_entries().await, [true, false, false]);
     for _ in 0..5 {
         machine.pass(600).await;
         assert_eq!(kind(&session).await, ErrorKind::Ended(EndReason::GrantRevoked));
     }
-    // The other process learns it from what is noted, the next one too.
+    // The other process and the next one learn it from the notes.
     assert_eq!(kind(&other).await, ErrorKind::Ended(EndReason::GrantRevoked));
     assert_eq!(machine.process().await.state(), SessionState::Ended(EndReason::GrantRevoked));
     assert_eq!(machine.refreshes(), 1);
@@ -37,17 +37,17 @@ async fn invalid_grant_ends_the_connection() {
 
 /// ERR-12, ERR-13, IDP-25: the tokens go, and of an installation the key too.
 #[tokio::test(start_paused = true)]
-async fn what_the_gateway_ends() {
+async fn gateway_ends_client_or_installation() {
     for (end, kept) in [(EndReason::ClientDisconnected, true), (EndReason::InstallationDisconnected, false)] {
         let machine = Machine::new();
         let session = machine.signed_in().await;
-        named(&session, "i-1").await;
-        told(&session, ErrorKind::Ended(end)).await;
+        store_installation_id(&session, "i-1").await;
+        report_error(&session, ErrorKind::Ended(end)).await;
         assert_eq!(
             (session.state(), kind(&session).await),
             (SessionState::Ended(end), ErrorKind::Ended(end))
         );
-        assert_eq!(machine.all_kept().await, [kept, false, false], "{end:?}");
+        assert_eq!(machine.stored_entries().await, [kept, false, false], "{end:?}");
         let next = machine.process().await;
         assert_eq!(next.state(), SessionState::Ended(end));
         assert_eq!(next.installation_id().is_some(), kept);
@@ -57,36 +57,37 @@ async fn what_the_gateway_ends() {
     }
 }
 
-/// ERR-13: what stands in the key's place and is none goes with it, since the next login could make no other beside it.
+/// ERR-13: an unreadable key entry is deleted too, because the next login could not create another key beside
+/// it.
 #[tokio::test(start_paused = true)]
-async fn a_key_that_nobody_can_read_goes_with_the_installation() {
+async fn unreadable_key_is_deleted_with_the_installation() {
     for (end, kept) in [(EndReason::InstallationDisconnected, false), (EndReason::ClientDisconnected, true)] {
         let machine = Machine::new();
         let session = machine.signed_in().await;
         let owner = CredentialOwner::new(session.address(), session.identity(), "default");
         let garbage = SecretBytes::new(b"no key".to_vec());
         machine.store.inner.write(&owner, CredentialEntry::DpopKey, &garbage).await.unwrap();
-        told(&session, ErrorKind::Ended(end)).await;
-        assert_eq!(machine.all_kept().await, [kept, false, false], "{end:?}");
+        report_error(&session, ErrorKind::Ended(end)).await;
+        assert_eq!(machine.stored_entries().await, [kept, false, false], "{end:?}");
         assert_eq!(session.sign_in(&[]).await.is_ok(), !kept);
     }
 }
 
-/// A refusal that comes late is not about the connection that another process made meanwhile.
+/// A late rejection does not apply to a connection that another process created meanwhile.
 #[tokio::test(start_paused = true)]
-async fn a_late_refusal_does_not_end_a_new_connection() {
+async fn late_rejection_does_not_end_a_new_connection() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let other = machine.process().await;
     machine.sign_in(&other).await;
-    told(&session, ErrorKind::Ended(EndReason::ClientDisconnected)).await;
+    report_error(&session, ErrorKind::Ended(EndReason::ClientDisconnected)).await;
     assert_eq!((session.state(), other.state()), (SessionState::Active, SessionState::Active));
     assert_eq!(token(&session).await, token(&other).await);
 }
 
 /// A process that ended between noting the end and deleting the tokens: the next one deletes them.
 #[tokio::test(start_paused = true)]
-async fn a_deletion_in_halves_is_finished() {
+async fn interrupted_deletion_is_finished() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let connection = session.0.connection_state().connection.clone().unwrap();
@@ -98,22 +99,23 @@ async fn a_deletion_in_halves_is_finished() {
     assert_eq!(machine.process().await.state(), SessionState::Active);
     noted(&connection);
     assert_eq!(machine.process().await.state(), SessionState::Ended(EndReason::ClientDisconnected));
-    assert_eq!(machine.all_kept().await, [true, false, false]);
+    assert_eq!(machine.stored_entries().await, [true, false, false]);
 }
 
-/// ERR-14 to ERR-20: halted until the member says so or the program starts anew; nothing is deleted or sent.
+/// ERR-14 to ERR-20: the session stays halted until the member resumes it or the program restarts; nothing is
+/// deleted or sent.
 #[tokio::test(start_paused = true)]
-async fn a_halt_lasts_until_the_member_goes_on() {
+async fn halt_lasts_until_the_member_resumes() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    told(&session, ErrorKind::Halted(HaltReason::Suspended)).await;
-    let asked = machine.fake.state().log.len();
+    report_error(&session, ErrorKind::Halted(HaltReason::Suspended)).await;
+    let request_count = machine.fake.state().log.len();
     for _ in 0..5 {
         machine.pass(600).await;
         assert_eq!(kind(&session).await, ErrorKind::Halted(HaltReason::Suspended));
     }
-    assert_eq!(machine.fake.state().log.len(), asked);
-    assert_eq!(machine.all_kept().await, [true, true, true]);
+    assert_eq!(machine.fake.state().log.len(), request_count);
+    assert_eq!(machine.stored_entries().await, [true, true, true]);
     assert_eq!(machine.process().await.state(), SessionState::Active);
     assert_eq!(session.resume().await.unwrap(), SessionState::Active);
     token(&session).await;
@@ -121,14 +123,14 @@ async fn a_halt_lasts_until_the_member_goes_on() {
     machine.pass(301).await;
     machine.fake.enqueue_error("invalid_client");
     assert_eq!(kind(&session).await, ErrorKind::Halted(HaltReason::NotRegistered));
-    assert_eq!(machine.all_kept().await, [true, true, true]);
+    assert_eq!(machine.stored_entries().await, [true, true, true]);
     assert_eq!(session.resume().await.unwrap(), SessionState::Active);
     token(&session).await;
 }
 
 /// DPP-07, IDP-20: the key is gone and a token is there: over, and no new key without the member.
 #[tokio::test(start_paused = true)]
-async fn a_lost_key_ends_the_connection() {
+async fn lost_key_ends_the_connection() {
     let machine = Machine::new();
     machine.signed_in().await;
     let owner = CredentialOwner::new(
@@ -142,9 +144,9 @@ async fn a_lost_key_ends_the_connection() {
         (session.state(), kind(&session).await),
         (SessionState::Ended(EndReason::KeyLost), ErrorKind::Ended(EndReason::KeyLost))
     );
-    assert!(!machine.kept(CredentialEntry::DpopKey).await);
+    assert!(!machine.is_stored(CredentialEntry::DpopKey).await);
     machine.sign_in(&session).await;
-    assert!(machine.kept(CredentialEntry::DpopKey).await);
+    assert!(machine.is_stored(CredentialEntry::DpopKey).await);
     machine.pass(301).await;
     token(&session).await;
 }
@@ -171,7 +173,7 @@ fn gone() -> HookedStore<MemoryCredentials> {
 
 /// IDP-24, IDP-23, CLI-06: revoked, then the token, then the key, then the rest.
 #[tokio::test(start_paused = true)]
-async fn a_disconnection_keeps_its_order() {
+async fn disconnection_keeps_its_order() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let other = machine.process().await;
@@ -195,7 +197,7 @@ async fn a_disconnection_keeps_its_order() {
             (CredentialEntry::DpopKey, 1)
         ]
     );
-    assert_eq!(machine.all_kept().await, [false, false, false]);
+    assert_eq!(machine.stored_entries().await, [false, false, false]);
     assert_eq!((session.state(), session.label()), (SessionState::SignedOut, None));
     // The other process finds nothing there.
     machine.pass(301).await;
@@ -206,10 +208,10 @@ async fn a_disconnection_keeps_its_order() {
     assert!(matches!(report.revoked, StepOutcome::NotNeeded) && report.is_complete());
 }
 
-/// CLI-06: an outbox sends with the session, and the session deletes what it left: neither holds the other, so that a
-/// program which lets go of both has no file of theirs open any more.
+/// CLI-06: an outbox sends with the session, and the session deletes the outbox's data. Neither keeps the
+/// other alive, so a program that drops both has no open files.
 #[tokio::test(start_paused = true)]
-async fn what_goes_with_the_connection_does_not_hold_it() {
+async fn registered_data_does_not_keep_the_session_alive() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let exchange = Exchange::builder(session.address().clone(), session.identity().clone())
@@ -234,8 +236,8 @@ async fn what_goes_with_the_connection_does_not_hold_it() {
     assert_eq!(Arc::strong_count(&store), 1, "so is the store");
 }
 
-/// IDP-18, DPP-20: two gateways of one issuer are two connections: neither signs with what is the other's, ends what is
-/// the other's, or spends its refresh token.
+/// IDP-18, DPP-20: two gateways of one issuer are two connections: neither signs with the other's key, ends
+/// the other's connection, or uses its refresh token.
 #[tokio::test(start_paused = true)]
 async fn gateways_of_one_issuer_share_no_secrets() {
     let machine = Machine::new();
@@ -252,13 +254,14 @@ async fn gateways_of_one_issuer_share_no_secrets() {
     let (own, other) = (session.current_grant().await.unwrap(), elsewhere.current_grant().await.unwrap());
     assert_ne!((name(&own), &own.jkt), (name(&other), &other.jkt));
     assert!(elsewhere.disconnect().await.is_complete());
-    assert_eq!(machine.all_kept().await, [true, true, true]);
+    assert_eq!(machine.stored_entries().await, [true, true, true]);
     assert_eq!((session.state(), token(&session).await), (SessionState::Active, name(&own)));
 }
 
-/// IDP-18, IDP-24, CLI-06: who cannot get at the secrets any more still gets rid of all else, and is told what stays.
+/// IDP-18, IDP-24, CLI-06: a member who cannot access the secrets can still delete all other data, and the
+/// report names the remaining secrets.
 #[tokio::test(start_paused = true)]
-async fn a_connection_whose_store_is_gone_can_be_ended() {
+async fn disconnecting_works_without_the_store() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     note(&session, ConnectionNote::Label("desk")).await.unwrap();
@@ -279,18 +282,18 @@ async fn a_connection_whose_store_is_gone_can_be_ended() {
     }
     assert!(report.data.iter().all(|(_, step)| step.is_done()) && gone.load(Ordering::SeqCst), "{report:?}");
     assert!(!report.is_complete() && !builder().connection_summary().await.unwrap().was_connected);
-    // Nobody is signed in again by what stayed, and whoever can get at it deletes it.
-    assert_eq!(machine.all_kept().await, [true, true, true]);
+    // The remaining secrets sign nobody in, and the next process with access deletes them.
+    assert_eq!(machine.stored_entries().await, [true, true, true]);
     assert_eq!(machine.process().await.state(), SessionState::SignedOut);
-    assert_eq!(machine.all_kept().await, [false, false, false]);
+    assert_eq!(machine.stored_entries().await, [false, false, false]);
     let session = machine.process().await;
     assert_eq!((session.state(), session.label()), (SessionState::SignedOut, None));
     machine.sign_in(&session).await;
 }
 
-/// IDP-24: nor is anybody signed in again by what stayed after a login that kept its secrets in another store, and ended.
+/// IDP-24: remaining secrets stay unusable after a login that stored its secrets in another store and ended.
 #[tokio::test(start_paused = true)]
-async fn what_a_logout_left_outlasts_a_login_with_another_store() {
+async fn leftovers_are_deleted_after_a_login_elsewhere() {
     let machine = Machine::new();
     drop(machine.signed_in().await);
     let builder = || machine.builder().credentials(gone());
@@ -301,24 +304,24 @@ async fn what_a_logout_left_outlasts_a_login_with_another_store() {
     let again = machine.builder().credentials(files).open().await.unwrap();
     assert_eq!(again.state(), SessionState::Active);
     assert!(elsewhere.disconnect().await.is_complete());
-    // Nor by a second logout that gets at nothing.
+    // Also after a second logout without access to the store.
     assert!(!builder().open_without_credentials().await.unwrap().disconnect().await.is_complete());
-    assert_eq!(machine.all_kept().await, [true; 3]);
+    assert_eq!(machine.stored_entries().await, [true; 3]);
     assert_eq!(machine.process().await.state(), SessionState::SignedOut);
-    assert_eq!(machine.all_kept().await, [false; 3]);
+    assert_eq!(machine.stored_entries().await, [false; 3]);
 }
 
-/// IDP-24: a process that runs on finds out by the next refresh, or by a login, and deletes what the logout of another could
-/// not get at: it asks for no token with what is left, and whoever signs in has a new key.
+/// IDP-24: a running process detects the logout of another process at its next refresh or login, and deletes
+/// the remaining secrets: it requests no token with them, and the next login has a new key.
 #[tokio::test(start_paused = true)]
-async fn a_process_that_runs_on_deletes_what_a_logout_left() {
+async fn running_process_deletes_logout_leftovers() {
     for signs_in in [false, true] {
         let machine = Machine::new();
         let session = machine.signed_in().await;
         let key = machine.content(CredentialEntry::DpopKey).await;
         let without = machine.builder().credentials(gone()).open_without_credentials().await.unwrap();
         assert!(!without.disconnect().await.is_complete());
-        assert_eq!(machine.all_kept().await, [true; 3]);
+        assert_eq!(machine.stored_entries().await, [true; 3]);
         if signs_in {
             machine.sign_in(&session).await;
             assert!(machine.content(CredentialEntry::DpopKey).await != key);
@@ -326,24 +329,27 @@ async fn a_process_that_runs_on_deletes_what_a_logout_left() {
             machine.pass(301).await;
             let found = (kind(&session).await, session.state());
             assert_eq!(found, (ErrorKind::SignInNeeded, SessionState::SignedOut));
-            assert_eq!(machine.all_kept().await, [false; 3]);
+            assert_eq!(machine.stored_entries().await, [false; 3]);
         }
         assert_eq!(machine.refreshes(), 0);
     }
 }
 
-/// IDP-24: whoever logs out again while nothing can be deleted leaves no more than before.
+/// IDP-24: a second logout while nothing can be deleted leaves no more notes than the first.
 #[tokio::test(start_paused = true)]
-async fn a_second_logout_notes_nothing_twice() {
+async fn second_logout_records_leftovers_once() {
     let machine = Machine::new();
     drop(machine.signed_in().await);
     let mut noted = Vec::new();
     for _ in 0..2 {
-        let undeletable =
-            HookedStore::new("Undeletable", machine.store.inner.clone(), async |asked, _| match asked {
+        let undeletable = HookedStore::new(
+            "Undeletable",
+            machine.store.inner.clone(),
+            async |operation, _| match operation {
                 StoreOperation::Delete => Err(CredentialError::Locked),
                 StoreOperation::Read | StoreOperation::Write => Ok(()),
-            });
+            },
+        );
         let builder = machine.builder().credentials(undeletable);
         assert!(!builder.open_without_credentials().await.unwrap().disconnect().await.is_complete());
         let notes = std::fs::read_to_string(machine.folder.path().join("state/session.json")).unwrap();
@@ -353,10 +359,10 @@ async fn a_second_logout_notes_nothing_twice() {
     assert_eq!(noted[0], noted[1]);
 }
 
-/// IDP-23, IDP-24: tokens under names of before gateways were part of them are revoked with their own key, and deleted; what
-/// cannot be revoked is said.
+/// IDP-23, IDP-24: tokens under names from before gateways were part of them are revoked with their own key
+/// and deleted; failed revocations are reported.
 #[tokio::test(start_paused = true)]
-async fn what_stands_under_names_of_before_is_revoked() {
+async fn tokens_under_old_names_are_revoked() {
     for is_reachable in [true, false] {
         let machine = Machine::new();
         drop(machine.signed_in().await);
@@ -385,9 +391,9 @@ async fn what_stands_under_names_of_before_is_revoked() {
     }
 }
 
-/// IDP-24: local deletion follows whatever the revocation answers.
+/// IDP-24: local deletion follows any result of the revocation.
 #[tokio::test(start_paused = true)]
-async fn a_disconnection_does_not_wait_for_the_provider() {
+async fn disconnection_does_not_wait_for_the_provider() {
     let fates = [
         FakeReply::Refused,
         FakeReply::Lost,
@@ -403,13 +409,13 @@ async fn a_disconnection_does_not_wait_for_the_provider() {
         is_silent(&report);
         assert!(matches!(report.revoked, StepOutcome::Failed(_)) && report.is_complete());
         assert_eq!(machine.fake.count_requests("oauth.revoke"), 1);
-        assert_eq!(machine.all_kept().await, [false, false, false]);
+        assert_eq!(machine.stored_entries().await, [false, false, false]);
     }
 }
 
 /// IDP-02: tokens go to the exchange that they are for, and to no other.
 #[tokio::test(start_paused = true)]
-async fn a_session_is_of_one_exchange() {
+async fn session_is_bound_to_one_exchange() {
     let machine = Machine::new();
     let session = machine.process().await;
     let built = |issuer: &str, gateway: &str| {
@@ -424,7 +430,7 @@ async fn a_session_is_of_one_exchange() {
     }
 }
 
-/// Dropping any future at any moment loses no token, leaves no lock, and what follows goes on.
+/// Dropping any future at any moment loses no token and leaves no lock, and later calls continue.
 #[tokio::test(start_paused = true)]
 async fn futures_can_be_dropped_anywhere() {
     let machine = Machine::new();
@@ -442,40 +448,40 @@ async fn futures_can_be_dropped_anywhere() {
     assert_eq!((session.state(), machine.refreshes()), (SessionState::Active, 24));
     let _ = tokio::time::timeout(
         Duration::from_millis(10),
-        told(&session, ErrorKind::Ended(EndReason::ClientDisconnected)),
+        report_error(&session, ErrorKind::Ended(EndReason::ClientDisconnected)),
     )
     .await;
     let _ = tokio::time::timeout(Duration::from_millis(10), session.disconnect()).await;
     machine.pass(1).await;
-    assert_eq!(machine.all_kept().await, [false, false, false]);
+    assert_eq!(machine.stored_entries().await, [false, false, false]);
 }
 
 /// ERR-12, ERR-13, ERR-15: an answer to a call of before a new sign-in, or of before the member lifted a halt, ends
 /// and halts nothing, and deletes no key that was made since.
 #[tokio::test(start_paused = true)]
-async fn a_late_refusal_is_about_what_it_was_sent_with() {
+async fn late_rejection_applies_to_its_own_grant() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let old = session.current_grant().await.unwrap();
     session.resume().await.unwrap();
-    told_of(&session, &old, ErrorKind::Halted(HaltReason::TermsNotAccepted)).await;
+    report_error_for(&session, &old, ErrorKind::Halted(HaltReason::TermsNotAccepted)).await;
     assert_eq!(session.state(), SessionState::Active);
     machine.sign_in(&session).await;
-    told_of(&session, &old, ErrorKind::Ended(EndReason::InstallationDisconnected)).await;
-    assert_eq!((session.state(), machine.all_kept().await), (SessionState::Active, [true; 3]));
-    // Another process disconnects and has a new key, with nobody signed in by it yet.
+    report_error_for(&session, &old, ErrorKind::Ended(EndReason::InstallationDisconnected)).await;
+    assert_eq!((session.state(), machine.stored_entries().await), (SessionState::Active, [true; 3]));
+    // Another process disconnects and creates a new key, without a completed login.
     let old = session.current_grant().await.unwrap();
     let other = machine.process().await;
     other.disconnect().await;
     let _login = other.sign_in(&[]).await.unwrap();
-    told_of(&session, &old, ErrorKind::Ended(EndReason::InstallationDisconnected)).await;
-    assert_eq!(machine.all_kept().await, [true, false, false]);
+    report_error_for(&session, &old, ErrorKind::Ended(EndReason::InstallationDisconnected)).await;
+    assert_eq!(machine.stored_entries().await, [true, false, false]);
 }
 
-/// IDP-24: what is revoked is the token that holds, also where the store did not take it; and the refresh token
-/// goes where the access token does not.
+/// IDP-24: the current token is revoked, even if the store did not accept it, and the refresh token is
+/// deleted even if the access token cannot be.
 #[tokio::test(start_paused = true)]
-async fn a_disconnection_revokes_what_holds() {
+async fn disconnection_revokes_the_current_token() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     machine.pass(301).await;
@@ -484,26 +490,28 @@ async fn a_disconnection_revokes_what_holds() {
     machine.store.stuck.store(true, Ordering::SeqCst);
     let report = session.disconnect().await;
     assert!(
-        matches!(report.tokens, StepOutcome::Failed(_)) && !machine.kept(CredentialEntry::RefreshToken).await
+        matches!(report.tokens, StepOutcome::Failed(_))
+            && !machine.is_stored(CredentialEntry::RefreshToken).await
     );
     let form = machine.fake.state().forms.last().cloned().unwrap();
     assert!(form.contains("hush-refresh-3"), "{form}");
 }
 
-/// ERR-12: whose tokens a store holds that gives no answer nobody can tell: an end that this process hears of deletes none.
+/// ERR-12: if the store does not respond, the owner of its tokens is unknown, so a reported end of the
+/// connection deletes none.
 #[tokio::test(start_paused = true)]
-async fn an_end_deletes_nothing_from_a_store_that_is_silent() {
+async fn unresponsive_store_loses_no_entries() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let old = session.current_grant().await.unwrap();
     let other = machine.process().await;
     machine.sign_in(&other).await;
     machine.store.slow.store(true, Ordering::SeqCst);
-    told_of(&session, &old, ErrorKind::Ended(EndReason::ClientDisconnected)).await;
+    report_error_for(&session, &old, ErrorKind::Ended(EndReason::ClientDisconnected)).await;
     assert_eq!(session.state(), SessionState::Ended(EndReason::ClientDisconnected));
     machine.store.slow.store(false, Ordering::SeqCst);
     machine.pass(100).await;
-    assert_eq!(machine.all_kept().await, [true; 3]);
+    assert_eq!(machine.stored_entries().await, [true; 3]);
     machine.pass(250).await;
     token(&other).await;
 }

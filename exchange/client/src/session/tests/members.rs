@@ -1,4 +1,5 @@
-//! Members who sign in one after another, in several processes: what is known of one is never taken for another's.
+//! Members who sign in one after another in several processes: data of one member is never attributed to
+//! another.
 
 use exchange_api::codes::Code;
 
@@ -24,15 +25,15 @@ async fn process(machine: &Machine, gateway: &ScriptedServer) -> (Session, Excha
     (session, exchange)
 }
 
-/// SVC-07, OST-14: a process that still has the connection before notes nothing over what is noted of the new one.
+/// SVC-07, OST-14: a process with the former connection does not overwrite the notes of the new one.
 #[tokio::test(start_paused = true)]
-async fn a_process_of_before_notes_nothing_of_the_connection_there_is() {
+async fn outdated_process_does_not_overwrite_notes() {
     let machine = Machine::new();
     let one = machine.signed_in().await;
     let before = one.current_grant().await.unwrap();
     let other = machine.process().await;
     machine.sign_in(&other).await;
-    named(&other, "i-2").await;
+    store_installation_id(&other, "i-2").await;
     one.record_note(&before.owner, ConnectionNote::Installation("i-1")).await.unwrap();
     one.record_note(&before.owner, ConnectionNote::Label("desk")).await.unwrap();
     let noted = machine.builder().connection_summary().await.unwrap();
@@ -46,13 +47,13 @@ async fn a_process_of_before_notes_nothing_of_the_connection_there_is() {
 
 /// SVC-12: a label is noted with the connection that it was set for, not with the one there is when the answer comes.
 #[tokio::test(start_paused = true)]
-async fn a_label_is_of_the_connection_that_it_was_set_for() {
+async fn label_belongs_to_its_connection() {
     let machine = Machine::new();
     let gateway = ScriptedServer::gateway(&machine.time);
     gateway.set_script(|_| {
-        let answer = r#"{"label": "Gaming PC", "installationId": "i-1", "firstSeenAt": "2026-01-01T00:00:00Z",
+        let response = r#"{"label": "Gaming PC", "installationId": "i-1", "firstSeenAt": "2026-01-01T00:00:00Z",
             "lastSeenAt": "2026-01-01T00:00:00Z"}"#;
-        ScriptedReply::json(200, answer).delayed_by(Duration::from_secs(20))
+        ScriptedReply::json(200, response).delayed_by(Duration::from_secs(20))
     });
     let (session, exchange) = process(&machine, &gateway).await;
     machine.sign_in(&session).await;
@@ -69,22 +70,23 @@ async fn a_label_is_of_the_connection_that_it_was_set_for() {
     assert_eq!(session.label().as_deref(), Some("Gaming PC"));
 }
 
-/// SVC-07: a process that went over to another's connection before it had a name learns the name with the next token.
+/// SVC-07: a process that switched to another process's connection before its installation id was known
+/// learns the id with the next token.
 #[tokio::test(start_paused = true)]
-async fn a_name_that_is_noted_late_is_learnt() {
+async fn late_installation_id_is_picked_up() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    named(&session, "i-1").await;
+    store_installation_id(&session, "i-1").await;
     let other = machine.process().await;
     machine.sign_in(&other).await;
     machine.pass(250).await;
     assert_eq!(session.current_grant().await.unwrap().owner.installation, None);
-    named(&other, "i-1").await;
+    store_installation_id(&other, "i-1").await;
     machine.pass(250).await;
     assert_eq!(session.current_grant().await.unwrap().owner.installation.as_deref(), Some("i-1"));
 }
 
-/// IDP-17: what one member granted is not taken for what another did, whose token comes without saying it.
+/// IDP-17: the scopes granted by one member are not attributed to another, whose token response has none.
 #[tokio::test(start_paused = true)]
 async fn each_connection_has_its_own_capabilities() {
     let machine = Machine::new();
@@ -93,8 +95,8 @@ async fn each_connection_has_its_own_capabilities() {
     machine.fake.state().scope = Some("exchange.connect exchange.hangar.read offline_access".to_owned());
     machine.sign_in(&other).await;
     machine.pass(301).await;
-    let answer = serde_json::json!({ "access_token": "a-2", "token_type": "DPoP", "expires_in": 300 });
-    machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, answer));
+    let response = serde_json::json!({ "access_token": "a-2", "token_type": "DPoP", "expires_in": 300 });
+    machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, response));
     session.current_grant().await.unwrap();
     assert_eq!(&*session.scopes(), [Scope::ExchangeConnect, Scope::ExchangeHangarRead]);
     let next = machine.process().await;
@@ -111,30 +113,30 @@ async fn write(exchange: &Exchange) -> Error {
     Error::from(call.await.unwrap_err())
 }
 
-/// LIM-19, CLI-02: the writes that one member used up hold back nobody else: not in a process that was open over the
-/// sign-in, nor in one that comes after that process wrote down what it knows. The same member they hold back under every
-/// connection.
+/// LIM-19, CLI-02: the exhausted write quota of one member does not delay other members: neither in a process
+/// that was open during the sign-in, nor in one that starts after that process saved its waits. It delays the
+/// same member under every connection.
 #[tokio::test(start_paused = true)]
-async fn what_one_member_used_up_holds_back_nobody_else_in_any_process() {
+async fn quota_of_one_member_delays_no_other_in_any_process() {
     let machine = Machine::new();
     let gateway = ScriptedServer::gateway(&machine.time);
     gateway.set_script(|_| ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("30000"));
     let (first, at_first) = process(&machine, &gateway).await;
     machine.sign_in(&first).await;
-    named(&first, "i-1").await;
+    store_installation_id(&first, "i-1").await;
     assert_eq!((write(&at_first).await.kind(), gateway.request_count()), (ErrorKind::QuotaExceeded, 1));
     machine.pass(1).await;
     let (other, at_other) = process(&machine, &gateway).await;
-    for (installation, asked) in [("i-1", 1), ("i-2", 2)] {
+    for (installation, request_count) in [("i-1", 1), ("i-2", 2)] {
         machine.sign_in(&other).await;
-        // As long as it may be the same member nobody is asked too early.
+        // While the member may be the same, no request is sent too early.
         assert_eq!((write(&at_other).await.kind(), gateway.request_count()), (ErrorKind::QuotaExceeded, 1));
-        named(&other, installation).await;
-        if asked == 2 {
+        store_installation_id(&other, installation).await;
+        if request_count == 2 {
             gateway.enqueue_reply(ScriptedReply::problem(Code::NotPermitted));
         }
         write(&at_other).await;
-        assert_eq!(gateway.request_count(), asked, "{installation}");
+        assert_eq!(gateway.request_count(), request_count, "{installation}");
     }
     first.save_state().await.unwrap();
     machine.pass(250).await;

@@ -9,8 +9,8 @@ use crate::{captured_log::CapturedLog, oauth::fake_provider::FakeReply};
 
 /// IDP-18, IDP-12: a whole life with tokens, codes and answers that have a planted word in them.
 #[tokio::test(start_paused = true)]
-async fn nothing_secret_is_printed_or_left_lying_about() {
-    let Some(log) = CapturedLog::capture(module_path!(), "nothing_secret_is_printed_or_left_lying_about")
+async fn no_secret_is_printed_or_stored_in_plain_text() {
+    let Some(log) = CapturedLog::capture(module_path!(), "no_secret_is_printed_or_stored_in_plain_text")
     else {
         return;
     };
@@ -26,10 +26,10 @@ async fn nothing_secret_is_printed_or_left_lying_about() {
         json!({ "access_token": "hush", "refresh_token": "hush", "token_type": "hush" }),
         json!({ "error": "hush hush", "error_description": "hush" }),
     ];
-    for answer in bad {
+    for response in bad {
         let login = session.sign_in(&[]).await.unwrap();
         show(&login);
-        machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, answer));
+        machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, response));
         machine.fake.enqueue_error("access_denied");
         let error = login.finish().await.unwrap_err();
         show(&(error.to_string(), &error));

@@ -1,11 +1,11 @@
-//! Refreshing: before the end, once however many ask, and across processes, crashes and lost answers.
+//! Token refreshes: before expiry, once for all callers, and across processes, crashes and lost responses.
 
 use super::*;
 use crate::{oauth::fake_provider::FakeReply, session::stored::StoredRefresh};
 
-/// IDP-19: before `expires_in` is over, and what came is what is sent the next time.
+/// IDP-19: before `expires_in` is over; the received refresh token is sent the next time.
 #[tokio::test(start_paused = true)]
-async fn a_token_is_refreshed_before_its_end() {
+async fn token_is_refreshed_before_expiry() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let first = token(&session).await;
@@ -24,9 +24,9 @@ async fn a_token_is_refreshed_before_its_end() {
     assert_eq!(session.state(), SessionState::Active);
 }
 
-/// IDP-19: one refresh for all who ask, which goes on when the first of them is dropped.
+/// IDP-19: one refresh for all callers, which continues when the first caller is dropped.
 #[tokio::test(start_paused = true)]
-async fn all_who_ask_share_one_refresh() {
+async fn concurrent_callers_share_one_refresh() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     machine.pass(290).await;
@@ -52,7 +52,7 @@ async fn all_who_ask_share_one_refresh() {
 
 /// IDP-19, ERR-05: a token that the gateway does not take is replaced once, for all whose calls it was.
 #[tokio::test(start_paused = true)]
-async fn a_refused_token_is_replaced_once() {
+async fn rejected_token_is_replaced_once() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let refused = session.current_grant().await.unwrap();
@@ -116,7 +116,7 @@ async fn eight_processes_refresh_as_often_as_one() {
 
 /// The answer is lost: the same token is tried again, and the connection lives.
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_is_asked_for_again() {
+async fn lost_response_is_requested_again() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     machine.pass(245).await;
@@ -124,7 +124,7 @@ async fn a_lost_answer_is_asked_for_again() {
     machine.fake.enqueue_reply("oauth.token", FakeReply::Lost);
     // The old one holds for a while yet.
     assert_eq!(Some(token(&session).await), old);
-    // And is not asked for at every call.
+    // And it is not requested at every call.
     assert_eq!(Some(token(&session).await), old);
     assert_eq!(machine.refreshes(), 1);
     machine.pass(6).await;
@@ -132,9 +132,9 @@ async fn a_lost_answer_is_asked_for_again() {
     assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
 }
 
-/// CLI-02: a provider that cannot be reached is asked ever more slowly, and never before `Retry-After`.
+/// CLI-02: an unreachable provider is contacted at growing intervals, and never before `Retry-After`.
 #[tokio::test(start_paused = true)]
-async fn an_unreachable_provider_is_left_alone() {
+async fn unreachable_provider_is_polled_rarely() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     machine.pass(301).await;
@@ -161,9 +161,10 @@ async fn an_unreachable_provider_is_left_alone() {
     token(&session).await;
 }
 
-/// The store does not take the new token: nothing goes on with it until it does, and then without asking anew.
+/// If the store does not accept the new token, it is not used until it is stored, and then without another
+/// request.
 #[tokio::test(start_paused = true)]
-async fn a_new_refresh_token_is_kept_before_it_is_used() {
+async fn new_refresh_token_is_stored_before_use() {
     let machine = Machine::new();
     machine.fake.state().strict = true;
     let session = machine.signed_in().await;
@@ -181,10 +182,10 @@ async fn a_new_refresh_token_is_kept_before_it_is_used() {
     assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
 }
 
-/// A crash between the answer and the store: the next process tries the old token once. A provider that gives the
-/// same successor again goes on; one that does not ends the connection cleanly.
+/// A crash between the response and the store: the next process tries the old token once. If the provider
+/// returns the same successor again, the connection continues; otherwise it ends cleanly.
 #[tokio::test(start_paused = true)]
-async fn a_crash_before_the_store_is_survived() {
+async fn crash_before_storing_the_token_is_survived() {
     for strict in [false, true] {
         let machine = Machine::new();
         machine.fake.state().strict = strict;
@@ -198,7 +199,7 @@ async fn a_crash_before_the_store_is_survived() {
         assert_eq!(next.state(), SessionState::Active);
         if strict {
             assert_eq!(kind(&next).await, ErrorKind::Ended(crate::EndReason::GrantRevoked));
-            assert_eq!(machine.all_kept().await, [true, false, false]);
+            assert_eq!(machine.stored_entries().await, [true, false, false]);
             assert_eq!(kind(&next).await, ErrorKind::Ended(crate::EndReason::GrantRevoked));
         } else {
             token(&next).await;
@@ -207,9 +208,9 @@ async fn a_crash_before_the_store_is_survived() {
     }
 }
 
-/// ERR-47: `invalid_grant` for a token that another process replaced meanwhile says nothing.
+/// ERR-47: `invalid_grant` for a token that another process replaced meanwhile has no effect.
 #[tokio::test(start_paused = true)]
-async fn a_token_that_was_replaced_meanwhile_ends_nothing() {
+async fn concurrently_replaced_token_ends_nothing() {
     let machine = Machine::new();
     machine.fake.state().strict = true;
     let session = machine.signed_in().await;
@@ -220,7 +221,7 @@ async fn a_token_that_was_replaced_meanwhile_ends_nothing() {
         async move { token(&session).await }
     });
     tokio::time::sleep(Duration::from_millis(25)).await;
-    // A program that knows of no lock.
+    // A program that does not use the lock.
     let owner = CredentialOwner::new(
         &ExchangeAddress::new(ISSUER, "https://api.example").unwrap(),
         &ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
@@ -234,10 +235,10 @@ async fn a_token_that_was_replaced_meanwhile_ends_nothing() {
     assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
 }
 
-/// ERR-48, ERR-49, ERR-50: what is about the proof leaves the refresh token where it is, and is tried once more.
+/// ERR-48, ERR-49, ERR-50: an error about the proof keeps the refresh token, and is retried once.
 #[tokio::test(start_paused = true)]
-async fn a_refused_proof_keeps_the_token() {
-    for (error, asked) in [
+async fn rejected_proof_keeps_the_token() {
+    for (error, refresh_count) in [
         ("invalid_dpop_proof", 2),
         ("invalid_request", 2),
         ("use_dpop_nonce", 1),
@@ -247,15 +248,15 @@ async fn a_refused_proof_keeps_the_token() {
         let machine = Machine::new();
         let session = machine.signed_in().await;
         machine.pass(301).await;
-        for _ in 0..asked {
+        for _ in 0..refresh_count {
             machine.fake.enqueue_error(error);
         }
         kind(&session).await;
-        assert_eq!(machine.refreshes(), asked, "{error}");
-        assert_eq!(machine.all_kept().await, [true, true, true], "{error}");
+        assert_eq!(machine.refreshes(), refresh_count, "{error}");
+        assert_eq!(machine.stored_entries().await, [true, true, true], "{error}");
         machine.pass(6).await;
         token(&session).await;
-        assert_eq!(machine.refreshes(), asked + 1, "{error}");
+        assert_eq!(machine.refreshes(), refresh_count + 1, "{error}");
     }
 }
 
@@ -267,17 +268,17 @@ async fn nonces_outlive_the_process() {
     let session = machine.signed_in().await;
     machine.pass(290).await;
     token(&session).await;
-    let asked = machine.refreshes();
+    let refresh_count = machine.refreshes();
     drop(session);
     machine.pass(290).await;
     let next = machine.process().await;
     token(&next).await;
-    assert_eq!((machine.refreshes(), machine.fake.state().foreign_nonces), (asked + 1, 0));
+    assert_eq!((machine.refreshes(), machine.fake.state().foreign_nonces), (refresh_count + 1, 0));
 }
 
 /// A wrong clock, also one that was set back while the program ran, costs at most a refresh.
 #[tokio::test(start_paused = true)]
-async fn clocks_may_be_wrong() {
+async fn wrong_clocks_are_tolerated() {
     for seconds in [-3600, 3600] {
         let machine = Machine::new();
         let session = machine.signed_in().await;
@@ -303,7 +304,7 @@ impl Session {
 
 /// IDP-17: an answer without scopes changes none, also in a process that has no token yet.
 #[tokio::test(start_paused = true)]
-async fn scopes_outlive_an_answer_without_any() {
+async fn response_without_scopes_keeps_the_scopes() {
     let machine = Machine::new();
     machine.signed_in().await;
     machine.pass(301).await;
@@ -314,10 +315,10 @@ async fn scopes_outlive_an_answer_without_any() {
     );
     machine.store.inner.delete(&owner, CredentialEntry::AccessToken).await.unwrap();
     let next = machine.process().await;
-    let answer = serde_json::json!({
+    let response = serde_json::json!({
         "access_token": "hush-access", "token_type": "DPoP", "expires_in": 300, "refresh_token": "hush-refresh",
     });
-    machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, answer));
+    machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, response));
     token(&next).await;
     assert!(next.has_scope(&Scope::ExchangeStockRead));
 }

@@ -1,4 +1,4 @@
-//! Device logins: what is shown, when the provider is asked, how each ends, and what is left behind.
+//! Device logins: displayed data, poll times, end states, and the data left behind.
 
 use serde_json::json;
 
@@ -26,7 +26,7 @@ async fn a_member_signs_in() {
     assert_eq!((login.user_code(), login.verification_uri()), ("BCDF-GHJK", "https://id.example/device"));
     assert_eq!((login.expires_in().as_secs(), login.next_check().as_secs()), (600, 6));
     assert!(!format!("{login:?}").contains("BCDF"));
-    assert_eq!(machine.all_kept().await, [true, false, false]);
+    assert_eq!(machine.stored_entries().await, [true, false, false]);
 
     let waiting = tokio::spawn(login.finish());
     machine.pass(20).await;
@@ -34,8 +34,8 @@ async fn a_member_signs_in() {
     waiting.await.unwrap().unwrap();
     assert!(watch.has_changed().unwrap());
     assert_eq!(*watch.borrow_and_update(), SessionState::Active);
-    assert_eq!(machine.all_kept().await, [true, true, true]);
-    // Granted is what the answer says, not what was asked for.
+    assert_eq!(machine.stored_entries().await, [true, true, true]);
+    // The granted scopes are those of the response, not the requested ones.
     assert_eq!(&*session.scopes(), [Scope::ExchangeConnect, Scope::ExchangeStockRead]);
     assert!(!session.has_scope(&Scope::ExchangeStockWrite));
     token(&session).await;
@@ -43,9 +43,9 @@ async fn a_member_signs_in() {
     assert_eq!(machine.refreshes(), 0);
 }
 
-/// ERR-45, ERR-46, IDP-17, CLI-03: each end, after which nothing is asked and nothing but the key is left.
+/// ERR-45, ERR-46, IDP-17, CLI-03: after each end state nothing is requested, and only the key remains.
 #[tokio::test(start_paused = true)]
-async fn a_login_ends() {
+async fn login_end_states() {
     let check = async |fate: Option<FakeReply>, kind| {
         let machine = Machine::new();
         let session = machine.process().await;
@@ -56,10 +56,10 @@ async fn a_login_ends() {
         let error = login.finish().await.unwrap_err();
         is_silent(&error);
         assert_eq!((error.kind(), session.state()), (kind, SessionState::SignedOut));
-        let asked = machine.fake.state().log.len();
+        let request_count = machine.fake.state().log.len();
         machine.pass(3600).await;
-        assert_eq!(machine.fake.state().log.len(), asked);
-        assert_eq!(machine.all_kept().await, [true, false, false]);
+        assert_eq!(machine.fake.state().log.len(), request_count);
+        assert_eq!(machine.stored_entries().await, [true, false, false]);
     };
     let refused = |error: &str| Some(FakeReply::Answer(400, json!({ "error": error })));
     let tokens = |kind| json!({ "access_token": "hush", "token_type": kind, "refresh_token": "hush" });
@@ -76,9 +76,9 @@ async fn a_login_ends() {
     check(None, ErrorKind::CodeExpired).await;
 }
 
-/// ERR-44: slower for good, told once that the clock runs fast, and it goes on.
+/// ERR-44: slower permanently, with one hint that the clock runs fast; the login continues.
 #[tokio::test(start_paused = true)]
-async fn a_login_slows_down() {
+async fn login_slows_down_on_request() {
     let machine = Machine::new();
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
@@ -102,9 +102,10 @@ async fn a_login_slows_down() {
     assert_eq!(polls(&machine), [6, 20, 41, 69, 97, 125]);
 }
 
-/// CLI-02: a poll is no earlier than the answer before it asked for, which is no trouble to tell of.
+/// CLI-02: a poll is no earlier than the previous response requested, and this wait is not reported as an
+/// error.
 #[tokio::test(start_paused = true)]
-async fn a_login_waits_as_long_as_it_is_asked_to() {
+async fn login_waits_for_retry_after() {
     let machine = Machine::new();
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
@@ -118,9 +119,9 @@ async fn a_login_waits_as_long_as_it_is_asked_to() {
     assert_eq!(polls(&machine)[..2], [6, 36]);
 }
 
-/// A proxy's page, a cut connection and silence do not end a login, nor does a machine that sleeps.
+/// A proxy page, a cut connection, a timeout and a suspended machine do not end a login.
 #[tokio::test(start_paused = true)]
-async fn a_login_outlives_faults() {
+async fn login_survives_faults() {
     let machine = Machine::new();
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
@@ -152,21 +153,21 @@ async fn a_login_outlives_faults() {
     assert_eq!(*unreachable.lock().unwrap(), 4);
 }
 
-/// A login that is dropped leaves nothing but the key, which the next one uses; nobody asks on.
+/// A dropped login leaves only the key, which the next login uses, and stops polling.
 #[tokio::test(start_paused = true)]
-async fn a_login_is_given_up() {
+async fn dropped_login_leaves_only_the_key() {
     let machine = Machine::new();
     let session = machine.process().await;
     for seconds in 0..8 {
         let login = session.sign_in(&[]).await.unwrap();
         let waiting = tokio::time::timeout(Duration::from_secs(seconds), login.finish());
         assert!(waiting.await.is_err());
-        // What is on its way is heard out.
+        // The response in flight is still received.
         session.wait_until_idle().await;
-        let asked = polls(&machine).len();
+        let poll_count = polls(&machine).len();
         machine.pass(60).await;
-        assert_eq!(polls(&machine).len(), asked);
-        assert_eq!(machine.all_kept().await, [true, false, false]);
+        assert_eq!(polls(&machine).len(), poll_count);
+        assert_eq!(machine.stored_entries().await, [true, false, false]);
     }
     machine.sign_in(&session).await;
     // It was the first key all the time: the provider's tokens are bound to it.
@@ -177,7 +178,7 @@ async fn a_login_is_given_up() {
 
 /// CLI-03: a login that is dropped while the provider answers with tokens leaves no connection there, and none here.
 #[tokio::test(start_paused = true)]
-async fn a_login_that_is_dropped_in_a_poll_is_revoked() {
+async fn login_dropped_during_a_poll_is_revoked() {
     let machine = Machine::new();
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
@@ -188,16 +189,19 @@ async fn a_login_that_is_dropped_in_a_poll_is_revoked() {
     assert_eq!((polls(&machine), machine.fake.count_requests("oauth.revoke")), (vec![], 0));
     session.wait_until_idle().await;
     assert_eq!((polls(&machine), machine.fake.count_requests("oauth.revoke")), (vec![6], 1));
-    assert_eq!((session.state(), machine.all_kept().await), (SessionState::SignedOut, [true, false, false]));
+    assert_eq!(
+        (session.state(), machine.stored_entries().await),
+        (SessionState::SignedOut, [true, false, false])
+    );
     // The next one is another.
     machine.sign_in(&session).await;
     session.wait_until_idle().await;
     assert_eq!(machine.fake.count_requests("oauth.revoke"), 1);
 }
 
-/// IDP-18: a store that does not take the tokens ends the login, and the connection that nobody has.
+/// IDP-18: if the store does not accept the tokens, the login fails and the unused connection is revoked.
 #[tokio::test(start_paused = true)]
-async fn tokens_that_are_not_kept_are_revoked() {
+async fn tokens_that_cannot_be_stored_are_revoked() {
     let machine = Machine::new();
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
@@ -207,12 +211,13 @@ async fn tokens_that_are_not_kept_are_revoked() {
     assert_eq!((error.kind(), session.state()), (ErrorKind::Secrets, SessionState::SignedOut));
     assert!(error.to_string().contains("Watched Store"));
     assert_eq!(machine.fake.count_requests("oauth.revoke"), 1);
-    assert_eq!(machine.all_kept().await, [true, false, false]);
+    assert_eq!(machine.stored_entries().await, [true, false, false]);
 }
 
-/// IDP-05, IDP-06: a capability more is a new login; what tells who the member is cannot be asked for.
+/// IDP-05, IDP-06: an additional capability requires a new login; scopes that identify the member cannot be
+/// requested.
 #[tokio::test(start_paused = true)]
-async fn a_capability_more_is_a_new_login() {
+async fn additional_capability_requires_a_login() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     assert_eq!(session.sign_in(&[Scope::from("email")]).await.err().unwrap().kind(), ErrorKind::Invalid);
@@ -223,16 +228,16 @@ async fn a_capability_more_is_a_new_login() {
     login.finish().await.unwrap();
     assert!(session.has_scope(&Scope::ExchangeStockWrite));
     let forms = machine.fake.state().forms.clone();
-    let asked: Vec<_> = forms.iter().filter(|form| form.contains("scope=")).collect();
+    let requests_with_scope: Vec<_> = forms.iter().filter(|form| form.contains("scope=")).collect();
     assert_eq!(
-        asked[1],
+        requests_with_scope[1],
         "client_id=desk&scope=exchange.connect+exchange.stock.read+exchange.stock.write+offline_access"
     );
 }
 
 /// A store that is slow or locked is an error that names it, and nothing is sent.
 #[tokio::test(start_paused = true)]
-async fn a_store_that_does_not_answer_is_named() {
+async fn unresponsive_store_is_named() {
     let machine = Machine::new();
     machine.store.slow.store(true, Ordering::SeqCst);
     let error = machine.builder().open().await.unwrap_err();
@@ -267,10 +272,10 @@ async fn two_processes_sign_in_with_one_key() {
 
 /// IDP-18: a new login that is not kept leaves the old connection whole, with the token that is in memory alone.
 #[tokio::test(start_paused = true)]
-async fn a_login_that_is_not_kept_costs_nothing() {
+async fn unstored_login_keeps_the_old_connection() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    named(&session, "i-1").await;
+    store_installation_id(&session, "i-1").await;
     machine.pass(301).await;
     machine.store.be_full(true);
     assert_eq!(kind(&session).await, ErrorKind::Secrets);
@@ -286,13 +291,13 @@ async fn a_login_that_is_not_kept_costs_nothing() {
 
 /// SVC-07, OST-14: when tokens of a new connection are kept, the former one's name is noted nowhere any more.
 #[tokio::test(start_paused = true)]
-async fn no_token_is_kept_under_a_former_name() {
+async fn no_token_is_stored_under_a_former_name() {
     let machine = Machine::new();
-    named(&machine.signed_in().await, "i-former").await;
+    store_installation_id(&machine.signed_in().await, "i-former").await;
     let (notes, seen) =
         (machine.folder.path().join("state").join("session.json"), Arc::<Mutex<Vec<String>>>::default());
     assert!(std::fs::read_to_string(&notes).unwrap().contains("i-former"));
-    // What is noted when a refresh token is written.
+    // The notes at the time when a refresh token is written.
     let noted = Arc::clone(&seen);
     let store = HookedStore::new("Looking", machine.store.clone(), move |asked, entry| {
         if (asked, entry) == (StoreOperation::Write, CredentialEntry::RefreshToken) {
@@ -306,10 +311,10 @@ async fn no_token_is_kept_under_a_former_name() {
     assert!(seen.len() == 1 && !seen[0].contains("i-former"), "{seen:?}");
 }
 
-/// IDP-18: a store that keeps the tokens of a new login after all, when they were given up and revoked, keeps in the end
-/// what it had before.
+/// IDP-18: if the store completes the write of a login after the login was abandoned and revoked, the
+/// previous content is restored.
 #[tokio::test(start_paused = true)]
-async fn a_login_that_is_kept_too_late_costs_nothing() {
+async fn late_write_of_a_dropped_login_is_undone() {
     for had_one in [true, false] {
         let machine = Machine::new();
         let session = if had_one { machine.signed_in().await } else { machine.process().await };
@@ -328,12 +333,12 @@ async fn a_login_that_is_kept_too_late_costs_nothing() {
     }
 }
 
-/// SVC-07: who signs in anew may be another member: the name of the old installation is not theirs.
+/// SVC-07: a new login may be of another member: the old installation id does not apply to it.
 #[tokio::test(start_paused = true)]
-async fn a_new_connection_has_no_name_yet() {
+async fn new_connection_has_no_installation_id() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    named(&session, "i-1").await;
+    store_installation_id(&session, "i-1").await;
     let noted = async || machine.builder().connection_summary().await.unwrap();
     let ConnectionSummary { installation_id, was_connected } = noted().await;
     assert_eq!((installation_id.as_deref(), was_connected), (Some("i-1"), true));
@@ -343,14 +348,14 @@ async fn a_new_connection_has_no_name_yet() {
     assert_eq!((session.installation_id(), machine.process().await.installation_id()), (None, None));
 }
 
-/// What was noted is read without the secret store: of a connection that is over, and of none, too.
+/// The notes are read without the secret store, also for an ended connection and without any.
 #[tokio::test(start_paused = true)]
-async fn what_was_noted_needs_no_store() {
+async fn connection_summary_needs_no_store() {
     let machine = Machine::new();
     let noted = async || machine.builder().connection_summary().await.unwrap();
     assert_eq!(noted().await, ConnectionSummary::default());
     let session = machine.signed_in().await;
-    named(&session, "i-1").await;
+    store_installation_id(&session, "i-1").await;
     machine.store.slow.store(true, Ordering::SeqCst);
     assert!(noted().await.was_connected);
     machine.store.slow.store(false, Ordering::SeqCst);
@@ -358,13 +363,13 @@ async fn what_was_noted_needs_no_store() {
     assert_eq!(noted().await, ConnectionSummary::default());
 }
 
-/// SVC-07: a process that ended between keeping the tokens of a new login and noting anything of it leaves the notes of
-/// the old connection, which may be another member's: they say nothing of the new one.
+/// SVC-07: a process that ended between storing the tokens of a new login and writing notes leaves the notes
+/// of the old connection, possibly of another member; they do not apply to the new one.
 #[tokio::test(start_paused = true)]
-async fn notes_of_another_connection_are_none() {
+async fn notes_of_another_connection_are_ignored() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    named(&session, "i-1").await;
+    store_installation_id(&session, "i-1").await;
     note(&session, ConnectionNote::Label("desk")).await.unwrap();
     let notes = machine.folder.path().join("state/session.json");
     let of_the_old_one = std::fs::read(&notes).unwrap();
@@ -376,9 +381,10 @@ async fn notes_of_another_connection_are_none() {
     assert_eq!(next.current_grant().await.unwrap().owner.installation, None);
 }
 
-/// SVC-07: what is said of the connection that was read is no name of one that took its place meanwhile.
+/// SVC-07: an installation id that was read for one connection does not apply to one that replaced it
+/// meanwhile.
 #[tokio::test(start_paused = true)]
-async fn a_late_name_is_not_the_new_connections() {
+async fn late_installation_id_is_not_the_new_connections() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let before = session.current_grant().await.unwrap();
@@ -390,15 +396,16 @@ async fn a_late_name_is_not_the_new_connections() {
     assert_eq!(session.current_grant().await.unwrap().owner.installation.as_deref(), Some("i-2"));
 }
 
-/// SVC-07: a process that goes over to the connection of another's login knows what that one noted of it.
+/// SVC-07: a process that switches to the connection of another process's login reads the notes of that
+/// login.
 #[tokio::test(start_paused = true)]
-async fn the_name_comes_with_the_connection() {
+async fn installation_id_follows_the_connection() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    named(&session, "i-1").await;
+    store_installation_id(&session, "i-1").await;
     let other = machine.process().await;
     machine.sign_in(&other).await;
-    named(&other, "i-2").await;
+    store_installation_id(&other, "i-2").await;
     machine.pass(250).await;
     assert_eq!(session.current_grant().await.unwrap().owner.installation.as_deref(), Some("i-2"));
     assert_eq!(session.installation_id().as_deref(), Some("i-2"));

@@ -1,4 +1,4 @@
-//! What servers asked to wait, from one process to the next (CLI-02).
+//! Waits requested by servers, passed from one process to the next (CLI-02).
 
 use exchange_api::codes::Code;
 
@@ -23,7 +23,7 @@ fn exchange(session: &Session, gateway: &ScriptedServer) -> Exchange {
     builder.transport(gateway.clone()).build(session).unwrap()
 }
 
-/// A machine at which somebody is signed in, the gateway, and a process.
+/// A machine with a signed-in session, the gateway, and a process.
 async fn desk() -> (Machine, ScriptedServer, Session, Exchange) {
     let machine = Machine::new();
     let gateway = ScriptedServer::gateway(&machine.time);
@@ -47,18 +47,18 @@ async fn write(exchange: &Exchange, key: &str) -> Error {
     Error::from(call.await.unwrap_err())
 }
 
-/// What an error asks to wait, in whole seconds.
+/// The wait of an error in whole seconds.
 fn wait(error: &Error) -> u64 {
     error.retry_after().unwrap().as_secs()
 }
 
-/// CLI-02: the process that was told to wait is killed; the next one asks no earlier, nor does one after it.
+/// CLI-02: the process that received the wait is killed; neither the next one nor a later one sends earlier.
 #[tokio::test(start_paused = true)]
-async fn the_next_process_asks_the_gateway_no_earlier() {
+async fn next_process_respects_the_gateways_wait() {
     let (machine, gateway, session, exchange) = desk().await;
     gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
-    let told = read(&exchange, RetryPolicy::INTERACTIVE).await.unwrap_err();
-    assert_eq!((told.code(), wait(&told)), (Some(&Code::ServiceUnavailable), 600));
+    let error = read(&exchange, RetryPolicy::INTERACTIVE).await.unwrap_err();
+    assert_eq!((error.code(), wait(&error)), (Some(&Code::ServiceUnavailable), 600));
     drop((session, exchange));
     let mut waits = Vec::new();
     for _ in 0..2 {
@@ -76,9 +76,9 @@ async fn the_next_process_asks_the_gateway_no_earlier() {
     assert!((600..602).contains(&at.as_secs()), "{at:?}");
 }
 
-/// CLI-02: two exchanges of one session, and a process that ends in order, share what they were told.
+/// CLI-02: two exchanges of one session, and a process that ends normally, share the received waits.
 #[tokio::test(start_paused = true)]
-async fn exchanges_of_one_session_share_what_they_are_told() {
+async fn exchanges_of_one_session_share_waits() {
     let (machine, gateway, session, first) = desk().await;
     let second = exchange(&session, &gateway);
     gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited).with_retry_after("60"));
@@ -90,7 +90,7 @@ async fn exchanges_of_one_session_share_what_they_are_told() {
     session.save_state().await.unwrap();
     let (_session, next) = process(&machine, &gateway).await;
     assert_eq!(wait(&read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err()), 60);
-    // Of clocks of its own nobody knows what they mean to others.
+    // Waits by separate clocks are not comparable.
     let builder = Exchange::builder(session.address().clone(), session.identity().clone());
     let elsewhere = ScriptedServer::gateway(&machine.time);
     elsewhere.set_script(|_| ScriptedReply::json(200, r#"{"items": []}"#));
@@ -98,11 +98,15 @@ async fn exchanges_of_one_session_share_what_they_are_told() {
     let apart = apart.build(&session).unwrap();
     assert!(!apart.environment().shares_clock_with(session.environment()));
     read(&apart, RetryPolicy::INTERACTIVE).await.unwrap();
-    assert_eq!(elsewhere.request_count(), 1, "it does not wait for what the session's others were told");
+    assert_eq!(
+        elsewhere.request_count(),
+        1,
+        "waits received by the other exchanges of the session do not apply"
+    );
 }
 
-/// LIM-18, LIM-16: two exchanges of one session send within one budget, and what one found out of reach the other does not
-/// try.
+/// LIM-18, LIM-16: two exchanges of one session share one budget, and an outage detected by one also stops
+/// the other.
 #[tokio::test(start_paused = true)]
 async fn exchanges_of_one_session_share_budget_and_breaker() {
     let (machine, gateway, session, first) = desk().await;
@@ -128,9 +132,10 @@ async fn exchanges_of_one_session_share_budget_and_breaker() {
     assert_eq!((held.kind(), gateway.request_count()), (ErrorKind::Unreachable, 23));
 }
 
-/// CLI-02: what one process is told the others that run beside it hear, also one that waits for something else.
+/// CLI-02: a wait received by one process also applies to concurrent processes, including one that already
+/// waits for something else.
 #[tokio::test(start_paused = true)]
-async fn processes_that_run_beside_each_other_hear_it() {
+async fn concurrent_processes_share_waits() {
     let (machine, gateway, session, first) = desk().await;
     let (_second, second) = process(&machine, &gateway).await;
     let (_third, third) = process(&machine, &gateway).await;
@@ -156,10 +161,10 @@ async fn processes_that_run_beside_each_other_hear_it() {
     );
 }
 
-/// CLI-02: a wall clock that was set back for days, by an earlier process's word or a later one's, makes a wait no
-/// longer than it was; and one that is over holds back nobody.
+/// CLI-02: a wall clock that is set back by days, before or after the wait is saved, does not prolong the
+/// wait; an expired wait delays no call.
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_is_set_back_holds_up_nobody_for_longer() {
+async fn clock_set_back_prolongs_no_wait() {
     let (machine, gateway, session, exchange) = desk().await;
     gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
     read(&exchange, RetryPolicy::INTERACTIVE).await.unwrap_err();
@@ -169,7 +174,7 @@ async fn a_clock_that_is_set_back_holds_up_nobody_for_longer() {
     let (_killed, _) = process(&machine, &gateway).await;
     machine.pass(300).await;
     let (_session, next) = process(&machine, &gateway).await;
-    // Less what it took to have a token by a clock that was right before.
+    // Less the time to obtain a token by a clock that was right before.
     let left = wait(&read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err());
     assert!((299..=300).contains(&left), "{left}");
     machine.pass(301).await;
@@ -177,10 +182,10 @@ async fn a_clock_that_is_set_back_holds_up_nobody_for_longer() {
     read(&next, RetryPolicy::INTERACTIVE).await.unwrap();
 }
 
-/// LIM-19, CLI-02: the day's writes are used up for the next process too, and for whoever signs in next they are not;
-/// what holds back everything does that whoever is signed in.
+/// LIM-19, CLI-02: the exhausted daily quota applies to the next process too, but not to the next member; a
+/// wait for everything applies to every member.
 #[tokio::test(start_paused = true)]
-async fn a_used_up_quota_is_one_members() {
+async fn exhausted_quota_applies_to_one_member() {
     let (machine, gateway, session, exchange) = desk().await;
     assert_eq!(write(&exchange, "key-12345678").await.kind(), ErrorKind::QuotaExceeded);
     drop((session, exchange));
@@ -203,10 +208,10 @@ async fn a_used_up_quota_is_one_members() {
     assert_eq!(gateway.request_count(), 4);
 }
 
-/// CLI-02: the provider is asked no earlier than it said either: not by the next process, nor by one that signs in
-/// or out, while it can be asked for what it did not speak of.
+/// CLI-02: the provider's waits are respected too: by the next process, and by a login or logout. Requests to
+/// other endpoints are not delayed.
 #[tokio::test(start_paused = true)]
-async fn the_next_process_asks_the_provider_no_earlier() {
+async fn next_process_respects_the_providers_wait() {
     let busy = |status| FakeReply::Headers(status, vec![("retry-after", "100".into())]);
     let machine = Machine::new();
     let session = machine.signed_in().await;
@@ -222,14 +227,14 @@ async fn the_next_process_asks_the_provider_no_earlier() {
     token(&next).await;
     assert_eq!(machine.refreshes(), 2);
 
-    // Too many refreshes say nothing of revocations; a provider that is down does.
+    // A 429 for refreshes does not delay revocations; a provider outage does.
     for (status, revoked) in [(429, 1), (503, 0)] {
         machine.pass(301).await;
         machine.fake.enqueue_reply("oauth.token", busy(status));
         let (session, before) = (machine.process().await, machine.fake.count_requests("oauth.revoke"));
         assert_eq!(kind(&session).await, ErrorKind::Busy);
-        let gone = session.disconnect().await;
-        assert!(gone.is_complete() && gone.revoked.is_done() == (revoked == 1), "{gone:?}");
+        let report = session.disconnect().await;
+        assert!(report.is_complete() && report.revoked.is_done() == (revoked == 1), "{report:?}");
         assert_eq!(machine.fake.count_requests("oauth.revoke") - before, revoked);
         let session = machine.process().await;
         if status == 503 {

@@ -4,15 +4,15 @@ use super::*;
 
 /// A lost capability deletes the organization's data and keeps the member's own.
 #[tokio::test(start_paused = true)]
-async fn what_may_not_be_read_any_more_is_forgotten_where_it_is_not_the_members() {
+async fn lost_capability_deletes_only_org_data() {
     let exchange = Exchange::new();
     exchange.put(Area::OrgStock, "a1", 1);
     exchange.put(Area::Stock, "l1", 1);
     let sync = exchange.sync();
     assert_eq!(sync.begin_session(&connection(ALL)).await.unwrap(), []);
     sync.sync_once().await.unwrap();
-    let told = sync.begin_session(&connection(&["demand.read"])).await.unwrap();
-    assert_eq!(told, [ForgottenCollection { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
+    let deleted = sync.begin_session(&connection(&["demand.read"])).await.unwrap();
+    assert_eq!(deleted, [ForgottenCollection { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
     assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 0);
     assert_eq!(sync.replica().count(Area::Stock).unwrap(), 1);
 }
@@ -26,10 +26,10 @@ fn details(sync: &ReplicaSync) -> usize {
 /// OST-10, SVC-07: losing the scope for details deletes them while a program runs, even if no feed can be
 /// read; regaining it reads them again.
 #[tokio::test(start_paused = true)]
-async fn what_a_scope_showed_goes_with_it_while_a_program_stays() {
+async fn lost_scope_deletes_details_while_running() {
     let exchange = Exchange::new();
     let with = [ALL, &[DETAILS]].concat();
-    exchange.can(&with);
+    exchange.set_capabilities(&with);
     exchange.put(Area::OrgStock, "a1", 1);
     exchange.put(Area::Stock, "l1", 1);
     let sync = exchange.sync_of(&TestMembers::new(&exchange.0.machine));
@@ -37,38 +37,38 @@ async fn what_a_scope_showed_goes_with_it_while_a_program_stays() {
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
     tokio::time::sleep(Duration::from_secs(299)).await;
-    assert_eq!((details(&sync), exchange.looks()), (1, 0));
+    assert_eq!((details(&sync), exchange.capability_checks()), (1, 0));
 
     let mut events = sync.events();
-    exchange.can(ALL);
+    exchange.set_capabilities(ALL);
     Area::ALL.into_iter().for_each(|area| exchange.refuse(area, Some(Refusal::Offline)));
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert_eq!((details(&sync), exchange.looks()), (0, 1));
+    assert_eq!((details(&sync), exchange.capability_checks()), (0, 1));
     assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 1, "the lot stays");
     assert_eq!(events.try_recv().unwrap().changed, ["a1".into()]);
 
     Area::ALL.into_iter().for_each(|area| exchange.refuse(area, None));
-    exchange.can(&with);
+    exchange.set_capabilities(&with);
     tokio::time::sleep(Duration::from_secs(300)).await;
-    assert_eq!((details(&sync), exchange.looks()), (1, 1));
+    assert_eq!((details(&sync), exchange.capability_checks()), (1, 1));
     // OST-14: losing the scope for pools deletes the pools.
-    exchange.can(&["stock.read"]);
+    exchange.set_capabilities(&["stock.read"]);
     tokio::time::sleep(Duration::from_secs(300)).await;
     let store = sync.replica().store();
     assert_eq!((store.count(Area::OrgStock).unwrap(), store.count(Area::Stock).unwrap()), (0, 1));
-    exchange.looks();
+    exchange.capability_checks();
     exchange.seen();
     tokio::time::sleep(Duration::from_secs(3000)).await;
-    assert_eq!((exchange.looks(), areas(&exchange.seen())), (10, vec![Area::Stock; 10]));
+    assert_eq!((exchange.capability_checks(), areas(&exchange.seen())), (10, vec![Area::Stock; 10]));
     running.abort();
 }
 
 /// OST-10, IDP-17: a refresh to fewer scopes is checked once, in the next round.
 #[tokio::test(start_paused = true)]
-async fn another_grant_is_looked_at_at_once() {
+async fn changed_grant_is_checked_once() {
     let exchange = Exchange::new();
     let with = [ALL, &[DETAILS]].concat();
-    exchange.can(&with);
+    exchange.set_capabilities(&with);
     exchange.put(Area::OrgStock, "a1", 1);
     let members = TestMembers::new(&exchange.0.machine);
     let sync = exchange.sync_of(&members);
@@ -76,19 +76,19 @@ async fn another_grant_is_looked_at_at_once() {
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
     tokio::time::sleep(Duration::from_secs(10)).await;
-    exchange.can(ALL);
+    exchange.set_capabilities(ALL);
     members.grant_scopes(&[Scope::ExchangeOrgstockRead]);
     for _ in 0..2 {
         sync.mark_changed(Area::Stock);
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    assert_eq!((details(&sync), exchange.looks()), (0, 1));
+    assert_eq!((details(&sync), exchange.capability_checks()), (0, 1));
     running.abort();
 }
 
 /// CLI-04, DEM-10: the capability check sends nothing after a halt, and nothing for another member.
 #[tokio::test(start_paused = true)]
-async fn nobody_looks_for_a_halted_session_or_for_another_member() {
+async fn no_capability_check_when_halted_or_for_others() {
     let exchange = Exchange::new();
     let members = TestMembers::new(&exchange.0.machine);
     let sync = exchange.sync_of(&members);
@@ -97,18 +97,18 @@ async fn nobody_looks_for_a_halted_session_or_for_another_member() {
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
     tokio::time::sleep(Duration::from_secs(86_400)).await;
-    assert_eq!((exchange.seen().len(), exchange.looks()), (1, 0));
+    assert_eq!((exchange.seen().len(), exchange.capability_checks()), (1, 0));
     exchange.refuse(Area::Blueprints, None);
     members.sign_in(&[Some("i-2")]);
     sync.request_sync();
     tokio::time::sleep(Duration::from_secs(86_400)).await;
-    assert_eq!((exchange.seen().len(), exchange.looks()), (0, 0));
+    assert_eq!((exchange.seen().len(), exchange.capability_checks()), (0, 0));
     running.abort();
 }
 
 /// OST-14: a refusal for a missing scope deletes the pools at once and keeps the member's own data.
 #[tokio::test(start_paused = true)]
-async fn what_the_exchange_does_not_let_be_read_is_not_kept() {
+async fn missing_scope_deletes_org_stock() {
     let exchange = Exchange::new();
     exchange.put(Area::OrgStock, "a1", 1);
     exchange.put(Area::Stock, "l1", 1);

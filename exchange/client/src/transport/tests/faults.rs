@@ -15,7 +15,7 @@ const KEY: &str = "key-12345678";
 
 /// LIM-16: no connection: nothing was sent, and the waits are those of the back-off.
 #[tokio::test(start_paused = true)]
-async fn without_a_connection_it_is_tried_again_slowly() {
+async fn refused_connection_backs_off() {
     let rig = Rig::new();
     for _ in 0..3 {
         rig.gateway.enqueue_reply(ScriptedReply::refused());
@@ -26,9 +26,9 @@ async fn without_a_connection_it_is_tried_again_slowly() {
     assert!(effort.waited >= seconds(35));
 }
 
-/// ERR-10: what cannot be reached at all is told as that, once there is no more patience.
+/// ERR-10: a server that cannot be reached is reported as unreachable when the retry policy is exhausted.
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_reached_is_unreachable() {
+async fn unreachable_server_is_reported() {
     let rig = Rig::new();
     rig.gateway.set_script(|_| ScriptedReply::refused());
     let error = rig.write(KEY, RetryPolicy::INTERACTIVE).await.unwrap_err();
@@ -36,10 +36,10 @@ async fn what_cannot_be_reached_is_unreachable() {
     assert_eq!(rig.gateway.request_count(), 3);
 }
 
-/// DPP-01, GW-12: a connection that ends before the answer: reads and writes are sent again, each with a proof
-/// of its own, a write under its key and carried out once; what has no key is not.
+/// DPP-01, GW-12: if the connection ends before the response, reads and writes are sent again, each with its
+/// own proof; a write keeps its key and is applied once. A call without a key is not sent again.
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_is_asked_for_again() {
+async fn lost_response_is_requested_again() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply_for("org_units_read", ScriptedReply::interrupted());
     rig.gateway.enqueue_reply_for("blueprints_write", ScriptedReply::interrupted());
@@ -57,10 +57,10 @@ async fn a_lost_answer_is_asked_for_again() {
     assert_eq!(rig.gateway.request_count(), 1);
 }
 
-/// GW-13, CLI-04: whoever got no answer can name the call to those who run the exchange, and is told of a key only where
+/// GW-13, CLI-04: the error of a call without a response contains the correlation id, and the key only if
 /// there is one.
 #[tokio::test(start_paused = true)]
-async fn a_call_without_an_answer_says_which_one_it_was() {
+async fn call_without_a_response_has_its_correlation_id() {
     let once = RetryPolicy::new(1, seconds(60), crate::rate_limiter::CallInitiator::Member);
     let silent = [
         ScriptedReply::interrupted(),
@@ -75,12 +75,12 @@ async fn a_call_without_an_answer_says_which_one_it_was() {
             rig
         };
         let (read, write, check) = (rig(), rig(), rig());
-        for (rig, answer, advice) in [
+        for (rig, response, advice) in [
             (&read, read.read(once).await, Advice::TryAgain),
             (&write, write.write(KEY, once).await, Advice::WaitForOutcome),
             (&check, check.check(once).await, Advice::TryAgain),
         ] {
-            let error = answer.unwrap_err();
+            let error = response.unwrap_err();
             assert_eq!((error.kind(), error.advice()), (ErrorKind::OutcomeUnknown, advice), "{error}");
             let sent = rig.gateway.requests()[0].correlation_id().map(str::to_owned);
             assert!(sent.is_some() && error.correlation_id() == sent.as_deref(), "{error}");
@@ -94,12 +94,12 @@ async fn a_call_without_an_answer_says_which_one_it_was() {
         let failed = if write { rig.write(KEY, once).await } else { rig.read(once).await };
         assert_eq!(failed.unwrap_err().status().unwrap(), 502);
     }
-    // Nor is a key spoken of where an answer came that nobody can read.
+    // The key is not mentioned either if the response is unreadable.
     let (read, check) = (Rig::new(), Rig::new());
     read.gateway.set_script(|_| ScriptedReply::new(200, "application/json", r#"{"a" 7}"#));
     check.gateway.set_script(|_| ScriptedReply::new(200, "application/json", "{"));
-    for (rig, answer) in [(&read, read.read(once).await), (&check, check.check(once).await)] {
-        let error = answer.unwrap_err();
+    for (rig, response) in [(&read, read.read(once).await), (&check, check.check(once).await)] {
+        let error = response.unwrap_err();
         assert_eq!((error.kind(), error.advice()), (ErrorKind::OutcomeUnknown, Advice::TryAgain), "{error}");
         assert_eq!(error.correlation_id(), rig.gateway.requests()[0].correlation_id(), "{error}");
     }
@@ -109,9 +109,9 @@ async fn a_call_without_an_answer_says_which_one_it_was() {
     assert_eq!(rig.read(once).await.unwrap_err().correlation_id(), None);
 }
 
-/// GW-12: the outcome of a write that cannot be learnt is unknown, whatever is answered in between.
+/// GW-12: the outcome of a write stays unknown, regardless of responses in between.
 #[tokio::test(start_paused = true)]
-async fn an_unknown_outcome_stays_one() {
+async fn unknown_outcome_stays_unknown() {
     let stopped =
         [Code::ClientSuspended, Code::InstallationRevoked, Code::ScopeMissing].map(ScriptedReply::problem);
     let silent = [
@@ -131,10 +131,10 @@ async fn an_unknown_outcome_stays_one() {
     }
 }
 
-/// GW-12: nor does it become known by what keeps the write from being sent again: no token in time or none at all, a
-/// halt, the end of the connection.
+/// GW-12: it also stays unknown if the write cannot be sent again: no token in time or at all, a halt, or the
+/// end of the connection.
 #[tokio::test(start_paused = true)]
-async fn an_unknown_outcome_stays_one_though_nothing_more_is_sent() {
+async fn unknown_outcome_stays_unknown_without_a_resend() {
     let time = seconds(60);
     let patience = RetryPolicy::new(9, time, crate::rate_limiter::CallInitiator::Program);
     for dead in [None, Some(ErrorKind::Ended(crate::EndReason::GrantRevoked)), Some(ErrorKind::Secrets)] {
@@ -172,10 +172,10 @@ async fn an_unknown_outcome_stays_one_though_nothing_more_is_sent() {
     assert_eq!((error.kind(), error.may_have_been_applied()), (ErrorKind::Busy, false));
 }
 
-/// GW-12: a refusal that is about what the write says is its outcome: under the same key the first one would have met
-/// it too, or be told again.
+/// GW-12: a rejection because of the write's content is its outcome: under the same key the first request
+/// would have been rejected too, or its result is repeated.
 #[tokio::test(start_paused = true)]
-async fn a_refusal_of_the_write_itself_is_its_outcome() {
+async fn rejection_of_the_write_is_its_outcome() {
     for (code, kind) in
         [(Code::VersionConflict, ErrorKind::Conflict), (Code::BatchTooLarge, ErrorKind::TooLarge)]
     {
@@ -186,18 +186,18 @@ async fn a_refusal_of_the_write_itself_is_its_outcome() {
     }
 }
 
-/// GW-12: a write whose answers are all lost is sent four times, then the feed has to tell.
+/// GW-12: a write whose responses are all lost is sent four times; then the feed has to resolve the outcome.
 #[tokio::test(start_paused = true)]
-async fn a_write_is_not_sent_for_ever() {
+async fn write_attempts_are_limited() {
     let rig = Rig::new();
     rig.gateway.set_script(|_| ScriptedReply::interrupted());
     assert_eq!(rig.write(KEY, LONG).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(rig.gateway.request_count(), 4);
 }
 
-/// CON-12: an answer that is none: a read is repeated twice, a write goes on under its key.
+/// CON-12: an unreadable response: a read is repeated twice, a write is resent under its key.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_cannot_be_read_is_no_answer() {
+async fn unreadable_response_is_retried() {
     let rig = Rig::new();
     rig.gateway.set_script(|_| ScriptedReply::garbage());
     let error = rig.read(LONG).await.unwrap_err();
@@ -222,7 +222,7 @@ async fn an_answer_that_cannot_be_read_is_no_answer() {
 
 /// A gateway gives its backend thirty seconds: an answer that takes 35 is waited for, 41 are too many.
 #[tokio::test(start_paused = true)]
-async fn writes_wait_longer_than_the_gateway_does() {
+async fn writes_wait_longer_than_the_gateway() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(wrote().delayed_by(seconds(35)));
     rig.write(KEY, LONG).await.unwrap();
@@ -243,7 +243,7 @@ async fn writes_wait_longer_than_the_gateway_does() {
 
 /// CON-12: a page of a proxy goes by its status, and is never the exchange's word.
 #[tokio::test(start_paused = true)]
-async fn a_proxys_page_passes() {
+async fn proxy_page_is_transient() {
     for status in [502, 503, 504, 520] {
         let rig = Rig::new();
         rig.gateway.enqueue_reply(ScriptedReply::html(status));
@@ -254,13 +254,13 @@ async fn a_proxys_page_passes() {
         let rig = Rig::new();
         rig.gateway.set_script(move |_| ScriptedReply::html(status));
         assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Protocol, "{status}");
-        assert_eq!((rig.gateway.request_count(), rig.tokens.told_of()), (1, vec![]));
+        assert_eq!((rig.gateway.request_count(), rig.tokens.reported_errors()), (1, vec![]));
     }
 }
 
 /// DPP-20, CLI-05: a redirection is not followed, so that no token goes elsewhere.
 #[tokio::test(start_paused = true)]
-async fn a_redirection_is_not_followed() {
+async fn redirect_is_not_followed() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::redirect("https://far.test/exchange/v1/me/org-units"));
     assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Protocol);
@@ -280,9 +280,9 @@ async fn nothing_is_signed_for_another_server() {
     assert_eq!(rig.gateway.request_count(), 0);
 }
 
-/// An answer that is too large is not kept, and not asked for again.
+/// An oversized response is neither stored nor requested again.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_too_large_is_refused() {
+async fn oversized_response_is_rejected() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::huge((16 << 20) + 1));
     assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Protocol);
@@ -291,7 +291,7 @@ async fn an_answer_that_is_too_large_is_refused() {
 
 /// CON-12: unknown fields, unknown codes: nothing breaks.
 #[tokio::test(start_paused = true)]
-async fn what_is_not_known_yet_breaks_nothing() {
+async fn unknown_fields_and_codes_are_tolerated() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::json(200, r#"{"items": [], "later": {"more": [1]}}"#));
     rig.read(LONG).await.unwrap();
@@ -311,9 +311,9 @@ async fn what_is_not_known_yet_breaks_nothing() {
     assert_eq!(rig.gateway.request_count(), before + 2);
 }
 
-/// A call that is dropped at any moment leaves nothing behind: those that waited for it go on.
+/// Dropping a call at any moment leaves nothing behind: calls that waited for it continue.
 #[tokio::test(start_paused = true)]
-async fn a_dropped_call_holds_up_nobody() {
+async fn dropped_call_blocks_no_others() {
     for after in [0, 10, 99, 100, 101, 5_000, 5_050, 5_150, 20_000] {
         let rig = Rig::new();
         rig.gateway.require_nonce("n-1");
@@ -330,7 +330,7 @@ async fn a_dropped_call_holds_up_nobody() {
         };
         let ((), read) = tokio::join!(dropped, other);
         read.unwrap();
-        // And again, with nobody to wait for.
+        // And again, without other calls to wait for.
         rig.write(KEY, LONG).await.unwrap();
         assert_eq!(rig.gateway.applied_keys(), [KEY]);
     }

@@ -7,10 +7,10 @@ use crate::rate_limiter::CallInitiator;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// LIM-16, CLI-02: five areas that never stop asking send no more than seventeen requests in an hour together
-/// beyond those of the first moment, and all go on within one step after the server is back.
+/// LIM-16, CLI-02: during an outage, five areas that retry endlessly send together at most seventeen requests
+/// per hour after the first moment, and all continue within one back-off step after the server is back.
 #[tokio::test(start_paused = true)]
-async fn an_outage_is_not_stormed() {
+async fn outage_causes_no_request_flood() {
     for gone in [
         ScriptedReply::refused(),
         ScriptedReply::interrupted(),
@@ -23,7 +23,7 @@ async fn an_outage_is_not_stormed() {
         rig.gateway.set_script(move |seen| if machine.elapsed() < HOUR { gone.clone() } else { ok(seen) });
         let areas = join_all((0..5).map(|_| async {
             while rig.read(LONG).await.is_err() {
-                // An area of the application asks again at once.
+                // One area of the application retries immediately.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             rig.machine.elapsed()
@@ -36,9 +36,9 @@ async fn an_outage_is_not_stormed() {
     }
 }
 
-/// A member who asks does not wait for the step: five seconds at the most.
+/// A call of the member does not wait for the back-off step, but at most five seconds.
 #[tokio::test(start_paused = true)]
-async fn a_member_who_asks_is_served_at_once() {
+async fn request_of_a_member_skips_the_backoff() {
     let rig = Rig::new();
     let machine = rig.machine.clone();
     rig.gateway
@@ -53,9 +53,9 @@ async fn a_member_who_asks_is_served_at_once() {
     assert!(served <= HOUR + seconds(5), "{served:?}");
 }
 
-/// LIM-16: a server that stalls is not asked as often as callers lose patience.
+/// LIM-16: a stalled server is contacted less often than callers time out.
 #[tokio::test(start_paused = true)]
-async fn callers_without_patience_storm_no_server_that_stalls() {
+async fn short_timeouts_do_not_flood_a_stalled_server() {
     let rig = Rig::new();
     rig.gateway.set_script(|_| ScriptedReply::refused());
     for _ in 0..2 {
@@ -66,13 +66,13 @@ async fn callers_without_patience_storm_no_server_that_stalls() {
     for _ in 0..60 {
         let _ = tokio::time::timeout(seconds(1), rig.read(LONG)).await;
     }
-    let asked = rig.gateway.request_count() - before;
-    assert!((3..=6).contains(&asked), "{asked}");
+    let request_count = rig.gateway.request_count() - before;
+    assert!((3..=6).contains(&request_count), "{request_count}");
 }
 
 /// One connection that had grown old is no outage: others go on.
 #[tokio::test(start_paused = true)]
-async fn one_lost_connection_holds_up_nobody() {
+async fn one_lost_connection_blocks_no_others() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::interrupted());
     let (first, others) = tokio::join!(rig.read(LONG), async {
@@ -83,16 +83,16 @@ async fn one_lost_connection_holds_up_nobody() {
     assert_eq!(rig.times()[1..6].iter().filter(|at| **at > 0.1).count(), 0, "{:?}", rig.times());
 }
 
-/// LIM-18: no more than 120 requests in the first minute, whatever asks for how much.
+/// LIM-18: at most 120 requests in the first minute, for any number of callers.
 #[tokio::test(start_paused = true)]
-async fn the_client_keeps_below_the_limit_by_itself() {
+async fn client_stays_below_the_rate_limit() {
     let rig = Rig::new();
     let patience = RetryPolicy::new(1, seconds(300), CallInitiator::Program);
     let calls = join_all((0..300).map(|_| rig.read(patience))).await;
     assert!(calls.iter().all(Result::is_ok));
     let times = rig.times();
-    for (at, from) in times.iter().enumerate() {
-        let minute = times[at..].iter().take_while(|to| **to < from + 60.0).count();
+    for (index, from) in times.iter().enumerate() {
+        let minute = times[index..].iter().take_while(|to| **to < from + 60.0).count();
         assert!(minute <= 120, "{minute} from {from}");
     }
 }

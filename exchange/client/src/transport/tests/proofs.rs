@@ -10,11 +10,11 @@ use exchange_api::{
 use super::*;
 use crate::{rate_limiter::CallInitiator, testkit::START_TIME};
 
-/// DPP-01, DPP-02, DPP-03, DPP-04, DPP-06, DPP-20: the gateway looks at every request, and refuses none of
-/// them: one `Authorization`, one proof by the key, for this method, address, time and token, with an id of its
-/// own, whatever the reason of the request.
+/// DPP-01, DPP-02, DPP-03, DPP-04, DPP-06, DPP-20: the gateway checks every request and rejects none: one
+/// `Authorization`, one proof by the key, for this method, URL, time and token, with its own id, whether it
+/// is a first request or a retry.
 #[tokio::test(start_paused = true)]
-async fn every_request_has_a_proof_of_its_own() {
+async fn every_request_has_its_own_proof() {
     let rig = Rig::new();
     rig.gateway.pin_key(&rig.tokens.proofs.thumbprint());
     rig.gateway.require_nonce("n-1");
@@ -39,7 +39,7 @@ async fn every_request_has_a_proof_of_its_own() {
 
 /// DPP-05, DPP-12: the latest nonce goes along, and is kept when an answer has none.
 #[tokio::test(start_paused = true)]
-async fn the_latest_nonce_is_kept() {
+async fn latest_nonce_is_kept() {
     let rig = Rig::new();
     let list = |nonce: &str| ScriptedReply::json(200, r#"{"items": []}"#).with_header("DPoP-Nonce", nonce);
     rig.gateway.enqueue_reply(list("n-1"));
@@ -56,7 +56,7 @@ async fn the_latest_nonce_is_kept() {
 
 /// DPP-14, ERR-07, GW-12: a challenge costs one request, at once; a write keeps key and body.
 #[tokio::test(start_paused = true)]
-async fn a_challenge_is_answered_once_in_every_form() {
+async fn challenge_in_every_form_is_retried_once() {
     for challenge in [
         r#"DPoP algs="ES256", error="use_dpop_nonce""#,
         "DPoP algs=ES256, error=use_dpop_nonce",
@@ -76,9 +76,9 @@ async fn a_challenge_is_answered_once_in_every_form() {
     }
 }
 
-/// DPP-14, ERR-07: a challenge that comes again is none of ours to answer.
+/// DPP-14, ERR-07: a repeated challenge is not retried again.
 #[tokio::test(start_paused = true)]
-async fn a_challenge_that_never_ends_is_an_error() {
+async fn repeated_challenge_is_an_error() {
     for again in ["n-2", "n-1"] {
         let rig = Rig::new();
         for nonce in ["n-1", again] {
@@ -96,7 +96,7 @@ async fn a_challenge_that_never_ends_is_an_error() {
 
 /// DPP-05: a nonce that came with the answer to the second request is used by the next call.
 #[tokio::test(start_paused = true)]
-async fn the_nonce_of_a_retried_answer_is_kept() {
+async fn nonce_of_the_retried_response_is_kept() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some("n-1")));
     rig.gateway.enqueue_reply(ScriptedReply::json(200, r#"{"items": []}"#).with_header("DPoP-Nonce", "n-2"));
@@ -109,7 +109,7 @@ async fn the_nonce_of_a_retried_answer_is_kept() {
 
 /// DPP-05, DPP-14: twenty calls of a cold start cost one challenge, and so many requests.
 #[tokio::test(start_paused = true)]
-async fn a_cold_start_costs_one_challenge() {
+async fn cold_start_costs_one_challenge() {
     let rig = Rig::new();
     rig.gateway.require_nonce("n-1");
     rig.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
@@ -120,9 +120,9 @@ async fn a_cold_start_costs_one_challenge() {
     assert_eq!(rig.gateway.request_count(), 22);
 }
 
-/// DPP-12, DPP-14: a gateway that was started anew challenges each call once, and none is lost.
+/// DPP-12, DPP-14: a restarted gateway challenges each call once, and no call is lost.
 #[tokio::test(start_paused = true)]
-async fn a_gateway_started_anew_challenges_each_call_once() {
+async fn restarted_gateway_challenges_each_call_once() {
     let rig = Rig::new();
     rig.gateway.require_nonce("n-1");
     rig.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
@@ -138,9 +138,9 @@ async fn a_gateway_started_anew_challenges_each_call_once() {
     assert_eq!(carried_out[..20], keys[..]);
 }
 
-/// DPP-17: what the gateway handed out never goes to the identity provider.
+/// DPP-17: the nonce of the gateway is never sent to the identity provider.
 #[tokio::test(start_paused = true)]
-async fn a_nonce_belongs_to_one_server() {
+async fn nonce_belongs_to_one_server() {
     let rig = Rig::new();
     rig.gateway.require_nonce("n-1");
     rig.read(LONG).await.unwrap();
@@ -151,16 +151,16 @@ async fn a_nonce_belongs_to_one_server() {
             session::PrepareOutcome::Send(transmission) => {
                 transmission.nonce().map(|nonce| nonce.as_str().to_owned())
             }
-            session::PrepareOutcome::Wait(_) => panic!("nobody is on the way"),
+            session::PrepareOutcome::Wait(_) => panic!("no request is in flight"),
         }
     };
     assert_eq!(prepare("https://identity.test/token").await, None);
     assert_eq!(prepare("https://gateway.test/exchange/v1").await.as_deref(), Some("n-1"));
 }
 
-/// DPP-09, DPP-10, ERR-08: a clock that is wrong costs one request and no more.
+/// DPP-09, DPP-10, ERR-08: a wrong clock costs one request.
 #[tokio::test(start_paused = true)]
-async fn a_wrong_clock_costs_one_request() {
+async fn wrong_clock_costs_one_request() {
     for wrong_by in [-3600, -60, -31, -25, 25, 31, 60, 3600, 86_400] {
         let rig = Rig::new();
         rig.machine.set_clock_offset(wrong_by);
@@ -175,9 +175,9 @@ async fn a_wrong_clock_costs_one_request() {
     }
 }
 
-/// DPP-10, ERR-08, CLI-04: where no time can be had the member is asked to set the clock.
+/// DPP-10, ERR-08, CLI-04: without any server time the member has to set the clock.
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_cannot_be_corrected_is_the_members_to_set() {
+async fn uncorrectable_clock_is_reported_to_the_member() {
     let rig = Rig::new();
     rig.gateway.set_script(|_| {
         ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None).without_server_headers()
@@ -196,18 +196,18 @@ async fn a_clock_that_cannot_be_corrected_is_the_members_to_set() {
 
 /// ERR-08: a proof that is refused for something else is no reason to go on.
 #[tokio::test(start_paused = true)]
-async fn a_proof_that_is_refused_for_another_reason_is_not_sent_again() {
+async fn otherwise_rejected_proof_is_not_resent() {
     let rig = Rig::new();
     rig.gateway.set_script(|_| ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
     let error = rig.read(LONG).await.unwrap_err();
     assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::Proof, 1));
 }
 
-/// DPP-18, GW-12: a network may double a message, and the second copy is refused as a replay: a write whose proof is
-/// refused says that it may be carried out. It is not sent again (DPP-15, ERR-08). What comes before replays are looked
-/// at, and what never reached the exchange, says nothing of the kind.
+/// DPP-18, GW-12: a network may duplicate a message, and the second copy is rejected as a replay, so a write
+/// with a rejected proof may have been applied. It is not sent again (DPP-15, ERR-08). A rejection before the
+/// replay check, or a request that never reached the exchange, leaves no such doubt.
 #[tokio::test(start_paused = true)]
-async fn a_write_whose_proof_is_refused_may_be_a_copy() {
+async fn write_with_rejected_proof_may_have_been_applied() {
     let invalid = || ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None);
     for (reply, kind) in
         [(invalid(), ErrorKind::Proof), (invalid().without_server_headers(), ErrorKind::Clock)]
@@ -245,7 +245,7 @@ async fn a_write_whose_proof_is_refused_may_be_a_copy() {
         (ErrorKind::Proof, false, 0)
     );
 
-    // What was sent before is what nobody can tell of.
+    // The outcome of the earlier request is unknown.
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::interrupted());
     rig.gateway.enqueue_reply(invalid());
@@ -253,11 +253,12 @@ async fn a_write_whose_proof_is_refused_may_be_a_copy() {
     assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::OutcomeUnknown, 2));
 }
 
-/// DPP-10, DPP-18, GW-12: a clock that is off by little is corrected, and the refused proof may have been right all the
-/// same: the second copy of a doubled message was refused, and the first carried out. Whatever the gateway says after
-/// that about something else, nobody knows what became of the write. A proof whose time was wrong was taken from no copy.
+/// DPP-10, DPP-18, GW-12: a small clock offset is corrected, but the rejected proof may have been valid: the
+/// second copy of a duplicated message was rejected, and the first was applied. Later responses about other
+/// checks do not resolve the outcome of the write. A proof with a wrong time cannot have been accepted as a
+/// copy.
 #[tokio::test(start_paused = true)]
-async fn a_correction_of_the_clock_does_not_hide_a_copy() {
+async fn clock_correction_does_not_hide_a_duplicate() {
     let once = RetryPolicy::new(1, seconds(120), CallInitiator::Program);
     for (wrong_by, is_hidden) in [(10, true), (-10, true), (29, true), (3600, false), (-3600, false)] {
         let rig = Rig::new();
@@ -275,7 +276,7 @@ async fn a_correction_of_the_clock_does_not_hide_a_copy() {
 
 /// A machine that slept goes by its wall clock.
 #[tokio::test(start_paused = true)]
-async fn a_machine_that_slept_needs_no_other_request() {
+async fn suspend_costs_no_additional_request() {
     let rig = Rig::new();
     rig.read(LONG).await.unwrap();
     rig.machine.suspend(seconds(8 * 3600));
@@ -286,7 +287,7 @@ async fn a_machine_that_slept_needs_no_other_request() {
 /// DPP-08, CON-01, CON-07: `htu` is the address without its query, the path is the contract's below the
 /// gateway's origin, and a cursor goes back as it came.
 #[tokio::test(start_paused = true)]
-async fn addresses_are_the_contracts() {
+async fn request_urls_match_the_contract() {
     let rig = Rig::new();
     let cursor = "v1.b:9-Z_x/+ =%?&\u{e9}";
     let _ = rig.api.stock_read(StockReadOptions::new().cursor(cursor).limit(500)).await;
@@ -299,7 +300,7 @@ async fn addresses_are_the_contracts() {
 
 /// CLI-01: every request names the client, also the second one and one without a token.
 #[tokio::test(start_paused = true)]
-async fn every_request_names_the_client() {
+async fn every_request_identifies_the_client() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::InternalError));
     rig.read(LONG).await.unwrap();
@@ -314,7 +315,7 @@ async fn every_request_names_the_client() {
 
 /// GW-13: one correlation id for each call, over all its requests; the caller's own if it has one.
 #[tokio::test(start_paused = true)]
-async fn a_call_is_found_by_its_id() {
+async fn call_has_a_correlation_id() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::InternalError));
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::NotPermitted));

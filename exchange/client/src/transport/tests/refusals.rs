@@ -9,7 +9,7 @@ const KEY: &str = "key-12345678";
 
 /// ERR-05: refreshed once and sent again, at once, a write under its key.
 #[tokio::test(start_paused = true)]
-async fn a_refused_token_is_renewed_once() {
+async fn rejected_token_is_renewed_once() {
     let rig = Rig::new();
     rig.gateway.refuse_token("token-0");
     let effort = rig.write(KEY, LONG).await.unwrap();
@@ -24,17 +24,17 @@ async fn a_refused_token_is_renewed_once() {
 
 /// ERR-05: never in a loop: a second refusal is the caller's, and the session stays as it is.
 #[tokio::test(start_paused = true)]
-async fn a_token_that_is_refused_again_is_not_renewed_for_ever() {
+async fn token_rejected_twice_is_not_renewed_again() {
     let rig = Rig::new();
     rig.gateway.set_script(|_| ScriptedReply::problem(Code::Unauthenticated));
     let error = rig.read(LONG).await.unwrap_err();
     assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::SignInNeeded, 2));
-    assert_eq!((rig.tokens.renewals(), rig.tokens.told_of()), (1, vec![]));
+    assert_eq!((rig.tokens.renewals(), rig.tokens.reported_errors()), (1, vec![]));
 }
 
-/// ERR-05: where the refresh says that the connection is over, that is what the caller hears.
+/// ERR-05: if the refresh reports that the connection ended, the caller gets this error.
 #[tokio::test(start_paused = true)]
-async fn a_refresh_that_is_refused_ends_the_call() {
+async fn rejected_refresh_ends_the_call() {
     let rig = Rig::new();
     rig.gateway.refuse_token("token-0");
     rig.tokens.state.lock().unwrap().dead = Some(ErrorKind::Ended(EndReason::GrantRevoked));
@@ -44,7 +44,7 @@ async fn a_refresh_that_is_refused_ends_the_call() {
 
 /// ERR-05: twenty calls whose token is refused at once renew it once.
 #[tokio::test(start_paused = true)]
-async fn many_calls_renew_a_token_once() {
+async fn concurrent_calls_renew_a_token_once() {
     let rig = Rig::new();
     rig.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
     rig.read(LONG).await.unwrap();
@@ -55,9 +55,9 @@ async fn many_calls_renew_a_token_once() {
     assert_eq!(rig.tokens.renewals(), 1);
 }
 
-/// ERR-06, ERR-11, ERR-21, ERR-22, ERR-26, ERR-27, ERR-28: no retry, and an error that says what it is.
+/// ERR-06, ERR-11, ERR-21, ERR-22, ERR-26, ERR-27, ERR-28: no retry, and an error of the matching kind.
 #[tokio::test(start_paused = true)]
-async fn what_is_the_callers_to_decide_is_not_sent_again() {
+async fn errors_for_the_caller_are_not_retried() {
     for (code, kind) in [
         (Code::DpopRequired, ErrorKind::Bug),
         (Code::ScopeMissing, ErrorKind::ScopeMissing),
@@ -78,16 +78,16 @@ async fn what_is_the_callers_to_decide_is_not_sent_again() {
         let error = rig.write(KEY, LONG).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (kind, Some(&code)));
         assert!(error.problem().is_some());
-        assert_eq!((rig.gateway.request_count(), rig.tokens.told_of()), (1, vec![]), "{code}");
-        // Everything else goes on.
+        assert_eq!((rig.gateway.request_count(), rig.tokens.reported_errors()), (1, vec![]), "{code}");
+        // Other calls continue.
         rig.read(LONG).await.unwrap();
     }
 }
 
-/// ERR-12, ERR-13, ERR-14, ERR-15, ERR-16, ERR-17, ERR-18, ERR-19, ERR-20: the session hears of it before the
-/// caller does, and not one request leaves afterwards.
+/// ERR-12, ERR-13, ERR-14, ERR-15, ERR-16, ERR-17, ERR-18, ERR-19, ERR-20: the session is notified before the
+/// caller, and no further request is sent.
 #[tokio::test(start_paused = true)]
-async fn what_stops_the_client_stops_it() {
+async fn terminal_codes_stop_the_client() {
     for (code, kind) in [
         (Code::ClientRevoked, ErrorKind::Ended(EndReason::ClientDisconnected)),
         (Code::InstallationRevoked, ErrorKind::Ended(EndReason::InstallationDisconnected)),
@@ -103,7 +103,7 @@ async fn what_stops_the_client_stops_it() {
         rig.gateway.enqueue_reply(ScriptedReply::problem(code.clone()));
         let error = rig.write(KEY, LONG).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (kind, Some(&code)));
-        assert_eq!(rig.tokens.told_of(), [kind]);
+        assert_eq!(rig.tokens.reported_errors(), [kind]);
         for _ in 0..3 {
             assert_eq!(rig.read(LONG).await.unwrap_err().kind(), kind);
             tokio::time::sleep(seconds(3600)).await;
@@ -114,7 +114,7 @@ async fn what_stops_the_client_stops_it() {
 
 /// ERR-15, CLI-03: calls that wait their turn when the client is stopped are not sent either.
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_not_sent_after_a_stop() {
+async fn waiting_calls_are_not_sent_after_a_stop() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::ClientSuspended));
@@ -127,9 +127,9 @@ async fn what_waits_is_not_sent_after_a_stop() {
     assert_eq!(rig.gateway.request_count(), 2);
 }
 
-/// ERR-15, CLI-03: nor are those that had a token already and waited for leave to send.
+/// ERR-15, CLI-03: calls that already had a token and waited for the rate limiter are not sent either.
 #[tokio::test(start_paused = true)]
-async fn what_waits_for_leave_is_not_sent_after_a_stop() {
+async fn rate_limited_calls_are_not_sent_after_a_stop() {
     let rig = Rig::new();
     let (calls, ()) = tokio::join!(join_all((0..25).map(|_| rig.read(LONG))), async {
         tokio::time::sleep(Duration::from_millis(1)).await;

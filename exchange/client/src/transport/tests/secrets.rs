@@ -31,8 +31,8 @@ const PLANTED: [&str; 10] = [
 /// CLI-05: a whole session with everything that goes wrong: tokens, proofs, nonces, cursors, bodies, handles and
 /// the addresses that only the member may have are in no log, no `Debug`, no `Display`, no source of an error.
 #[tokio::test(start_paused = true)]
-async fn nothing_secret_is_shown() {
-    let Some(log) = CapturedLog::capture(module_path!(), "nothing_secret_is_shown") else { return };
+async fn no_secret_is_logged_or_displayed() {
+    let Some(log) = CapturedLog::capture(module_path!(), "no_secret_is_logged_or_displayed") else { return };
 
     let rig = Rig::new();
     let mut shown = String::new();
@@ -86,11 +86,11 @@ async fn nothing_secret_is_shown() {
         200,
         format_args!(r#"{{"handoffId": "{HANDOFF}", "kind": "BLUEPRINT", "frontendUrl": "{FRONTEND}"}}"#),
     ));
-    let answer = rig.api.drafts_blueprints("key-of-draft", &draft.unwrap()).await.unwrap();
+    let response = rig.api.drafts_blueprints("key-of-draft", &draft.unwrap()).await.unwrap();
     // It is there, and does not show.
-    assert_eq!(answer.frontend_url.expose(), FRONTEND);
-    show(&mut shown, &answer);
-    show(&mut shown, answer.body());
+    assert_eq!(response.frontend_url.expose(), FRONTEND);
+    show(&mut shown, &response);
+    show(&mut shown, response.body());
     show(&mut shown, &rig.carrier);
     show(&mut shown, &rig.tokens.proofs);
     show(&mut shown, &rig.api);

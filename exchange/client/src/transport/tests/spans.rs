@@ -1,4 +1,4 @@
-//! What the spans of requests say to who counts them.
+//! The fields of request spans, as used for metrics.
 
 use exchange_api::codes::Code;
 
@@ -8,8 +8,8 @@ use crate::captured_log::CapturedLog;
 /// GW-13: by the names of OpenTelemetry for clients of HTTP: the server's name and its port apart, and of each failure a
 /// type, which of an answer is its status.
 #[tokio::test(start_paused = true)]
-async fn a_request_is_told_by_the_fields_of_http_clients() {
-    let Some(log) = CapturedLog::capture(module_path!(), "a_request_is_told_by_the_fields_of_http_clients")
+async fn request_span_follows_http_client_conventions() {
+    let Some(log) = CapturedLog::capture(module_path!(), "request_span_follows_http_client_conventions")
     else {
         return;
     };

@@ -9,10 +9,10 @@ use crate::rate_limiter::CallInitiator;
 
 const KEY: &str = "key-12345678";
 
-/// CLI-02, ERR-33, ERR-09, ERR-10, ERR-35, ERR-36, ERR-39, ERR-40: what the exchange asks to wait is waited,
-/// and then the same is sent again, a write under its key.
+/// CLI-02, ERR-33, ERR-09, ERR-10, ERR-35, ERR-36, ERR-39, ERR-40: the requested wait is respected, and then
+/// the same call is sent again, a write under its key.
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_for_is_waited() {
+async fn retry_after_is_respected() {
     for code in [
         Code::RateLimited,
         Code::DpopProofLimit,
@@ -33,9 +33,9 @@ async fn what_is_asked_for_is_waited() {
     }
 }
 
-/// CLI-02: whatever becomes of its body: a refusal says in its head how long to wait.
+/// CLI-02: `Retry-After` of an error response is respected even if its body is cut or too large.
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_for_is_waited_without_the_body_too() {
+async fn retry_after_is_respected_without_the_body() {
     let huge = ScriptedReply::new(503, "text/html", vec![b' '; (16 << 20) + 1]).with_retry_after("600");
     let cut = ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600").truncated_to(20);
     for (reply, writes) in [(huge.clone(), false), (huge, true), (cut.clone(), false), (cut, true)] {
@@ -52,9 +52,9 @@ async fn what_is_asked_for_is_waited_without_the_body_too() {
     }
 }
 
-/// CLI-02, ERR-05, DPP-14: what is sent again with another token or proof is not sent before the exchange wants it.
+/// CLI-02, ERR-05, DPP-14: a retry with another token or proof is not sent before the requested wait is over.
 #[tokio::test(start_paused = true)]
-async fn another_token_or_proof_is_sent_no_earlier() {
+async fn retry_with_new_token_or_proof_is_no_earlier() {
     let challenge = ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some("n-1"));
     for refusal in [ScriptedReply::problem(Code::Unauthenticated), challenge] {
         let rig = Rig::new();
@@ -70,10 +70,10 @@ async fn another_token_or_proof_is_sent_no_earlier() {
     }
 }
 
-/// CON-12, CLI-02: a refusal whose code did not come says nothing but its status: it is asked for again, no earlier than
-/// it wants, and what cannot be sent twice is not.
+/// CON-12, CLI-02: an error response without a readable code is classified by its status: the call is
+/// repeated after the requested wait, unless it must not be sent twice.
 #[tokio::test(start_paused = true)]
-async fn a_refusal_that_was_cut_is_asked_for_again() {
+async fn truncated_error_response_is_requested_again() {
     for code in [Code::Unauthenticated, Code::VersionConflict, Code::CursorExpired, Code::ScopeMissing] {
         let rig = Rig::new();
         rig.gateway
@@ -86,7 +86,7 @@ async fn a_refusal_that_was_cut_is_asked_for_again() {
     }
 }
 
-/// A key in hardware, that somebody touches so much later, or nobody.
+/// A hardware key that is touched after this delay, or never.
 struct Touched(KeyPair, Option<Duration>);
 
 impl ProofSigner for Touched {
@@ -97,7 +97,7 @@ impl ProofSigner for Touched {
     fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
         MaybeReady::boxed(async move {
             match self.1 {
-                // The whole process stands still, and sees what comes first when it goes on.
+                // The whole process is suspended, and handles the first event when it continues.
                 Some(time) => tokio::time::advance(time).await,
                 None => std::future::pending().await,
             }
@@ -106,10 +106,10 @@ impl ProofSigner for Touched {
     }
 }
 
-/// GW-12: who takes over what a process does not go on with knows by when nothing of it leaves any more, whatever that
-/// process waited for. Nobody else waits for it either.
+/// GW-12: a process that takes over an abandoned call knows when no request of it can be sent any more,
+/// regardless of what the call waited for. Other calls do not wait for it either.
 #[tokio::test(start_paused = true)]
-async fn nothing_leaves_when_the_time_of_a_call_is_over() {
+async fn nothing_is_sent_after_the_call_timeout() {
     let patience = RetryPolicy::new(1, seconds(120), CallInitiator::Program);
     for (touched, sent) in [(Some(9), 1), (Some(121), 0), (None, 0)] {
         let key = Touched(KeyPair::generate().unwrap(), touched.map(seconds));
@@ -128,8 +128,8 @@ async fn nothing_leaves_when_the_time_of_a_call_is_over() {
 
 /// CLI-02: seconds, a date of the server's clock, and neither.
 #[tokio::test(start_paused = true)]
-async fn every_form_of_retry_after_is_read() {
-    for (asked, expect) in [
+async fn every_form_of_retry_after_is_parsed() {
+    for (retry_after, expect) in [
         ("3600", 3600.0),
         ("7", 7.0),
         // Three minutes and twenty seconds after the beginning.
@@ -148,7 +148,7 @@ async fn every_form_of_retry_after_is_read() {
         // The machine's own clock is an hour slow, which the server's date is not read by.
         rig.read(LONG).await.unwrap();
         rig.machine.set_clock_offset(-3600);
-        let mut lines = asked.lines();
+        let mut lines = retry_after.lines();
         let first = ScriptedReply::problem(Code::RelayBusy).with_retry_after(lines.next().unwrap());
         rig.gateway.enqueue_reply(lines.fold(first, |reply, line| reply.with_header("Retry-After", line)));
         rig.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap();
@@ -156,9 +156,9 @@ async fn every_form_of_retry_after_is_read() {
     }
 }
 
-/// CLI-02: of several lines the longest counts by the server's clock, also where the answer does not say what that shows.
+/// CLI-02: the longest of several values counts, by the server's clock, even if the response has no `Date`.
 #[test]
-fn the_longest_line_counts_without_a_date() {
+fn longest_retry_after_counts_without_a_date() {
     let server = UnixTime::from_secs(1_790_000_000);
     for date in ["Mon, 21 Sep 2020 14:00:00 GMT", "Mon, 21 Sep 2026 14:16:40 GMT"] {
         for lines in [[date, "3600"], ["3600", date]] {
@@ -166,16 +166,19 @@ fn the_longest_line_counts_without_a_date() {
             for line in lines {
                 headers.append(RETRY_AFTER, line.parse().unwrap());
             }
-            let asked = super::super::parse_retry_after(&headers, || server);
-            assert_eq!(asked, Some(seconds(3600)), "{lines:?}");
+            let retry_after = super::super::parse_retry_after(&headers, || server);
+            assert_eq!(retry_after, Some(seconds(3600)), "{lines:?}");
         }
     }
-    assert_eq!(super::super::parse_retry_after(&HeaderMap::new(), || panic!("nobody asked")), None);
+    assert_eq!(
+        super::super::parse_retry_after(&HeaderMap::new(), || panic!("the clock is not needed")),
+        None
+    );
 }
 
-/// CLI-02: a date without one of the answer is of the server's clock too, as far as that was learnt before.
+/// CLI-02: a date in a response without `Date` is relative to the server's clock too, as learned before.
 #[tokio::test(start_paused = true)]
-async fn a_date_is_of_the_servers_clock_also_where_it_does_not_say_its_own() {
+async fn retry_date_uses_the_learned_server_clock() {
     for wrong_by in [-3600, 3600, 0] {
         let rig = Rig::new();
         rig.machine.set_clock_offset(wrong_by);
@@ -191,9 +194,9 @@ async fn a_date_is_of_the_servers_clock_also_where_it_does_not_say_its_own() {
     }
 }
 
-/// LIM-16: without anything asked for, five seconds, doubled up to five minutes.
+/// LIM-16: without `Retry-After` the wait is five seconds, doubled up to five minutes.
 #[tokio::test(start_paused = true)]
-async fn without_anything_asked_for_the_waits_double() {
+async fn waits_double_without_retry_after() {
     let rig = Rig::new();
     rig.gateway.set_script(|_| ScriptedReply::problem(Code::IdempotencyInProgress));
     let error = rig.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap_err();
@@ -202,10 +205,10 @@ async fn without_anything_asked_for_the_waits_double() {
     assert!(rig.gaps().iter().all(|gap| *gap <= 300.002));
 }
 
-/// ERR-33, CLI-02: limits are the member's, so that no call of the client is sent before the time; and the nonce
-/// is kept though the refusal had none.
+/// ERR-33, CLI-02: limits apply to the member, so no call of the client is sent before the time; the nonce is
+/// kept although the error response had none.
 #[tokio::test(start_paused = true)]
-async fn a_limit_holds_back_every_call() {
+async fn rate_limit_delays_every_call() {
     for code in [Code::RateLimited, Code::DpopProofLimit] {
         let rig = Rig::new();
         rig.gateway.require_nonce("n-1");
@@ -227,7 +230,7 @@ async fn a_limit_holds_back_every_call() {
 
 /// ERR-36, ERR-35: a large change set that has to wait holds back nothing else; a budget of writes no read.
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_of_writes_is_asked_of_writes() {
+async fn write_budget_delays_only_writes() {
     for (code, writes_wait) in [(Code::RelayBusy, false), (Code::ExchangeBudgetExhausted, true)] {
         let rig = Rig::new();
         rig.gateway.enqueue_reply(ScriptedReply::problem(code).with_retry_after("100"));
@@ -245,15 +248,15 @@ async fn what_is_asked_of_writes_is_asked_of_writes() {
     }
 }
 
-/// CLI-02: a wait for which there is no time ends the call at once, and says for how long.
+/// CLI-02: a wait that exceeds the call timeout ends the call immediately, and the error contains the wait.
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_too_long_ends_the_call_at_once() {
+async fn too_long_wait_ends_the_call_immediately() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
     let error = rig.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
     assert_eq!((error.retry_after(), rig.machine.elapsed()), (Some(seconds(600)), Duration::ZERO));
-    // The next one is not even sent; it says the same, of the time that is left.
+    // The next call is not even sent; its error contains the remaining time.
     tokio::time::sleep(seconds(100)).await;
     let error = rig.write(KEY, RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
@@ -263,9 +266,9 @@ async fn a_wait_that_is_too_long_ends_the_call_at_once() {
     assert!(rig.times()[1] >= 600.0);
 }
 
-/// A date is told as the seconds that it is.
+/// A date is reported as seconds.
 #[tokio::test(start_paused = true)]
-async fn a_date_is_told_in_seconds() {
+async fn retry_date_is_reported_in_seconds() {
     let rig = Rig::new();
     let date = "Mon, 21 Sep 2026 14:25:00 GMT";
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after(date));
@@ -275,7 +278,7 @@ async fn a_date_is_told_in_seconds() {
 
 /// LIM-19: the day's writes are used up: reads go on, other writes are not sent.
 #[tokio::test(start_paused = true)]
-async fn a_used_up_quota_stops_writes_alone() {
+async fn exhausted_quota_stops_only_writes() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("30000"));
     let refused = rig.write(KEY, LONG).await.unwrap_err();
@@ -288,7 +291,7 @@ async fn a_used_up_quota_stops_writes_alone() {
 
 /// ERR-33: the hourly limit of account checks is theirs alone.
 #[tokio::test(start_paused = true)]
-async fn the_limit_of_account_checks_is_theirs() {
+async fn account_check_limit_delays_only_account_checks() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited).with_retry_after("3000"));
     assert_eq!(rig.check(RetryPolicy::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
@@ -297,10 +300,10 @@ async fn the_limit_of_account_checks_is_theirs() {
     assert_eq!(rig.gateway.request_count(), 2);
 }
 
-/// A call ends when its time is over, also while it waits for a refresh, for the answer to another's first request, or
-/// for a probe.
+/// A call times out, also while it waits for a refresh, for the response to another first request, or for a
+/// probe.
 #[tokio::test(start_paused = true)]
-async fn what_others_do_is_not_waited_for_longer_than_a_call_may_take() {
+async fn call_timeout_includes_waiting_for_other_calls() {
     let patience = |time| RetryPolicy::new(1, seconds(time), CallInitiator::Member);
     let rig = Rig::new();
     rig.tokens.state.lock().unwrap().silent = true;
@@ -319,7 +322,7 @@ async fn what_others_do_is_not_waited_for_longer_than_a_call_may_take() {
     assert_eq!(first.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(second, (ErrorKind::Busy, seconds(10), 1));
 
-    // During an outage one call looks whether it is over, and the others wait for that.
+    // During an outage one call probes the server, and the others wait for it.
     let rig = Rig::new();
     rig.read(LONG).await.unwrap();
     rig.gateway.set_script(|_| ScriptedReply::refused());
@@ -337,20 +340,20 @@ async fn what_others_do_is_not_waited_for_longer_than_a_call_may_take() {
     assert_eq!(waiting, (ErrorKind::Busy, seconds(10)));
 }
 
-/// A call ends when its time is over, also while the session takes in what it said: that goes on without it.
+/// A call times out, also while the session processes its report, which continues without the call.
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_slow_to_hear_holds_up_no_call() {
+async fn slow_session_blocks_no_call() {
     let rig = Rig::new();
     rig.tokens.state.lock().unwrap().deaf = true;
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::InstallationRevoked));
     let error = rig.read(RetryPolicy::new(1, seconds(60), CallInitiator::Member)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Ended(crate::EndReason::InstallationDisconnected));
-    assert_eq!((rig.machine.elapsed(), rig.tokens.told_of().len()), (seconds(60), 1));
+    assert_eq!((rig.machine.elapsed(), rig.tokens.reported_errors().len()), (seconds(60), 1));
 }
 
 /// ERR-09: for a minute after a proof limit the client sends half as fast.
 #[tokio::test(start_paused = true)]
-async fn a_proof_limit_slows_the_client_down() {
+async fn proof_limit_slows_the_client_down() {
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::DpopProofLimit).with_retry_after("10"));
     rig.read(LONG).await.unwrap();
@@ -359,7 +362,7 @@ async fn a_proof_limit_slows_the_client_down() {
     let times = rig.times();
     // 1.2 s for each, where 20 went at once before.
     assert!(times[31] - times[1] >= 26.0 - 10.0 / 1.2 * 1.2, "{times:?}");
-    // The first of those that wait has what is left of what became free before.
+    // The first waiting call gets the remaining capacity.
     let (gaps, waited) = (rig.gaps(), |gap: &f64| *gap > 0.0);
     let first = gaps.iter().skip(1).position(waited).unwrap() + 1;
     assert!((9..=10).contains(&first) && gaps[first + 1..].iter().all(|gap| *gap >= 1.19), "{gaps:?}");

@@ -1,4 +1,4 @@
-//! Real bytes on a real socket: what a scripted answer cannot be.
+//! Tests over real sockets, for behavior that scripted responses cannot show.
 
 use exchange_api::{
     operations::OperationId,
@@ -9,24 +9,26 @@ use http::Request;
 use super::super::network_transport;
 use crate::testkit::{TcpServer, TcpStep};
 
-/// What comes of one request to a server that plays these steps, and how many it saw.
+/// Returns the result of one request to a server that plays these steps, and the number of requests that it
+/// received.
 async fn check(
     steps: impl Fn() -> Vec<TcpStep> + Send + Sync + 'static,
 ) -> (Result<u16, (TransportFault, Delivery)>, usize) {
     let server = TcpServer::start(move |_, _| steps()).await.unwrap();
     let request = Request::builder().method("POST").uri(format!("{}/exchange/v1", server.origin()));
     let request = request.header("DPoP", "p").body(bytes::Bytes::from_static(b"{}")).unwrap();
-    let answer =
+    let response =
         network_transport(1 << 20).unwrap().send(OperationId::BlueprintsWrite.operation(), request).await;
-    let answer = answer.map(|answer| answer.status().as_u16());
-    (answer.map_err(|error| (error.fault(), error.delivery())), server.requests())
+    let response = response.map(|response| response.status().as_u16());
+    (response.map_err(|error| (error.fault(), error.delivery())), server.requests())
 }
 
 const LOST: (TransportFault, Delivery) = (TransportFault::Interrupted, Delivery::Unknown);
 
-/// DPP-01, DPP-20: below the loop nothing is resent, redirected or guessed: what was cut is an error there.
+/// DPP-01, DPP-20: below the retry loop nothing is resent, redirected or guessed: a truncated response is an
+/// error there.
 #[tokio::test]
-async fn the_network_sends_once_and_says_what_became_of_it() {
+async fn network_transport_sends_once_and_reports_delivery() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
     let full = move || vec![TcpStep::write(head), TcpStep::write("Content-Length: 2\r\n\r\n{}")];
     assert_eq!(check(full).await, (Ok(200), 1));
@@ -53,9 +55,9 @@ async fn the_network_sends_once_and_says_what_became_of_it() {
     assert_eq!(check(redirect).await, (Ok(307), 1));
 }
 
-/// CLI-02: what a refusal asks for is heard, though its body is cut or larger than a client takes.
+/// CLI-02: the headers of an error response are returned, even if its body is cut or exceeds the size limit.
 #[tokio::test]
-async fn a_refusal_is_heard_without_its_body() {
+async fn error_response_is_returned_without_its_body() {
     let head = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3600\r\nDPoP-Nonce: n-1\r\n";
     let megabyte = bytes::Bytes::from(vec![b' '; 1 << 20]);
     let length = "Content-Length: 104857600\r\n\r\n";
@@ -65,23 +67,23 @@ async fn a_refusal_is_heard_without_its_body() {
         });
         let server = server.await.unwrap();
         let request = Request::builder().uri(server.origin()).body(bytes::Bytes::new()).unwrap();
-        let answer = network_transport(1 << 20)
+        let response = network_transport(1 << 20)
             .unwrap()
             .send(OperationId::OrgUnitsRead.operation(), request)
             .await
             .unwrap();
-        assert_eq!((answer.status().as_u16(), server.requests()), (503, 1));
+        assert_eq!((response.status().as_u16(), server.requests()), (503, 1));
         assert_eq!(
-            (&answer.headers()["Retry-After"], &answer.headers()["DPoP-Nonce"]),
+            (&response.headers()["Retry-After"], &response.headers()["DPoP-Nonce"]),
             (&"3600".parse().unwrap(), &"n-1".parse().unwrap())
         );
-        assert!(answer.extensions().get::<PartialBody>().is_some());
+        assert!(response.extensions().get::<PartialBody>().is_some());
     }
 }
 
-/// What is larger than a client takes, its body or its head, costs no more than that, and is not asked for again.
+/// An oversized body or head is read only up to the limit, and is not requested again.
 #[tokio::test]
-async fn what_is_too_large_is_not_read_on() {
+async fn oversized_response_is_not_read_further() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
     let megabyte = bytes::Bytes::from(vec![b' '; 1 << 20]);
     let huge = move || {
@@ -101,26 +103,27 @@ async fn what_is_too_large_is_not_read_on() {
     assert_eq!(check(headers).await, (Err((TransportFault::TooLarge, Delivery::Unknown)), 1));
 }
 
-/// A compressed answer was not asked for, and is not unpacked.
+/// A compressed response is neither requested nor decompressed.
 #[tokio::test]
-async fn nothing_is_unpacked() {
+async fn compressed_response_is_not_decompressed() {
     let server = TcpServer::start(|_, request| {
-        let asked = String::from_utf8_lossy(request).to_ascii_lowercase().contains("accept-encoding");
-        let status = if asked { "500 no" } else { "200 OK" };
+        let accepts_encoding =
+            String::from_utf8_lossy(request).to_ascii_lowercase().contains("accept-encoding");
+        let status = if accepts_encoding { "500 no" } else { "200 OK" };
         vec![TcpStep::write(&format!(
             "HTTP/1.1 {status}\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"
         ))]
     });
     let server = server.await.unwrap();
     let request = Request::builder().uri(server.origin()).body(bytes::Bytes::new()).unwrap();
-    let answer =
+    let response =
         network_transport(10).unwrap().send(OperationId::OrgUnitsRead.operation(), request).await.unwrap();
-    assert_eq!((answer.status().as_u16(), &answer.body()[..]), (200, &b"abc"[..]));
+    assert_eq!((response.status().as_u16(), &response.body()[..]), (200, &b"abc"[..]));
 }
 
-/// Nobody listens there: nothing was sent.
+/// No listener on the port: nothing was sent.
 #[tokio::test]
-async fn a_closed_port_is_no_connection() {
+async fn closed_port_is_a_connect_error() {
     let server = TcpServer::start(|_, _| vec![TcpStep::Close]).await.unwrap();
     let origin = server.origin().to_owned();
     drop(server);

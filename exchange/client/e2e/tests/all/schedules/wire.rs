@@ -298,8 +298,8 @@ impl Wire {
         }
     }
 
-    /// Checks that no request is sent before the end of a requested wait.
-    fn asked(&self, whom: &'static str, wait: Duration) {
+    /// Records the end of a requested wait; the longest one counts.
+    fn record_requested_wait(&self, whom: &'static str, wait: Duration) {
         let now = self.0.time.passed();
         let until = now + wait;
         let mut seen = self.seen();
@@ -310,21 +310,21 @@ impl Wire {
     }
 
     /// Passes a response to the client.
-    fn hand(&self, operation: &'static Operation, answer: Response<Bytes>) -> Response<Bytes> {
-        let wait = answer.headers().get("retry-after").and_then(|wait| wait.to_str().ok());
+    fn hand(&self, operation: &'static Operation, response: Response<Bytes>) -> Response<Bytes> {
+        let wait = response.headers().get("retry-after").and_then(|wait| wait.to_str().ok());
         if let Some(wait) = wait.and_then(|wait| wait.parse().ok()) {
-            let whom = if is_for_all(operation, &answer) { server(operation) } else { operation.id };
-            self.asked(whom, Duration::from_secs(wait));
+            let whom = if is_for_all(operation, &response) { server(operation) } else { operation.id };
+            self.record_requested_wait(whom, Duration::from_secs(wait));
         }
         let mut seen = self.seen();
-        seen.refused_cursors += u64::from(answer.status() == 410);
+        seen.refused_cursors += u64::from(response.status() == 410);
         if operation.id.starts_with("oauth.")
-            && let Ok(body) = serde_json::from_slice::<serde_json::Value>(answer.body())
+            && let Ok(body) = serde_json::from_slice::<serde_json::Value>(response.body())
         {
             let named = ["access_token", "refresh_token", "device_code"];
             seen.secrets.extend(named.iter().filter_map(|name| Some(body[*name].as_str()?.to_owned())));
         }
-        answer
+        response
     }
 
     async fn go(
@@ -343,9 +343,9 @@ impl Wire {
                 cut(Delivery::Unknown)
             }
             Fault::LateAnswer => {
-                let answer = self.deliver(request).await;
+                let response = self.deliver(request).await;
                 tokio::time::sleep(late).await;
-                Ok(answer)
+                Ok(response)
             }
             Fault::LateDelivery => {
                 let wire = self.clone();
@@ -360,15 +360,15 @@ impl Wire {
                 Ok(self.deliver(request).await)
             }
             Fault::Truncated => {
-                let mut answer = self.deliver(request).await;
-                let half = answer.body().len() / 2;
-                answer.body_mut().truncate(half);
-                Ok(answer)
+                let mut response = self.deliver(request).await;
+                let half = response.body().len() / 2;
+                response.body_mut().truncate(half);
+                Ok(response)
             }
             Fault::Garbage => {
-                let mut answer = self.deliver(request).await;
-                *answer.body_mut() = Bytes::from_static(b"\xff{\"items\":");
-                Ok(answer)
+                let mut response = self.deliver(request).await;
+                *response.body_mut() = Bytes::from_static(b"\xff{\"items\":");
+                Ok(response)
             }
             Fault::HtmlBefore => Ok(page(502, None)),
             Fault::HtmlAfter => {
@@ -378,8 +378,8 @@ impl Wire {
             Fault::Unavailable => Ok(page(503, Some(late))),
             Fault::UnavailableCut => {
                 let came = held(cut::page(operation, late)).await;
-                // The response was delivered, whatever the client does with it.
-                self.asked(server(operation), late);
+                // The response was delivered, even if the client drops it.
+                self.record_requested_wait(server(operation), late);
                 came
             }
             Fault::Limited => Ok(page(429, Some(late))),
@@ -394,13 +394,13 @@ fn server(operation: &Operation) -> &'static str {
 
 /// Returns true if a response requests a wait of all calls (CLI-02): the server is down, or the gateway names
 /// no limit. The limits of the provider belong to single endpoints.
-fn is_for_all(operation: &Operation, answer: &Response<Bytes>) -> bool {
-    let is_down = answer.status().is_server_error();
+fn is_for_all(operation: &Operation, response: &Response<Bytes>) -> bool {
+    let is_down = response.status().is_server_error();
     if operation.id.starts_with("oauth.") {
         return is_down;
     }
-    let body = serde_json::from_slice::<serde_json::Value>(answer.body()).unwrap_or_default();
-    body["code"].as_str().is_none() && (is_down || answer.status() == 429)
+    let body = serde_json::from_slice::<serde_json::Value>(response.body()).unwrap_or_default();
+    body["code"].as_str().is_none() && (is_down || response.status() == 429)
 }
 
 /// Builds the page of a proxy.
@@ -410,17 +410,17 @@ fn page(status: u16, wait: Option<Duration>) -> Response<Bytes> {
     if let Some(wait) = wait {
         headers.insert("retry-after", wait.as_secs().into());
     }
-    let mut answer = Response::new(Bytes::from_static(b"<h1>Not now</h1>"));
-    *answer.status_mut() = status.try_into().unwrap();
-    *answer.headers_mut() = headers;
-    answer
+    let mut response = Response::new(Bytes::from_static(b"<h1>Not now</h1>"));
+    *response.status_mut() = status.try_into().unwrap();
+    *response.headers_mut() = headers;
+    response
 }
 
 impl Transport for Wire {
     fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
-            let answer = self.go(operation, request).await?;
-            Ok(self.hand(operation, answer))
+            let response = self.go(operation, request).await?;
+            Ok(self.hand(operation, response))
         })
     }
 }

@@ -69,8 +69,8 @@ impl Desk {
     /// Sends changes and returns their outcome.
     pub(super) async fn written<O: ChangeOp>(&self, changes: Changes<O>) -> WriteOutcome {
         let entry = self.outbox.enqueue(changes).await.unwrap()[0];
-        let told = self.outbox.flush().await.unwrap();
-        assert_eq!(told.last().unwrap().lane_to_pull(), Some(O::LANE), "{told:?}");
+        let events = self.outbox.flush().await.unwrap();
+        assert_eq!(events.last().unwrap().lane_to_pull(), Some(O::LANE), "{events:?}");
         self.outbox.load_outcome(entry).await.unwrap().unwrap()
     }
 
@@ -124,10 +124,11 @@ async fn browse(method: &str, address: &str, cookie: &str, form: String) -> (u16
     let request = request.header("content-type", "application/x-www-form-urlencoded");
     let any = OperationId::ServiceDocument.operation();
     let request = request.body(Bytes::from(form)).unwrap();
-    let answer = ReqwestTransport::new().unwrap().send(any, request).await.unwrap();
-    let set = answer.headers().get("set-cookie").map(|set| set.to_str().unwrap().split(';').next().unwrap());
-    let page = String::from_utf8(answer.body().to_vec()).unwrap();
-    (answer.status().as_u16(), set.unwrap_or_default().to_owned(), page)
+    let response = ReqwestTransport::new().unwrap().send(any, request).await.unwrap();
+    let set =
+        response.headers().get("set-cookie").map(|set| set.to_str().unwrap().split(';').next().unwrap());
+    let page = String::from_utf8(response.body().to_vec()).unwrap();
+    (response.status().as_u16(), set.unwrap_or_default().to_owned(), page)
 }
 
 /// The token of a page's form.
