@@ -23,6 +23,8 @@ mod mutate;
 #[allow(dead_code, reason = "shared with the tests of random contracts")]
 #[path = "../tests/harness/random.rs"]
 mod random;
+#[path = "../tests/harness/split_mix.rs"]
+mod split_mix;
 
 use std::{
     fmt::Write as _,

@@ -9,3 +9,5 @@ pub(crate) mod folder;
 #[allow(dead_code, reason = "shared with the tests of the pipeline")]
 #[path = "../tests/harness/random.rs"]
 pub(crate) mod random_contracts;
+#[path = "../tests/harness/split_mix.rs"]
+pub(crate) mod split_mix;

@@ -32,6 +32,8 @@ pub mod types;
 
 #[path = "client_runs/bodies.rs"]
 mod bodies;
+#[path = "harness/split_mix.rs"]
+mod split_mix;
 #[path = "harness/texts.rs"]
 mod texts;
 

@@ -13,6 +13,8 @@ mod folder;
 mod mutants;
 #[path = "harness/mutate.rs"]
 mod mutate;
+#[path = "harness/split_mix.rs"]
+mod split_mix;
 
 use std::{
     collections::BTreeMap,

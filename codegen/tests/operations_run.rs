@@ -7,6 +7,8 @@
 
 #[path = "operations_run/round_trip.rs"]
 mod round_trip;
+#[path = "harness/split_mix.rs"]
+mod split_mix;
 #[path = "operations_run/stored.rs"]
 mod stored;
 #[path = "harness/texts.rs"]

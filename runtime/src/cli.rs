@@ -88,7 +88,7 @@ pub struct CommandSpec {
 #[derive(Clone, Copy, Debug)]
 pub struct ArgumentSpec {
     /// The name; empty for a constant, which is not an option
-    /// ([`RouteMatch`](crate::parameters::RouteMatch)).
+    /// ([`RouteMatch`]).
     pub name: &'static str,
     /// The `description` of the parameter, or empty.
     pub about: &'static str,

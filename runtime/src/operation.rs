@@ -443,7 +443,7 @@ impl OperationTable {
     /// Finds the operation of a request. `query` is without `?`.
     ///
     /// Operations with the same method and path are distinguished by the query pairs of their templates and
-    /// by the parameters with a [`RouteMatch`](crate::parameters::RouteMatch). A request that matches none is
+    /// by the parameters with a [`RouteMatch`]. A request that matches none is
     /// for the first operation whose constants it has, else for the first of all, which then reports what is
     /// missing.
     #[cfg(feature = "server")]

@@ -1,6 +1,6 @@
 //! `suite`: runs the official JSON-Schema-Test-Suite with generated code.
 //!
-//! Every schema of the suite is a separate contract ([`cases`], [`generate_groups`]). All schemas of a draft
+//! Every schema of the suite is a separate contract ([`cases`], [`generate`]). All schemas of a draft
 //! are one package with types, validators and a small runner ([`package`]), whose results are compared with
 //! the suite and with the recorded score ([`score`]). The suite is not part of the repository ([`location`]).
 

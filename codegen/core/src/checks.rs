@@ -4,7 +4,7 @@
 //! (`unevaluated…`, `$dynamicRef`) is evaluated by the validation tables. All other constraints become
 //! comparisons.
 //!
-//! The result is data, a [`Check`]: `emit` prints it as the body of `is_valid`, [`evaluate`] evaluates it for
+//! The result is data, a [`Check`]: `emit` prints it as the body of `is_valid`, `evaluate` evaluates it for
 //! a value, and [`enforcement`] reports its effect for one keyword.
 
 mod check;

@@ -77,3 +77,12 @@ pub fn type_of(value: &Json) -> TypeSet {
         Json::Object(_) => TypeSet::OBJECT,
     }
 }
+
+/// Returns true if a value has one of the JSON types. Like readers, it does not distinguish integers from other
+/// numbers.
+#[must_use]
+pub fn may_have_type(value: &Json, types: TypeSet) -> bool {
+    let own = type_of(value);
+    let own = if TypeSet::NUMBER.contains(own) { TypeSet::INTEGER } else { own };
+    !types.intersection(own).is_empty()
+}

@@ -1,9 +1,9 @@
 //! Checks that each generated type can hold every value that its schema accepts.
 //!
-//! [`accepted_schema`] expresses the values that a type can read as a JSON Schema. A [`ContainmentCheck`] of the
+//! `accepted_schema` expresses the values that a type can read as a JSON Schema. A [`ContainmentCheck`] of the
 //! caller then decides whether that schema covers the source schema. Undecided types are tested with sample values:
 //! each is valid by the validation tables, and must survive a round trip through the type unchanged. A value
-//! that does not is a gap, which is a bug in `shape`. [`structure`] is a cheap subset of these checks.
+//! that does not is a gap, which is a bug in `shape`. `structure` is a cheap subset of these checks.
 
 mod accepted_schema;
 mod source_schema;

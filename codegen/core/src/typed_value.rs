@@ -3,19 +3,20 @@
 //!
 //! Reading and writing mirror the code that `emit` generates over the runtime's `read`: unknown properties
 //! are kept, optional properties may be absent, `null` requires a nullable type, and a tag that identifies a
-//! variant has no field. Only the choice among several variants of an object without a tag differs: generated code
-//! asks the validation tables, and here the first variant that can hold the object is used. Data that a type would lose becomes visible here without compiling it.
+//! variant has no field. Data that a type would lose becomes visible here without compiling it.
+//!
+//! Only the choice among several variants of an object without a tag differs: generated code asks the validation
+//! tables, and here the best variant that can hold the object is used.
 
 use std::cmp::Reverse;
 
 use contract_runtime::{Json, Map, Number, schema::TagCertainty};
 
 use crate::{
-    conjunction::type_of,
-    schema::TypeSet,
+    conjunction::may_have_type,
     shape::{
-        IntKind, KindVariant, ObjectUnion, Shapes, StringEnum, StructBody, TypeBody, TypeId, TypeRef,
-        VariantSelector, VariantTag,
+        IntKind, ObjectUnion, Shapes, StringEnum, StructBody, TypeBody, TypeId, TypeRef, VariantSelector,
+        VariantTag,
     },
 };
 
@@ -179,7 +180,7 @@ fn read_named(shapes: &Shapes, id: TypeId, json: &Json, left: u8) -> Option<Type
         TypeBody::Struct(body) => read_struct(shapes, id, body, json),
         TypeBody::Objects(body) => read_objects(shapes, id, body, json, left),
         TypeBody::ByKind(variants) => {
-            let at = variants.iter().position(|variant| matches_kind(variant, json))?;
+            let at = variants.iter().position(|variant| may_have_type(json, variant.types))?;
             let typed = read_at(shapes, &variants[at].ty, json, left)?;
             Some(TypedValue::Variant(id, at, Box::new(typed)))
         }
@@ -250,14 +251,6 @@ fn read_objects(
             }
         }
     }
-}
-
-/// Returns true if a variant accepts the JSON type of a value; integers and other numbers are not
-/// distinguished.
-fn matches_kind(variant: &KindVariant, json: &Json) -> bool {
-    let kind = type_of(json);
-    let kind = if TypeSet::NUMBER.contains(kind) { TypeSet::INTEGER } else { kind };
-    !variant.types.intersection(kind).is_empty()
 }
 
 fn read_enum(id: TypeId, list: &StringEnum, json: &Json) -> Option<TypedValue> {

@@ -27,7 +27,7 @@ use super::{
     proof::{TableStores, VersionSide},
     site::ValueUse,
 };
-use crate::tests::random_contracts::{self as contracts, split_mix::SplitMix64};
+use crate::tests::{random_contracts as contracts, split_mix::SplitMix64};
 
 /// The number of pairs that are checked by default.
 const DEFAULT_PAIRS: u64 = 200;

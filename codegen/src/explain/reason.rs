@@ -25,7 +25,7 @@ pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
                 });
             } else {
                 text.push_str(
-                    ", the properties of all branches and conditions; validation checks their combination, since no tag distinguishes the branches",
+                    ", the properties of all branches and conditions; validation checks their combination",
                 );
             }
             text

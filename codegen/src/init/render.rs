@@ -52,7 +52,7 @@ pub fn codegen_toml(found: &InitFindings, inputs: &[String]) -> String {
     page.add_comment("\"#/components/schemas/Error\" = \"Problem\"");
     page.start_section("Your own types to use for schemas; they must implement `ReadJson` and `Serialize`.");
     page.add_comment("[replace]");
-    page.add_comment("\"#/components/schemas/Money\" = \"contract_codegen_core::Money\"");
+    page.add_comment("\"#/components/schemas/Money\" = \"crate::Money\"");
     page.start_section(
         "Additional traits to derive; `*` selects all types. `Default` is derived where possible.",
     );

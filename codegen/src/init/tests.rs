@@ -228,6 +228,13 @@ fn commented_defaults_change_nothing() {
             &["api.yaml".to_owned()],
         )
     };
+    // Examples of types are paths in the user's crate.
+    assert!(
+        page(false).contains("\n# \"#/components/schemas/Money\" = \"crate::Money\"\n"),
+        "{}",
+        page(false)
+    );
+    assert!(!page(false).contains("contract_codegen"), "{}", page(false));
     assert!(page(false).contains("\n# skip-unsupported = true\n"), "{}", page(false));
     assert!(page(false).contains("\n# member = false\n") && page(true).contains("\n# member = true\n"));
 }

@@ -1,10 +1,8 @@
 //! Changes documents at random locations; the same seed produces the same documents.
 
-#[path = "split_mix.rs"]
-mod split_mix;
-
 use contract_runtime::{Json, Map};
-use split_mix::SplitMix64;
+
+use super::split_mix::SplitMix64;
 
 /// Valid and invalid values for any location in a schema.
 const VALUES: &[&str] = &[

@@ -3,11 +3,9 @@
 //! A seed number determines a document. Documents are generated as strings, so that they contain all
 //! spellings of JSON numbers. Some are also converted to OpenAPI 3.0.
 
-#[path = "split_mix.rs"]
-pub(crate) mod split_mix;
-
 use serde_json::{Value, json};
-use split_mix::SplitMix64;
+
+use super::split_mix::SplitMix64;
 
 /// Names of members and definitions; there are few, so that conflicts are frequent.
 const NAMES: [&str; 5] = ["kind", "a", "b", "c", "type"];

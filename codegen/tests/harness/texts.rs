@@ -1,10 +1,8 @@
 //! Random strings and JSON values with characters that are special in some part of a request.
 
-#[path = "split_mix.rs"]
-mod split_mix;
-
 use contract_runtime::{Json, Map};
-use split_mix::SplitMix64;
+
+use super::split_mix::SplitMix64;
 
 /// String parts that are special in URIs, headers, forms or JSON.
 const PIECES: [&str; 30] = [

@@ -29,7 +29,7 @@ use crate::store::{StoreError, epoch};
 /// a store was opened or emptied.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::RandomSource`].
+/// Returns the database's error, or [`StoreError::Random`].
 pub fn prepare_store(connection: &Connection, random: &dyn RandomSource) -> Result<(), StoreError> {
     epoch::ensure_epoch(connection, random)?;
     cursor::ensure_cursor_key(connection, random)

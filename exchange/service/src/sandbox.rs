@@ -283,7 +283,7 @@ impl Sandbox {
     /// Approves the device login of a user code as the account's member.
     ///
     /// # Errors
-    /// [`SandboxError::UnknownAccount`], [`SandboxError::InvalidUserCode`] or [`SandboxError::DecisionError`].
+    /// [`SandboxError::UnknownAccount`], [`SandboxError::InvalidUserCode`] or [`SandboxError::Refused`].
     pub async fn approve(&self, user_code: &str, account: &str) -> Result<(), SandboxError> {
         self.inner.decide_login(user_code, account, LoginDecision::Approve).await
     }

@@ -106,6 +106,16 @@ impl ModelEmitter<'_> {
         }
     }
 
+    /// Prints a check of a bound `value` as a function: by its name if it is a single call, else as a closure.
+    fn value_predicate(&self, check: &Check) -> TokenStream {
+        if let Check::Test(ValueTest::Writable(ValuePlace::Bound)) = check {
+            self.add_import(RuntimeImport::Conditions);
+            return quote!(contract::is_serializable);
+        }
+        let check = self.check_expression(check);
+        quote!(|value| #check)
+    }
+
     fn test_expression(&self, test: &ValueTest) -> TokenStream {
         match test {
             ValueTest::Valid(at) => {
@@ -133,8 +143,8 @@ impl ModelEmitter<'_> {
                 quote!(#at.is_some())
             }
             ValueTest::IfPresent(at, check) => {
-                let (at, check) = (receiver(at), self.check_expression(check));
-                quote!(#at.as_ref().is_none_or(|value| #check))
+                let (at, holds) = (receiver(at), self.value_predicate(check));
+                quote!(#at.as_ref().is_none_or(#holds))
             }
             ValueTest::RestIsDisjoint(at, of) => {
                 self.add_import(RuntimeImport::IsApart);
@@ -151,16 +161,16 @@ impl ModelEmitter<'_> {
                 quote!(#at.contains_key(#name))
             }
             ValueTest::IfContains(at, name, check) => {
-                let (at, check) = (receiver(at), self.check_expression(check));
-                quote!(#at.get(#name).is_none_or(|value| #check))
+                let (at, holds) = (receiver(at), self.value_predicate(check));
+                quote!(#at.get(#name).is_none_or(#holds))
             }
             ValueTest::Elements(at, check) => {
-                let (at, check) = (receiver(at), self.check_expression(check));
-                quote!(#at.iter().all(|value| #check))
+                let (at, holds) = (receiver(at), self.value_predicate(check));
+                quote!(#at.iter().all(#holds))
             }
             ValueTest::Values(at, check) => {
-                let (at, check) = (receiver(at), self.check_expression(check));
-                quote!(#at.values().all(|value| #check))
+                let (at, holds) = (receiver(at), self.value_predicate(check));
+                quote!(#at.values().all(#holds))
             }
             ValueTest::Names(at, check) => {
                 let (at, check) = (receiver(at), self.check_expression(check));

@@ -98,8 +98,8 @@ impl ModelEmitter<'_> {
         (quote!(#by = #value), variants.collect())
     }
 
-    /// Writes each variant with its form: `User(User) { "id" required [Number], "kind" optional [String] = Text("a") }`.
-    /// An empty list allows all types.
+    /// Writes each variant with its form, as in
+    /// `User(User) { "id" required [Number], "kind" optional [String] = Text("a") }`. An empty list allows all types.
     fn form_selection(&self, body: &ObjectUnion, forms: &[ObjectForm]) -> Vec<TokenStream> {
         let rule_tokens = |rule: &MemberRule| {
             let name = &rule.name;

@@ -7,9 +7,9 @@ use std::fmt;
 
 use contract_runtime::{Json, Map};
 
-use super::unions::UnionBranch;
+use super::{tags::is_comparable_literal, unions::UnionBranch};
 use crate::{
-    conjunction::{SchemaConjunction, SchemaFacts, type_of},
+    conjunction::{SchemaConjunction, SchemaFacts, may_have_type},
     options::SchemaOptions,
     schema::{SchemaGraph, TypeSet},
 };
@@ -54,14 +54,9 @@ impl ObjectForm {
             } else {
                 (value.types, value.allowed_literals(graph).unwrap_or_default())
             };
-            let is_simple = |literal: &&Json| match literal {
-                Json::String(_) | Json::Bool(_) => true,
-                Json::Number(number) => number.as_i64().is_some(),
-                _ => false,
-            };
-            // A value of another type is not listed, so that all or none of the literals are compared.
-            let literals: Vec<Json> = if literals.iter().all(is_simple) {
-                literals.into_iter().filter(|literal| types.contains(type_of(literal))).cloned().collect()
+            // A list with a literal that readers do not compare counts as no list.
+            let literals: Vec<Json> = if literals.iter().copied().all(is_comparable_literal) {
+                literals.into_iter().cloned().collect()
             } else {
                 Vec::new()
             };
@@ -137,9 +132,7 @@ impl fmt::Display for ObjectForm {
 
 impl MemberRule {
     fn allows_type(&self, value: &Json) -> bool {
-        let kind = type_of(value);
-        let kind = if TypeSet::NUMBER.contains(kind) { TypeSet::INTEGER } else { kind };
-        !self.types.intersection(kind).is_empty()
+        may_have_type(value, self.types)
     }
 
     fn lists(&self, value: &Json) -> bool {

@@ -71,17 +71,25 @@ fn tag_by_name<'g>(
         }
         let values: Vec<Json> =
             allowed_tag_values(graph, options, name, branch)?.into_iter().cloned().collect();
-        let usable = values.iter().all(|v| match v {
-            Json::String(_) | Json::Bool(_) => true,
-            Json::Number(n) => n.as_i64().is_some(),
-            _ => false,
-        });
-        if !usable || values.is_empty() || values.iter().any(|v| literals.iter().flatten().any(|o| o == v)) {
+        if !values.iter().all(is_comparable_literal)
+            || values.is_empty()
+            || values.iter().any(|v| literals.iter().flatten().any(|o| o == v))
+        {
             return None;
         }
         literals.push(values);
     }
     Some(UnionTag { name, certainty, literals, otherwise: None })
+}
+
+/// Returns true if readers can compare a literal with the text of a property: a string, a boolean or a machine
+/// integer.
+pub(super) fn is_comparable_literal(literal: &Json) -> bool {
+    match literal {
+        Json::String(_) | Json::Bool(_) => true,
+        Json::Number(number) => number.as_i64().is_some(),
+        Json::Null | Json::Array(_) | Json::Object(_) => false,
+    }
 }
 
 /// Returns the values that a branch allows for a property, if they are enumerated.

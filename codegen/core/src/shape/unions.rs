@@ -180,7 +180,6 @@ impl ShapeBuilder<'_> {
         slot: Option<TypeId>,
     ) -> TypeRef {
         let UnionTag { name: tag, certainty, literals, otherwise } = tag;
-        let each_literals = literals.clone();
         let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let wires: Vec<String> = literals
@@ -193,7 +192,7 @@ impl ShapeBuilder<'_> {
         names::reserve_unknown(&mut rust);
         names::make_distinct(&wires, &mut rust);
         let mut variants = Vec::new();
-        for (at, ((values, branch), name)) in literals.into_iter().zip(branches).zip(rust).enumerate() {
+        for (at, ((values, branch), name)) in literals.iter().zip(branches).zip(rust).enumerate() {
             let hint = format!("{hint}{name}");
             let ty = self.type_of(&branch.conj, &hint);
             // Without a required tag, the branch by itself may lack it, so it keeps the field.
@@ -211,12 +210,7 @@ impl ShapeBuilder<'_> {
         }
         // Objects without a tag, or with contents that contradict it, must be kept.
         let open = certainty != TagCertainty::Required || self.keeps_unknown(conj);
-        let tag = VariantTag {
-            name: tag.to_owned(),
-            certainty,
-            literals: each_literals,
-            default_variant: otherwise,
-        };
+        let tag = VariantTag { name: tag.to_owned(), certainty, literals, default_variant: otherwise };
         let selector = VariantSelector::Tag(tag);
         self.shapes.types[id].body = TypeBody::Objects(ObjectUnion { holder, selector, variants, open });
         TypeRef::Named(id)
@@ -281,8 +275,9 @@ impl ShapeBuilder<'_> {
         }
     }
 
-    /// Names the variants of a union without a tag: by the name or title of the schema, by the names of
-    /// the branches of an inner union, or else by the first required property, or any property, that no other branch declares.
+    /// Names the variants of a union without a tag: by the name or title of the schema, by the names of the
+    /// branches of an inner union, or else by the first property that no other branch declares, preferably a
+    /// required one.
     fn member_variant_names(&self, branches: &[UnionBranch], forms: &[ObjectForm]) -> Vec<String> {
         let named = branches.iter().zip(forms).enumerate().map(|(index, (branch, form))| {
             let schema = self.graph.schema(self.graph.schema(branch.id).reference.unwrap_or(branch.id));

@@ -10,6 +10,8 @@
 
 #[path = "../../../tests/harness/random.rs"]
 pub(crate) mod contracts;
+#[path = "../../../tests/harness/split_mix.rs"]
+mod split_mix;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -64,8 +64,9 @@ impl Exchange {
     ///
     /// Nothing is sent before [`Outbox::run`] or [`Outbox::flush`]. Use
     /// [`ReplicaSync::follow_outbox`](crate::sync::ReplicaSync::follow_outbox) to read back the changes that
-    /// were sent. After [`session.keeps(outbox.clone())`](crate::Session::keeps) its remaining entries are
-    /// deleted with the connection.
+    /// were sent. After
+    /// [`session.register_local_data(outbox.clone())`](crate::Session::register_local_data) its remaining
+    /// entries are deleted with the connection.
     ///
     /// The outbox sends only for this installation, even if another member signs in later. A set is signed
     /// only with a token of a connection for which [`Exchange::connection`] recorded this installation. Under

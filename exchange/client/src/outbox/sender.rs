@@ -92,7 +92,7 @@ struct LaneState {
 }
 
 impl Outbox {
-    /// Creates an outbox that sends with this client's [`core`](exchange_api::Client::core).
+    /// Creates an outbox that sends with this client's [`api_client`](exchange_api::Client::api_client).
     ///
     /// `owner` identifies the member's installation: the installation id of the service document, which is
     /// not secret. Entries of other owners in the store are neither sent nor returned. Without a known

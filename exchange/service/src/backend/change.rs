@@ -1,7 +1,7 @@
 //! The write path that every change set of every area takes (WRT rows).
 //!
 //! Entry points: `Backend::handle_change_set` for connected clients, `Backend::change_server_side` for all
-//! other authors. Areas implement [`WriteArea`].
+//! other authors. Areas implement `WriteArea`.
 
 mod fault_injection;
 mod outcome;

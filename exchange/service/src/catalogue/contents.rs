@@ -151,7 +151,7 @@ pub struct NewLocation {
 /// Replaces the whole catalogue and assigns a new revision. Must run within one transaction.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::RandomSource`].
+/// Returns the database's error, or [`StoreError::Random`].
 pub fn replace_contents(
     connection: &Connection,
     random: &dyn RandomSource,

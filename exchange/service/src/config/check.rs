@@ -110,8 +110,8 @@ impl Config {
         }
     }
 
-    /// The largest draft and the largest stored response must fit their budgets. Otherwise clients would be instructed to retry
-    /// forever.
+    /// The largest draft and the largest stored response must fit their budgets. Otherwise clients would be
+    /// instructed to retry forever.
     fn check_budgets(&self, all: &mut Vec<ConfigError>) {
         let Self { drafts, limits, .. } = self;
         let draft = (drafts.prepared_bytes as u64).saturating_add(DraftsConfig::OVERHEAD_BYTES);

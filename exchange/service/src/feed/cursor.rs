@@ -82,7 +82,7 @@ pub(super) struct CursorSeal {
 /// Creates the key if the store has none.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::RandomSource`].
+/// Returns the database's error, or [`StoreError::Random`].
 pub(super) fn ensure_cursor_key(
     connection: &Connection,
     random: &dyn RandomSource,

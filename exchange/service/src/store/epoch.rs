@@ -16,7 +16,7 @@ const NAME: &str = "epoch";
 /// Returns the epoch of the store, and creates it if there is none.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::RandomSource`].
+/// Returns the database's error, or [`StoreError::Random`].
 pub fn ensure_epoch(connection: &Connection, random: &dyn RandomSource) -> Result<StoreEpoch, StoreError> {
     match find_epoch(connection)? {
         Some(epoch) => Ok(epoch),
@@ -36,7 +36,7 @@ pub fn find_epoch(connection: &Connection) -> Result<Option<StoreEpoch>, StoreEr
 /// Replaces the epoch of the store by a new one.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::RandomSource`].
+/// Returns the database's error, or [`StoreError::Random`].
 pub fn renew_epoch(connection: &Connection, random: &dyn RandomSource) -> Result<StoreEpoch, StoreError> {
     let mut epoch = StoreEpoch::default();
     random.fill(&mut epoch)?;

@@ -9,7 +9,7 @@ use super::StoreError;
 /// Returns a key of the service by name, and creates it if there is none.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::RandomSource`].
+/// Returns the database's error, or [`StoreError::Random`].
 pub(crate) fn ensure_key(
     connection: &Connection,
     random: &dyn RandomSource,

@@ -1244,7 +1244,7 @@ impl Contract for Tree {
                                 && value
                                     .right
                                     .as_ref()
-                                    .is_none_or(|value| contract::is_serializable(value))
+                                    .is_none_or(contract::is_serializable)
                                 && is_disjoint(&value.extra, Fork::DECLARED)
                         }
                         Tree::Unknown(_) => true,
@@ -1259,7 +1259,7 @@ impl Contract for Tree {
                                     && value
                                         .right
                                         .as_ref()
-                                        .is_none_or(|value| contract::is_serializable(value))
+                                        .is_none_or(contract::is_serializable)
                                     && is_disjoint(&value.extra, Fork::DECLARED)
                             }
                             Tree::Unknown(_) => true,
