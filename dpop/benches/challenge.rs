@@ -1,9 +1,9 @@
 //! Parsing challenges: common lines, and lines that are built to be as expensive as possible.
 //!
-//! The work is meant to grow with the length of the line and no faster: bytes per second are the same at 1 kB
-//! and at 100 kB.
+//! The cost of parsing should be linear in the length of the line: the throughput at 100 kB is the same as at
+//! 1 kB.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::unwrap_used, reason = "a panic ends the benchmark")]
 
 use divan::{Bencher, counter::BytesCount};
 use dpop_bound::challenge::{Challenge, DpopChallenge};
@@ -14,7 +14,8 @@ fn main() {
     divan::main();
 }
 
-/// Name, prefix, and the part that repeats up to the full length of the line; `#` is a growing number.
+/// Lines that are expensive to parse: name, prefix, and a part that is repeated until the line has the
+/// requested length. `#` in the part is replaced by a counter.
 const HOSTILE: [(&str, &str, &str); 8] = [
     ("commas", "S", ", "),
     ("spaces", "S", " \t"),
@@ -38,7 +39,7 @@ fn hostile(name: &str, length: usize) -> Vec<u8> {
     line.into_bytes()
 }
 
-/// Each with the name of its shape.
+/// Parses each expensive line at each length.
 #[divan::bench(args = HOSTILE.map(|(name, ..)| name), consts = LENGTHS)]
 fn hostile_line<const LENGTH: usize>(bencher: Bencher<'_, '_>, name: &str) {
     let line = hostile(name, LENGTH);

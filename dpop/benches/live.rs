@@ -1,8 +1,8 @@
-//! The replay cache at the gateway's limits: 100,000 valid proofs, 167 members, as many expiring as arriving.
-//! The baseline is a simple map from (thumbprint, `jti`) to the expiry, swept completely each second, without
-//! limits or accounts.
+//! The replay cache at the gateway's limits: 100,000 valid proofs of 167 members, with as many proofs
+//! expiring as arriving. The baseline is a simple map from (thumbprint, `jti`) to the expiry, without limits
+//! or accounts; each second, it removes all expired entries.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::unwrap_used, reason = "a panic ends the benchmark")]
 
 use std::{collections::HashMap, hint::black_box, time::Duration};
 
@@ -22,10 +22,11 @@ const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
 const CAPS: ReplayLimits = ReplayLimits { per_account: 600, per_source: 600, total: 100_000 };
 const LIVE: u32 = 100_000;
 const MEMBERS: usize = 167;
-/// Ends are whole seconds, so what arrives within 30 whole seconds is live at the end of the last.
+/// The interval between two proofs. `LIVE` proofs arrive in 30 s; they expire at whole seconds, so all of
+/// them are still valid at the end of the 30th second.
 const EVERY: Duration = Duration::from_nanos(30_000_000_000 / LIVE as u64);
 
-/// Proofs that arrive one after another and never end.
+/// An endless sequence of proofs, with the time at which each one arrives.
 struct Arrivals {
     members: Vec<String>,
     jtis: Vec<String>,
@@ -35,7 +36,7 @@ struct Arrivals {
 impl Arrivals {
     fn new() -> Self {
         let members = (0..MEMBERS).map(|i| format!("9c2a8c38-9b5c-4a2e-8d6b-{i:012}")).collect();
-        // A `jti` comes back when the one before it is long forgotten.
+        // A `jti` repeats only after its previous record has expired.
         let jtis = (0..2 * LIVE).map(|i| format!("4fJ2xN8qKzT0bWvE{i:06}")).collect();
         Self { members, jtis, count: 0 }
     }
@@ -65,7 +66,7 @@ fn full() -> (ReplayCache, Arrivals) {
     (live, arrivals)
 }
 
-/// A map and its sweep, as most servers have it.
+/// A map that removes its expired entries once a second, as in most servers.
 #[derive(Default)]
 struct Naive {
     ends: HashMap<(String, String), u64>,
@@ -93,7 +94,7 @@ fn naive_full() -> (Naive, Arrivals) {
     (naive, arrivals)
 }
 
-/// 30 s of arrivals at once, so that every sample has its share of what ends.
+/// Each sample admits the proofs of 30 s, so that it includes the same number of expiries.
 #[divan::bench_group(sample_count = 30, sample_size = 1, counters = [ItemsCount::new(LIVE)])]
 mod steady_100_000 {
     use super::*;
@@ -121,7 +122,7 @@ mod steady_100_000 {
     }
 }
 
-/// Answers that change nothing.
+/// Rejections, which do not change the cache.
 mod refused {
     use super::*;
 
@@ -164,14 +165,16 @@ mod refused {
             let proof = ReplayCandidate { key: &KEY, jti, holder: ProofHolder::Account(&member), iat };
             live.admit(black_box(&proof), now)
         };
-        // One or two until it has 600, in the room that the new second has given back.
+        // Fills the member's limit of 600; one or two proofs suffice, in place of those that have just
+        // expired.
         while proof(&new.next().unwrap()).is_ok() {}
         let jti = new.next().unwrap();
         bencher.bench_local(|| assert!(matches!(proof(&jti), Err(ReplayError::AccountFull { .. }))));
     }
 }
 
-/// The longest single calls there can be: the first after half a minute or more without any.
+/// The slowest single calls: the first call after a pause, which removes the records that expired in the
+/// pause.
 #[divan::bench_group(sample_count = 20, sample_size = 1)]
 mod after_a_pause {
     use super::*;

@@ -1,7 +1,7 @@
-//! The cost of a proof beyond its signature: for each backend the bare signature and the complete proof, the
-//! bare verification and the whole of it, in one run, with allocations.
+//! The cost of a proof beyond its signature. For each backend, one run measures time and allocations of the
+//! bare signature and of the complete proof, and of the bare verification and of the complete one.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::unwrap_used, reason = "a panic ends the benchmark")]
 
 #[path = "setup/call.rs"]
 mod call;
@@ -39,7 +39,7 @@ fn check(bencher: Bencher<'_, '_>, key: impl SyncSigner, verifier: impl Verifier
     bencher.bench_local(|| call.verify(black_box(proof.as_str()), &thumbprint, &verifier));
 }
 
-/// Everything except the signature: the overhead of a proof over the bare operation.
+/// Measures everything except the signature.
 mod without_cryptography {
     use dpop_bound::{
         ProofSigner, PublicKey, Signature,
@@ -49,7 +49,7 @@ mod without_cryptography {
 
     use super::*;
 
-    /// Signs and verifies by doing nothing.
+    /// A signer and verifier that does nothing.
     struct Nothing(PublicKey);
 
     impl Nothing {
@@ -90,7 +90,8 @@ mod without_cryptography {
         check(bencher, Nothing::new(), Nothing::new());
     }
 
-    /// The most expensive invalid input: as many members as fit, and the last one repeated.
+    /// The most expensive invalid input: as many members as fit into the length, the last one of them
+    /// repeated.
     #[divan::bench(args = [1_000, 2_000, 4_000])]
     fn garbage(bencher: Bencher<'_, '_>, length: usize) {
         use base64::Engine as _;

@@ -1,9 +1,10 @@
-//! Ratios that are robust against changes of the processor clock: for each backend, bare signature, complete
-//! proof, bare verification and complete verification in short interleaved runs, and the best run of each.
+//! Ratios that do not depend on the frequency of the processor. For each backend, short runs of the bare
+//! signature, the complete proof, the bare verification and the complete verification are interleaved; the
+//! fastest run of each counts.
 //!
 //! `cargo bench -p dpop-bound --all-features --bench ratio`
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a panic ends the benchmark")]
 
 #[path = "setup/call.rs"]
 mod call;
@@ -14,10 +15,10 @@ use call::{Call, message};
 use dpop_bound::{Prover, SyncSigner, SystemRandom, Verifier};
 
 const ROUNDS: usize = 150;
-/// Runs in a turn.
+/// The number of repetitions per measurement.
 const RUNS: u32 = 50;
 
-/// Microseconds of one run, in the best turn.
+/// The shortest measured duration of one repetition, in microseconds.
 #[derive(Clone, Copy)]
 struct Best(f64);
 
@@ -29,7 +30,7 @@ impl Best {
     }
 }
 
-/// One backend with the durations measured so far.
+/// One backend with the shortest durations so far.
 struct Contest<K, V> {
     name: &'static str,
     prover: Prover<K, SystemRandom>,
@@ -37,7 +38,7 @@ struct Contest<K, V> {
     best: [Best; 4],
 }
 
-/// Measures one backend.
+/// An interface for measuring any backend.
 trait Turn {
     fn turn(&mut self, call: &Call);
     fn print(&self);

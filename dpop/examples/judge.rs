@@ -18,7 +18,7 @@ use dpop_bound::{
 };
 use serde::Deserialize;
 
-/// The window of `dpop/vectors/README.md`: `iat` may be 30 s away.
+/// The window of `dpop/vectors/README.md`: `iat` may differ from the server's time by 30 s.
 const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
 
 const HELP: &str = "Judges DPoP proofs (RFC 9449), one line for each: `name: word`.
@@ -43,13 +43,13 @@ struct VectorFile {
     method: String,
     url: String,
     now: u64,
-    /// Without a token, `ath` is not checked, as for a request to a token endpoint.
+    /// The access token. If it is missing, `ath` is not checked, as for a request to a token endpoint.
     token: Option<String>,
-    /// Without a nonce, none is required.
+    /// The current nonce. If it is missing, proofs need no nonce.
     nonce: Option<String>,
     /// The nonce of the previous window, which is still accepted.
     previous_nonce: Option<String>,
-    /// The key to which the token is bound. Without it, every key is accepted.
+    /// The thumbprint of the key to which the token is bound. If it is missing, every key is accepted.
     jkt: Option<String>,
     cases: Vec<VectorCase>,
 }
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Prints the result of each case, and at the end those that differ from the file.
+/// Prints the result of each case, and at the end the cases whose result differs from the expected one.
 fn run(file: &str) -> Result<ExitCode, Box<dyn Error>> {
     let judged = judge_cases(file).map_err(|error| format!("{file}: {error}"))?;
     let lines: Vec<String> = judged.iter().map(|(case, word)| format!("{}: {word}", case.name)).collect();

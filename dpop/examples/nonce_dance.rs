@@ -1,11 +1,11 @@
-//! Both sides of DPoP in one process: a client with a wrong clock, a gateway, and an attacker.
+//! A DPoP client with a wrong clock, a gateway and an attacker in one process.
 //!
 //! `cargo run -p dpop-bound --example nonce_dance`
 //!
 //! Neither side does I/O: the client creates headers, the gateway responds with headers, and the example
 //! advances the time.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "the example prints its output")]
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ const GATEWAY: &str = "https://gateway.example";
 const URL: &str = "https://gateway.example/v1/photos?limit=50";
 const TARGET: &str = "/v1/photos?limit=50";
 const ACCOUNT: &str = "ada";
-/// The error of the client's clock, which is slow.
+/// How far the client's clock is behind.
 const SLOW: Duration = Duration::from_secs(95);
 
 /// A request to the gateway.
@@ -38,7 +38,7 @@ struct HttpRequest {
     proof: String,
 }
 
-/// A response of the gateway.
+/// A response from the gateway.
 struct HttpResponse {
     /// The log message of the gateway, which the client does not see.
     log: Option<&'static str>,
@@ -49,7 +49,7 @@ struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// Returns status and headers, as the client sees them.
+    /// Returns the parts of the response that the client sees: its status and its headers.
     fn seen(&self) -> Seen<'_> {
         let always = [("Date", &self.date), ("DPoP-Nonce", &self.nonce)];
         let headers = always.into_iter().chain(self.challenge.iter().map(|text| ("WWW-Authenticate", text)));
@@ -57,7 +57,7 @@ impl HttpResponse {
     }
 }
 
-/// The server side.
+/// The server.
 struct DemoGateway {
     origin: Origin,
     nonces: NonceIssuer,
@@ -99,7 +99,7 @@ impl DemoGateway {
     }
 }
 
-/// The client side: a key, the state of the servers, and a token.
+/// The client: its key, the state of the servers, and its token.
 struct DemoClient {
     session: Session<KeyPair, SystemRandom>,
     token: AccessToken,
@@ -127,7 +127,7 @@ struct DemoNetwork {
     client: DemoClient,
     now: UnixTime,
     started: UnixTime,
-    /// The lines of the story so far.
+    /// The lines of the output so far.
     lines: Vec<String>,
 }
 
@@ -174,7 +174,8 @@ impl DemoNetwork {
         response
     }
 
-    /// Performs a call: the request, and a retry if the gateway requires a nonce or shows another time.
+    /// Performs a call: sends the request, and retries it if the gateway requires a nonce or the clock was
+    /// wrong.
     fn call(&mut self) -> Result<HttpRequest, ExampleError> {
         let mut call = DpopRequest::new("GET", Htu::from_url(URL)?).with_token(self.client.token.hash());
         loop {
@@ -230,14 +231,14 @@ fn date(now: UnixTime) -> String {
     httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(now.as_secs()))
 }
 
-/// The decision depends on the nonce that was sent. If another response has brought a newer nonce in the
-/// meantime, the session does not give up: the retry uses the nonce of its own response.
+/// The retry decision depends on the nonce that was sent. If another response stored a newer nonce in the
+/// meantime, the session does not give up; the retry uses the nonce of the rejection.
 #[test]
 fn sent_nonce_is_remembered() -> Result<(), ExampleError> {
     let mut world = DemoNetwork::new()?;
     world.call()?;
     world.pass(600_000);
-    // In flight with an old nonce, while another call receives a challenge and the next nonce.
+    // This request is in flight with an old nonce while another call receives a challenge and the next nonce.
     let mut slow = DpopRequest::new("GET", Htu::from_url(URL)?).with_token(world.client.token.hash());
     let (request, transmission) = world.client.request(&slow, world.reading())?;
     let sent = transmission.nonce().cloned();
@@ -252,7 +253,7 @@ fn sent_nonce_is_remembered() -> Result<(), ExampleError> {
     Ok(())
 }
 
-/// The README shows the beginning of the output.
+/// The README contains the beginning of the output.
 #[test]
 fn readme_shows_the_output() -> Result<(), ExampleError> {
     let lines = story()?;

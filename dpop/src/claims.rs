@@ -23,9 +23,9 @@ pub struct ExpectedRequest<'a> {
     pub target: RequestTarget<'a>,
     /// The server's time.
     pub now: UnixTime,
-    /// The accepted distance of `iat` from `now`: the window of the replay store
-    /// ([`ReplayStore::window`](crate::ReplayStore::window)). The store checks `iat` against its own window
-    /// again, so a mismatch of the two windows rejects more proofs and never admits a proof twice.
+    /// The accepted distance of `iat` from `now`. Use the window of the replay store
+    /// ([`ReplayStore::window`](crate::ReplayStore::window)). The store checks `iat` again with its own
+    /// window, so a different window here rejects more proofs, but never admits a proof twice.
     pub window: ProofWindow,
     /// The credential that the request contains besides the proof, and the key to which it is bound.
     pub binding: KeyBinding<'a>,
@@ -62,7 +62,7 @@ pub enum ClaimError {
     /// `htm` is missing or not a string.
     #[error("`htm` is missing")]
     HtmMissing,
-    /// `htm` is another method. Methods are compared with case (RFC 9110, 9.1).
+    /// `htm` is another method. Methods are case-sensitive (RFC 9110, 9.1).
     #[error("`htm` is not the request's method")]
     Htm,
     /// `htu` is missing or not a string.
@@ -78,14 +78,14 @@ pub enum ClaimError {
     /// negative.
     #[error("`iat` is not a whole number of seconds")]
     IatMalformed,
-    /// `iat` is before the start of the window.
+    /// `iat` is before the beginning of the window.
     #[error("the proof is too old")]
     Old,
     /// `iat` is after the end of the window.
     #[error("the proof is not valid yet")]
     Early,
-    /// The token is bound to no key, so anyone who has it could use it like a bearer token. The proof is
-    /// valid; the server responds as to a request without a proof
+    /// The token is bound to no key, so a thief could use it as a bearer token. The proof itself is valid.
+    /// Respond as to a request without a proof
     /// ([`VerificationError::is_proof_required`](crate::VerificationError::is_proof_required)).
     #[error("the token is bound to no key")]
     NotBound,

@@ -18,7 +18,7 @@
 //! use std::time::Duration;
 //! use dpop_bound::{UnixTime, ProofWindow, clock::{ClockObservation, ClockReading, ServerClock}};
 //!
-//! // The local clocks, read before a request and after its answer.
+//! // The local clocks, read before a request and after its response.
 //! let reading = |millis| ClockReading {
 //!     wall: UnixTime::from_secs(784_111_777 - 3600) + Duration::from_millis(millis), // an hour slow
 //!     monotonic: Duration::from_millis(millis),
@@ -97,7 +97,7 @@ pub struct ClockReading {
     pub monotonic: Duration,
 }
 
-/// The estimated clock of one server.
+/// The estimated clock of a server.
 ///
 /// Bounds of several responses are intersected, so a slow response does not widen the bounds of a fast one.
 /// The default value contains no measurement.
@@ -115,7 +115,7 @@ struct ClockAnchor {
     server: TimeBounds,
 }
 
-/// An estimate of a server's current time.
+/// An estimate of the current time of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeEstimate {
     /// The most likely time; equal to the local wall clock if that is close enough.
@@ -150,7 +150,7 @@ impl ServerClock {
         Self { tolerance, anchor: None, contradictions: 0 }
     }
 
-    /// Adds the measurement of a response. Call it in the order in which responses arrive.
+    /// Adds the measurement of a response. Call it in the order in which the responses arrive.
     ///
     /// If the new bounds do not intersect the old ones, a clock was stepped or the response came from a
     /// cache. The new bounds then replace the old ones.

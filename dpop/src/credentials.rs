@@ -33,16 +33,16 @@ pub enum CredentialsError {
     /// There is more than one `Authorization` header.
     #[error("there is more than one Authorization header")]
     SeveralTokens,
-    /// The Bearer scheme, with which a stolen token could be used.
+    /// The request uses the Bearer scheme. A stolen bearer token could be used without its key.
     #[error("the Bearer scheme is not accepted, only DPoP")]
     Bearer,
-    /// A scheme other than DPoP and Bearer.
+    /// The scheme is neither DPoP nor Bearer.
     #[error("the scheme is not DPoP")]
     Scheme,
     /// The DPoP scheme is not followed by exactly one `token68` (RFC 9449, 7.1).
     #[error("Authorization contains no valid token")]
     Token,
-    /// The DPoP scheme without a `DPoP` header.
+    /// The request has the DPoP scheme, but no `DPoP` header.
     #[error("there is no DPoP header")]
     NoProof,
     /// There is more than one `DPoP` header (RFC 9449, 4.3 (1)).
@@ -96,7 +96,7 @@ pub fn parse_credentials<'a>(
 /// A value that is not UTF-8 becomes an empty string, which [`SignedProof`](crate::SignedProof) rejects.
 ///
 /// # Errors
-/// [`CredentialsError::NoProof`], [`CredentialsError::SeveralProofs`].
+/// [`CredentialsError::NoProof`] or [`CredentialsError::SeveralProofs`], if there is not exactly one header.
 pub fn parse_proof_header<'a>(
     proofs: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<&'a str, CredentialsError> {
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(presented.map(|both| (both.token, both.proof)), expect, "{authorization:?} {proofs:?}");
     }
 
-    /// ERR-06; list A: no proof, more than one, the Bearer scheme.
+    /// ERR-06; list A: a request needs exactly one token with the DPoP scheme and exactly one proof.
     #[test]
     fn one_token_and_one_proof() {
         check(&["DPoP abc"], &["p"], Ok(("abc", "p")));

@@ -166,7 +166,7 @@ mod tests {
         assert!(!is_on_curve(&[0xff; 32], &[0xff; 32]));
     }
 
-    /// The point with x = 0, and its x written as p, which is the same number mod p.
+    /// A point is accepted with x = 0 and rejected with x = p, which is the same number mod p.
     #[test]
     fn coordinates_are_below_p() {
         let y = bytes("66485c780e2f83d72433bd5d84a06bb6541c2af31dae871728bf856a174f93f4");
@@ -181,8 +181,8 @@ mod tests {
             cases: 200, failure_persistence: None, ..Default::default()
         })]
 
-        /// Another implementation agrees about points from compressed coordinates, half of which are on the
-        /// curve, and about the same points with one bit flipped.
+        /// The p256 crate agrees about points that are computed from compressed coordinates, half of which
+        /// are on the curve, and about the same points with one bit flipped.
         #[test]
         fn p256_crate_agrees_about_points(x: [u8; 32], odd: bool, at in 0usize..64, bit in 0u8..8) {
             use p256::{PublicKey, Sec1Point};

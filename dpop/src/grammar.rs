@@ -1,4 +1,4 @@
-//! Two character sets that several HTTP headers share: RFC 9110, 5.6.2 and 11.2.
+//! The characters of tokens (RFC 9110, 5.6.2) and of `token68` (11.2), which several HTTP headers use.
 
 /// Returns true if the whole string is a token: a method, a scheme or the name of a parameter.
 pub(crate) fn is_token(text: &str) -> bool {

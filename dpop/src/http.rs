@@ -73,8 +73,8 @@ impl<'a> ResponseHead<'a> {
 }
 
 impl Transmission {
-    /// Sets the proof and, if there is one, the token in a request's headers. Replaces existing values,
-    /// because servers reject a second value of either.
+    /// Sets the proof and, if there is one, the token in the headers of a request. Existing values are
+    /// replaced, because servers reject a second value of either header.
     pub fn apply_headers(&self, token: Option<&AccessToken>, headers: &mut HeaderMap) {
         headers.insert(DPOP, self.proof().into());
         if let Some(token) = token {
@@ -130,7 +130,7 @@ fn sensitive_value(text: &str) -> HeaderValue {
     value
 }
 
-/// Creates a value from visible ASCII, which nonces, tokens and proofs consist of.
+/// Creates a header value from a nonce, a token or a proof, which consist of visible ASCII characters.
 fn visible_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
@@ -139,7 +139,7 @@ fn visible_value(text: &str) -> HeaderValue {
 mod tests {
     use super::*;
 
-    /// DPP-20, ERR-06: several lines with the same name count as several values.
+    /// DPP-20, ERR-06: several header lines with the same name count as several values.
     #[test]
     fn request_header_values() {
         let mut headers = HeaderMap::new();
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(parse_proof_header(&headers), Err(CredentialsError::SeveralProofs));
     }
 
-    /// DPP-08, DPP-13
+    /// DPP-08, DPP-13: header values are created from proofs, tokens, nonces and challenges.
     #[test]
     fn header_values_are_written() {
         let token = AccessToken::new("secret").unwrap();

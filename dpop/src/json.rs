@@ -8,7 +8,7 @@ use std::{borrow::Cow, cell::Cell, fmt};
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
-/// The members of an object, in their order.
+/// The members of an object, in document order.
 pub(crate) type JsonMembers<'a> = Vec<(Cow<'a, str>, JsonValue<'a>)>;
 
 /// A JSON value, reduced to the types that proofs and keys use.
@@ -26,7 +26,7 @@ pub(crate) enum JsonValue<'a> {
 /// The reason why the input is not a JSON object with unique names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonObjectError {
-    /// The input is not JSON, or JSON of another type.
+    /// The input is not JSON, or a JSON value other than an object.
     Malformed,
     /// An object at some depth has two members with the same name.
     Repeated,
@@ -127,8 +127,8 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
 #[serde(transparent)]
 struct MemberName<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Returns true if all names are distinct. Compares pairs of a small object and sorts the names of a large
-/// one.
+/// Returns true if all names are distinct. Compares every pair of names in a small object, and sorts the
+/// names of a large one.
 fn has_unique_names(members: &JsonMembers<'_>) -> bool {
     const FEW: usize = 12;
     if members.len() <= FEW {

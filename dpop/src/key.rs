@@ -221,7 +221,7 @@ impl fmt::Debug for Thumbprint {
 mod tests {
     use super::*;
 
-    /// DPP-21: the JSON form is the string of `cnf.jkt`, for every kind of deserializer.
+    /// DPP-21: every kind of serializer and deserializer represents a thumbprint as the string of `cnf.jkt`.
     #[test]
     fn thumbprint_serializes_as_a_string() {
         let text = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";

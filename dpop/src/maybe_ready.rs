@@ -24,13 +24,13 @@ impl<'a, T> MaybeReady<'a, T> {
         Self(FutureState::Ready(Some(response)))
     }
 
-    /// Creates a future that boxes and polls another one.
+    /// Creates a `MaybeReady` from a future, which is boxed.
     pub fn boxed(response: impl Future<Output = T> + Send + 'a) -> Self {
         Self(FutureState::Boxed(Box::pin(response)))
     }
 }
 
-/// Sound because nothing is pinned in place: a pending future is in a box.
+/// Sound because no data is pinned inside of this type: a pending future is in a box.
 impl<T> Unpin for MaybeReady<'_, T> {}
 
 /// # Panics

@@ -28,7 +28,7 @@ pub struct ProofRequest<'a> {
     pub method: &'a str,
     /// `htu`: the URL without query and fragment.
     pub htu: &'a Htu,
-    /// `iat`: the current time on the server's clock ([`crate::clock`]). Fractions of a second are dropped.
+    /// `iat`: the current time on the server's clock ([`crate::clock`]), truncated to whole seconds.
     pub iat: UnixTime,
     /// `nonce`: the latest nonce of this server, if it issued any.
     pub nonce: Option<&'a Nonce>,
@@ -49,7 +49,7 @@ impl<S: ProofSigner, R: RandomSource> Prover<S, R> {
     /// Creates a prover and encodes the header once.
     pub fn new(signer: S, random: R) -> Self {
         let jwk = signer.public_key().to_jwk();
-        // DPP-02
+        // The members are those of DPP-02.
         let header = format!(r#"{{"typ":"dpop+jwt","alg":"ES256","jwk":{jwk}}}"#);
         let head = base64url::encode(header.as_bytes()) + ".";
         Self { signer, random, head: head.into() }
@@ -80,8 +80,8 @@ impl<S: ProofSigner, R: RandomSource> Prover<S, R> {
         let mut jti = [0; JTI];
         self.random.fill(&mut jti)?;
         let nonce = nonce.map(Nonce::as_str);
-        // Of the values below only a host can contain a character that JSON escapes; base64url, tokens, paths
-        // and nonces cannot.
+        // Of the values below, only a host can contain a character that JSON escapes; base64url, tokens,
+        // paths and nonces cannot.
         let mut claims =
             String::with_capacity(CLAIMS + method.len() + htu.as_str().len() + nonce.map_or(0, str::len));
         claims.push_str(r#"{"jti":""#);
@@ -177,7 +177,7 @@ pub enum ProveError {
     /// The method is not a token (RFC 9110, 9.1).
     #[error("invalid method token")]
     Method,
-    /// The random number generator failed, so there is no `jti`.
+    /// The random number generator failed, so no `jti` could be created.
     #[error(transparent)]
     Random(#[from] RandomError),
     /// The signer failed to sign the proof.

@@ -1,11 +1,11 @@
-//! The source of random numbers, passed in so that tests can use a fixed seed.
+//! Random number generators. They are passed as arguments, so that tests can use fixed numbers.
 
 use std::sync::Arc;
 
 /// A cryptographically secure random number generator, in production that of the operating system
 /// ([`SystemRandom`]).
 pub trait RandomSource: Send + Sync {
-    /// Fills the whole buffer with random bytes.
+    /// Fills the buffer with random bytes.
     ///
     /// # Errors
     /// Returns an error if the generator cannot fill the buffer; the caller must not use the bytes then.

@@ -1,5 +1,5 @@
-//! Replay detection: a record of the accepted proofs that are still valid, so that no proof is accepted twice
-//! and no holder has more valid proofs than allowed (RFC 9449, 11.1).
+//! Replay detection: a record of the accepted proofs that are still valid, which ensures that no proof is
+//! accepted twice and no holder has more valid proofs than allowed (RFC 9449, 11.1).
 //!
 //! While the `iat` of a proof lies in the server's window, the proof is itself a bearer credential: an
 //! attacker who intercepts it can send the same bytes again. RFC 9449, 11.1 requires that the server remember
@@ -22,10 +22,9 @@
 //!
 //! # Clock steps and changes of the window
 //!
-//! The cache holds records whose `iat` lies in the window or is ahead of it by at most the window's length.
-//! Records outside of that span are removed, on either side. Their memory is freed, but their `iat` stays in
-//! a small set of spans, and a proof with an `iat` in one of the spans is [`ReplayError::Expired`]. The
-//! consequences:
+//! The cache keeps records whose `iat` lies in the window or is ahead of it by at most the window's length.
+//! Other records are removed. Their memory is freed, but their `iat` stays in a small set of time spans, and
+//! a proof with an `iat` in one of the spans is rejected as [`ReplayError::Expired`]. The consequences:
 //!
 //! - *A step forward*: the removed records lie before the window, where proofs are invalid anyway. No effect.
 //! - *A step back* by *s* seconds: some valid proofs have an `iat` whose records were removed. They are
@@ -96,7 +95,7 @@ impl Default for ReplayLimits {
     }
 }
 
-/// A proof that passed all other checks.
+/// A proof that has passed all other checks.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayCandidate<'a> {
     /// The RFC 7638 thumbprint of the key that signed the proof.
@@ -150,11 +149,11 @@ pub enum ReplayError {
 
 impl ReplayError {
     /// Returns the value of `Retry-After` in whole seconds, rounded up, at least 1. Returns `None` if waiting
-    /// does not help, and for [`Unavailable`](Self::Unavailable), whose duration only the server can
-    /// estimate.
+    /// does not help, and for [`Unavailable`](Self::Unavailable), because only the server can estimate how
+    /// long that lasts.
     ///
-    /// After this time there is room, unless other proofs were admitted. A proof that expires in exactly 30 s
-    /// gives 31, because it is still valid at that moment.
+    /// After this time a proof can be admitted, unless other proofs were admitted in the meantime. A proof
+    /// that expires in exactly 30 s gives 31, because it is still valid at that moment.
     #[must_use]
     pub fn retry_after(&self) -> Option<u64> {
         match self {
@@ -228,8 +227,8 @@ impl ReplayCache {
         self.window
     }
 
-    /// Replaces the window. No proof is admitted twice because of that, see the module documentation. Records
-    /// outside of a narrower window are removed by the next call.
+    /// Replaces the window. No proof is admitted twice because of the change, see the module documentation.
+    /// The next call removes the records outside of a narrower window.
     pub const fn set_window(&mut self, window: ProofWindow) {
         self.window = window;
     }
@@ -237,7 +236,7 @@ impl ReplayCache {
     /// Admits and records a proof, or returns the reason for rejecting it.
     ///
     /// The order of the checks: the proof's time, replay, the holder's limit, the total limit. A replay is
-    /// reported as such even if there is no room.
+    /// therefore reported as a replay even if a limit is reached.
     ///
     /// # Errors
     /// Returns a [`ReplayError`]. A rejected proof is not recorded.
@@ -323,8 +322,8 @@ impl ReplayCache {
         for CacheRecord { name, holder } in records {
             self.names.remove(name);
             let Some(iats) = self.holders.get_mut(holder) else { continue };
-            // Records expire in order of `iat`, so it is the first one. After a clock step it is the last
-            // one.
+            // Records expire in the order of their `iat`, so the expired one is usually the first. After a
+            // clock step it is the last one.
             if iats.front() == Some(&iat) {
                 iats.pop_front();
             } else {
@@ -333,14 +332,14 @@ impl ReplayCache {
             if iats.is_empty() {
                 self.holders.remove(holder);
             } else if iats.capacity() > 4 * iats.len() {
-                // Otherwise each holder would keep the memory of its busiest half minute.
+                // Without this, each holder would keep the memory of its busiest half minute.
                 iats.shrink_to(2 * iats.len());
             }
         }
     }
 }
 
-/// The span of `iat` values whose records are held at a moment.
+/// The span of `iat` values whose records the cache keeps at a given time.
 #[derive(Clone, Copy)]
 struct RetentionWindow {
     window: ProofWindow,
@@ -353,8 +352,8 @@ impl RetentionWindow {
         self.window.classify_iat(iat, self.now) == IatTiming::Old
     }
 
-    /// Returns true if an `iat` is ahead of the window by more than the window's length, because the clock
-    /// was stepped back. The records of proofs that are ahead by less are kept.
+    /// Returns true if an `iat` is ahead of the window by more than the window's length, which happens if the
+    /// clock was set back. Records that are ahead by less are kept.
     fn is_too_far_ahead(self, iat: u64) -> bool {
         let ProofWindow { past, future } = self.window;
         UnixTime::from_secs(iat) > self.now + future + past.saturating_add(future)

@@ -2,9 +2,9 @@
 //! response.
 //!
 //! A [`Session`] owns the key, the nonces ([`NonceJar`]) and the clocks ([`ServerClocks`]) of all servers.
-//! While a server has not responded yet, it lets one request go first and the others wait. A [`DpopRequest`]
-//! is one request over all its transmissions and counts the attempts. The caller reads the clocks, sends the
-//! request, and repeats it if the session returns [`NextStep::Retry`].
+//! Until a server has responded, only one request to it is sent and the others wait. A [`DpopRequest`] is one
+//! request over all its transmissions and counts the attempts. The caller reads the clocks, sends the
+//! request, and sends it again if the session returns [`NextStep::Retry`].
 //!
 //! ```
 //! use std::time::Duration;
@@ -120,13 +120,13 @@ pub struct SavedSession {
 
 /// One proof, for one transmission.
 ///
-/// If it is dropped without a response (the connection failed or the caller gave up) and it was the first
-/// request to its server, one of the waiting requests goes first.
+/// If it is dropped without a response (the connection failed or the caller gave up) while other requests to
+/// the server wait for it, one of them is sent next.
 #[must_use = "a transmission that is dropped was not answered"]
 pub struct Transmission {
     proof: Proof,
     sent: SentProof,
-    /// Lets the next request go first when it is dropped.
+    /// Wakes the waiting requests when it is dropped; one of them is sent next.
     first: Option<first_request::FirstRequestGuard>,
 }
 
@@ -149,7 +149,8 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
         Self { prover, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Creates a proof for the next transmission of a request, or returns a future to wait for.
+    /// Creates a proof for the next transmission of a request, or returns a future that the caller has to
+    /// await first.
     ///
     /// `now` holds the local clocks, read for this call. Until a server has responded, one request is in
     /// flight and the others wait: the nonce in its response spares each of them a challenge.
@@ -170,10 +171,10 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
         Ok(PrepareOutcome::Send(Transmission { proof, sent, first }))
     }
 
-    /// Processes a response and returns the next step for the request.
+    /// Processes a response and returns the next step of the request.
     ///
-    /// Call it for every response, including success: the session learns nonces and clocks from all of them.
-    /// `received` holds the local clocks when the response head arrived.
+    /// Call it for every response, including success: the session updates its nonces and clocks from all of
+    /// them. `received` holds the local clocks when the response head arrived.
     pub fn handle_response(
         &self,
         call: &mut DpopRequest,
@@ -262,7 +263,7 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
         !state.is_open(origin.as_str()) && state.firsts.is_in_flight(origin.as_str())
     }
 
-    /// Returns the thumbprint of the key, to which the server binds tokens.
+    /// Returns the thumbprint of the session's key, to which the server binds tokens.
     pub fn thumbprint(&self) -> Thumbprint {
         self.prover.signer().public_key().thumbprint()
     }
@@ -272,7 +273,8 @@ impl<S: ProofSigner, R: RandomSource> Session<S, R> {
         &self.prover
     }
 
-    /// Starts a transmission, possibly as the first request to the server, or returns a future to wait for.
+    /// Starts a transmission, possibly as the first request to the server, or returns the future to await
+    /// first.
     fn begin_transmission(
         &self,
         call: &DpopRequest,
@@ -327,7 +329,7 @@ fn proof_request<'a>(call: &'a DpopRequest, sent: &'a SentProof) -> ProofRequest
     }
 }
 
-/// The result of a response, with regard to the proof.
+/// The verdict of a response on the proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProofVerdict {
     NotRefused,

@@ -40,7 +40,8 @@ impl ProofLimits {
 
 /// A well-formed proof that was signed by the key in its header.
 ///
-/// Its claims are unverified. Until they are, only [`nonce`](Self::nonce) is accessible.
+/// The claims are unverified. Until [`check_claims`](Self::check_claims) has verified them, only
+/// [`nonce`](Self::nonce) is accessible.
 #[derive(Clone)]
 pub struct SignedProof {
     pub(crate) thumbprint: Thumbprint,

@@ -24,7 +24,7 @@ pub trait ProofSigner: Send + Sync {
 
 /// A signer that signs synchronously, such as a key in memory.
 pub trait SyncSigner: ProofSigner {
-    /// Signs without waiting.
+    /// Signs synchronously.
     ///
     /// # Errors
     /// Returns an error if the key store cannot sign.
@@ -112,7 +112,7 @@ impl Signature {
         let mut bytes = [0; 64];
         let (r, s) = bytes.split_at_mut(32);
         let body = match der {
-            // Two integers of 33 bytes take 70 bytes: the length is always a single byte.
+            // Two integers of 33 bytes take 70 bytes, so the length is always a single byte.
             [0x30, length @ 0..=0x7f, body @ ..] if usize::from(*length) == body.len() => body,
             _ => return Err(MalformedSignature),
         };
@@ -148,7 +148,7 @@ impl fmt::Debug for Signature {
     }
 }
 
-/// The future of a signature.
+/// The future that [`ProofSigner::sign`] returns.
 pub type SignFuture<'a> = MaybeReady<'a, Result<Signature, SignError>>;
 
 /// The key did not sign: the store is locked, the hardware token was removed or the generator failed.
@@ -167,7 +167,8 @@ impl SignError {
 mod tests {
     use super::*;
 
-    /// DPP-06: r and s are two halves of 32 bytes for any DER integer lengths.
+    /// DPP-06: DER signatures are converted to two halves of 32 bytes, whatever the lengths of their
+    /// integers.
     #[test]
     fn signatures_from_der() {
         let number = |length: usize, first: u8| {

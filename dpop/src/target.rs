@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(Htu::from_url(url).as_ref().map(Htu::as_str), expect.as_ref().copied(), "{url}");
     }
 
-    /// DPP-03, DPP-08, A29: one spelling.
+    /// DPP-03, DPP-08, A29: every URL has exactly one `htu`.
     #[test]
     fn htu_from_url() {
         for (url, htu) in [
@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    /// DPP-08: the gateway compares plain text.
+    /// DPP-08: the gateway compares URLs byte by byte.
     #[test]
     fn targets_are_compared_as_plain_text() {
         let origin = Origin::from_url("https://gateway.example").unwrap();

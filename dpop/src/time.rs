@@ -81,8 +81,8 @@ impl fmt::Display for UnixTime {
 
 /// The maximum distance of `iat` from the verifier's time, both bounds included.
 ///
-/// RFC 9449, 4.3 (11) and 11.1 leave the size to the server: seconds, or a few minutes. A server uses one
-/// window for all its proofs: the one of its store of accepted proofs
+/// RFC 9449, 4.3 (11) and 11.1 leave the size to the server: seconds, or a few minutes. A server uses the
+/// same window for all proofs: the window of its replay store
 /// ([`ReplayStore::window`](crate::ReplayStore::window)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ProofWindow {

@@ -94,7 +94,7 @@ impl fmt::Debug for TokenHash {
 mod tests {
     use super::*;
 
-    /// DPP-04; RFC 9449, 7.1: token and `ath` of its figures 12 and 13.
+    /// DPP-04; RFC 9449, 7.1: the token of figure 12 has the `ath` of figure 13.
     #[test]
     fn token_hash_matches_the_rfc() {
         let token = AccessToken::new("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU").unwrap();

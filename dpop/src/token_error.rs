@@ -57,8 +57,8 @@ impl TokenError {
         &self.error
     }
 
-    /// Returns the human-readable description. The server controls it: do not display it as the client's
-    /// message.
+    /// Returns the human-readable description. The server chose the text: do not display it as a message of
+    /// the client.
     #[must_use]
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
@@ -109,7 +109,7 @@ impl fmt::Display for TokenError {
 mod tests {
     use super::*;
 
-    /// DPP-17: what authorization servers answer, Keycloak's words among them.
+    /// DPP-17: errors of authorization servers are classified, including Keycloak's descriptions.
     #[test]
     fn errors_about_the_proof() {
         use ProofRelevance::{No, Unclear, Yes};

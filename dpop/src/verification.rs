@@ -62,10 +62,11 @@ impl VerificationError {
         }
     }
 
-    /// Returns the challenge of a resource server (RFC 9449, 7.1 and 9). It has no error code if the request
-    /// has no proof or no bound token, `use_dpop_nonce` if only the nonce is wrong, and otherwise
-    /// `invalid_dpop_proof` with the violated rule as its description. Returns `None` if the proof is valid
-    /// but a limit is reached or the store is unavailable, which are not authentication errors.
+    /// Returns the challenge of a resource server (RFC 9449, 7.1 and 9). The challenge has no error code if
+    /// the request has no proof or no bound token; the code `use_dpop_nonce` if only the nonce is wrong; and
+    /// otherwise the code `invalid_dpop_proof`, with the violated rule as its description. Returns `None` if
+    /// the proof is valid but a limit is reached or the store is unavailable, which are not authentication
+    /// errors.
     // DPP-13, DPP-15, DPP-16, ERR-06 to ERR-10
     #[must_use]
     pub fn challenge(&self) -> Option<DpopChallenge> {
@@ -87,8 +88,8 @@ impl VerificationError {
         Some(TokenError::new(error, description.as_deref()))
     }
 
-    /// Returns true if the server should respond that a bound token and a proof are required: the Bearer
-    /// scheme, no `DPoP` header, or a token that is bound to no key.
+    /// Returns true if the server should respond that a bound token and a proof are required: the request has
+    /// the Bearer scheme, no `DPoP` header, or a token that is bound to no key.
     // ERR-06
     #[must_use]
     pub const fn is_proof_required(&self) -> bool {
@@ -117,8 +118,8 @@ impl VerificationError {
     }
 
     fn invalid_proof_challenge(&self) -> DpopChallenge {
-        // Building the challenge cannot fail, since no message has a forbidden character; the fallback has no
-        // error code.
+        // Building the challenge cannot fail, because no message contains a forbidden character. The fallback
+        // has no error code.
         DpopChallenge::invalid_proof(&self.to_string()).unwrap_or_else(|_| DpopChallenge::required())
     }
 }
@@ -192,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    /// One value of each error.
+    /// Returns one value of each error variant.
     fn all() -> Vec<VerificationError> {
         use ClaimError::{
             Ath, AthMissing, Early, Htm, HtmMissing, Htu, HtuMissing, IatMalformed, IatMissing, Jti,
@@ -276,7 +277,7 @@ mod tests {
         }
     }
 
-    /// DPP-13, DPP-15, DPP-16, ERR-06, ERR-07, ERR-08.
+    /// DPP-13, DPP-15, DPP-16, ERR-06, ERR-07, ERR-08: each error has its challenge.
     #[test]
     fn each_error_has_its_challenge() {
         let check = |refusal: VerificationError, expect: Option<&str>| {
@@ -315,7 +316,7 @@ mod tests {
         }
     }
 
-    /// ERR-06: `DPOP_REQUIRED`.
+    /// ERR-06: exactly these errors are reported as `DPOP_REQUIRED`.
     #[test]
     fn errors_that_require_a_proof() {
         let required: Vec<_> = all().into_iter().filter(VerificationError::is_proof_required).collect();
@@ -324,8 +325,7 @@ mod tests {
         assert_eq!(required, expect);
     }
 
-    /// DPP-17: a client parses the error that a token endpoint writes, with the same content as the
-    /// challenge.
+    /// DPP-17: a client parses the error of a token endpoint, which has the same content as the challenge.
     #[test]
     fn each_error_maps_to_a_token_endpoint_error() {
         for refusal in all() {

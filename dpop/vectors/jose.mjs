@@ -1,13 +1,14 @@
-// Asks `jose`, a JOSE library for JavaScript, about our proofs, and writes proofs that it made.
+// Verifies our proofs with `jose`, a JOSE library for JavaScript, and creates proofs with it.
 //
 //   node jose.mjs OURS THEIRS      beside a `node_modules` that holds jose
 //
-// OURS is a file of vectors, `ours.json`. For each of its cases a line of JSON goes to stdout:
-// `{name, accepted, why}`. THEIRS is written anew, a file of the same format, with keys that are made here.
+// OURS is the vector file `ours.json`. The script prints one line of JSON for each of its cases,
+// `{name, accepted, why}`. It overwrites THEIRS with a file of the same format, whose proofs have newly
+// generated keys.
 //
-// What a JWS is, is the library's business: parts, base64url, header, embedded key, signature, `typ`, `alg`.
-// The claims of a proof are compared here (RFC 9449, 4.3), in the order in which we do it. Whether a proof was
-// seen before is not asked. `cargo xtask oracles` runs this and compares; README.md has the format.
+// The library checks parts, base64url, header, embedded key, signature, `typ` and `alg`. The script compares
+// the claims (RFC 9449, 4.3) in the same order as `dpop-bound`, without replay detection.
+// `cargo xtask oracles` runs the script and compares the results; README.md describes the format.
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -18,7 +19,7 @@ const [ours, theirs] = process.argv.slice(2);
 const { method, url, now, token, nonce, previousNonce, jkt, cases } = JSON.parse(readFileSync(ours, "utf8"));
 const ath = createHash("sha256").update(token).digest("base64url");
 
-// Part one: our proofs.
+// Part one: verify our proofs.
 
 async function judge(proof) {
   const options = { typ: "dpop+jwt", algorithms: ["ES256"], currentDate: new Date(now * 1000) };
@@ -46,13 +47,13 @@ for (const { name, proof } of cases) {
   console.log(JSON.stringify({ name, accepted: why === null, why }));
 }
 
-// Part two: proofs of theirs.
+// Part two: create proofs with the library.
 
 const pair = async (alg) => {
   const { privateKey, publicKey } = await jose.generateKeyPair(alg, { extractable: true });
   return { privateKey, jwk: await jose.exportJWK(publicKey) };
 };
-// A key whose coordinate begins with a zero byte: one of 256.
+// Generates a key with a coordinate that begins with a zero byte, as one key in 256 has.
 const leadingZero = async (member) => {
   for (;;) {
     const key = await pair("ES256");
@@ -67,7 +68,7 @@ const claims = { jti: "jose-0123456789-abcdef", htm: method, htu: url, iat: now,
 const without = (members, name) => Object.fromEntries(Object.entries(members).filter(([each]) => each !== name));
 const reversed = (members) => Object.fromEntries(Object.entries(members).reverse());
 
-// Claims are an object, or the very text that is signed.
+// The claims are an object, or the exact string to sign.
 const sign = (signer, head, body, options) =>
   typeof body === "string"
     ? new jose.CompactSign(new TextEncoder().encode(body)).setProtectedHeader(head).sign(signer, options)
@@ -79,7 +80,7 @@ const text = (body) => sign(key.privateKey, header, body);
 
 const [p384, rsa, ed25519] = [await pair("ES384"), await pair("RS256"), await pair("Ed25519")];
 const secret = new TextEncoder().encode(JSON.stringify(key.jwk));
-// Has the form of a private half, and is nobody's.
+// This value has the format of a private key, but belongs to no key pair.
 const d = jose.base64url.encode(new Uint8Array(32).fill(7));
 const stripped = jose.base64url.encode(jose.base64url.decode(zeroX.jwk.x).slice(1));
 const sealed = new jose.EncryptJWT(claims).setProtectedHeader({ alg: "dir", enc: "A256GCM" });

@@ -1,14 +1,15 @@
-"""Asks `jwcrypto`, a JOSE library for Python, about our proofs, and writes proofs that it made.
+"""Verifies our proofs with `jwcrypto`, a JOSE library for Python, and creates proofs with it.
 
     PYTHONPATH=... python3 jwcrypto.py OURS THEIRS
 
-OURS is a file of vectors, `ours.json`. For each of its cases a line of JSON goes to stdout:
-`{name, accepted, why}`. THEIRS is written anew, a file of the same format, with keys that are made here.
+OURS is the vector file `ours.json`. The script prints one line of JSON for each of its cases,
+`{name, accepted, why}`. It overwrites THEIRS with a file of the same format, whose proofs have newly generated
+keys.
 
-What a JWS is, is the library's business: parts, base64url, header, embedded key, signature, `alg`. It does
-not know types, so `typ` is compared here, and so are the claims of a proof (RFC 9449, 4.3), in the order in
-which we do it. Whether a proof was seen before is not asked. `cargo xtask oracles` runs this and compares;
-README.md has the format.
+The library checks parts, base64url, header, embedded key, signature and `alg`. The script compares `typ`,
+which the library does not check, and the claims (RFC 9449, 4.3) in the same order as `dpop-bound`, without
+replay detection. `cargo xtask oracles` runs the script and compares the results; README.md describes the
+format.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ import sys
 import unicodedata
 from importlib.metadata import version
 
-# The folder of this file goes first by default, and in it `jwcrypto` is this file.
+# Python searches the script's folder first, where this file has the same name as the library.
 sys.path = [path for path in sys.path if os.path.abspath(path) != os.path.dirname(os.path.abspath(__file__))]
 
 from jwcrypto import jwe, jwk, jws  # noqa: E402
@@ -34,11 +35,11 @@ def hashed(text):
     return base64url_encode(hashlib.sha256(text.encode()).digest())
 
 
-# Part one: our proofs.
+# Part one: verify our proofs.
 
 
 def judge(proof):
-    """Raises what is wrong with a proof, if anything is."""
+    """Raises an exception if a proof is invalid."""
     signed = jws.JWS()
     signed.allowed_algs = ["ES256"]
     signed.deserialize(proof)
@@ -74,7 +75,7 @@ for case in ours["cases"]:
     print(json.dumps({"name": case["name"], "accepted": why is None, "why": why}))
 
 
-# Part two: proofs of theirs.
+# Part two: create proofs with the library.
 
 
 def pair(curve="P-256"):
@@ -82,7 +83,7 @@ def pair(curve="P-256"):
 
 
 def leading_zero(member):
-    """A key whose coordinate begins with a zero byte: one of 256."""
+    """Generates a key with a coordinate that begins with a zero byte, as one key in 256 has."""
     while True:
         found = pair()
         if base64url_decode(found[member])[0] == 0:
@@ -114,7 +115,7 @@ def in_reverse(members):
 
 
 def sign(signer, head, body, **spelling):
-    """Signs header and claims; claims are an object, or the very text that is signed."""
+    """Signs header and claims; the claims are an object, or the exact string to sign."""
     made = jws.JWS(body if isinstance(body, str) else json.dumps(body, **spelling))
     made.allowed_algs = [head["alg"]]
     made.add_signature(signer, protected=json.dumps(head))
@@ -141,7 +142,7 @@ sealed = jwe.JWE(json.dumps(claims), json.dumps({"alg": "dir", "enc": "A256GCM"}
 sealed.add_recipient(jwk.JWK.generate(kty="oct", size=256))
 stripped = base64url_encode(base64url_decode(zero_x["x"])[1:])
 plain = of(key)
-# Has the form of a private half, and is nobody's.
+# This value has the format of a private key, but belongs to no key pair.
 private = base64url_encode(bytes([7] * 32))
 named = {"kid": "1", "use": "sig", "alg": "ES256", "key_ops": ["verify"]}
 escaped = json.dumps(claims).replace("/", "\\/").replace(method, "\\u0050OST")

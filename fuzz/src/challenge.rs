@@ -1,4 +1,4 @@
-//! `WWW-Authenticate` and `Date`, as servers and proxies write them.
+//! Parsing of the `WWW-Authenticate` and `Date` headers, and of the error bodies of token endpoints.
 
 use std::time::Duration;
 
@@ -7,17 +7,18 @@ use dpop_bound::{
     clock::{ClockObservation, ClockReading, ServerClock, parse_date},
 };
 
-/// Reads the bytes as one line, as one line each of several, and as the body of a token endpoint's answer.
+/// Parses the bytes as one header line, as several header lines, and as an error body of a token endpoint.
 pub fn run(data: &[u8]) {
     if let Some(error) = TokenError::from_body(data) {
         assert_eq!(TokenError::from_body(error.to_json().as_bytes()), Some(error));
     }
     let tolerant = Challenge::parse_lines([data]);
     if let Ok(strict) = Challenge::parse_line(data) {
-        assert_eq!(tolerant, strict, "what is well-formed is read alike");
+        assert_eq!(tolerant, strict, "both parsers agree on well-formed lines");
     }
     let written: Vec<String> = tolerant.iter().map(ToString::to_string).collect();
-    let again = Challenge::parse_line(written.join(", ").as_bytes()).expect("what was written can be read");
+    let again =
+        Challenge::parse_line(written.join(", ").as_bytes()).expect("formatted challenges can be parsed");
     assert_eq!(again, tolerant);
     let lines = || data.split(|byte| *byte == b'\n');
     if let Some(challenge) = DpopChallenge::find_in_headers(lines()) {
@@ -30,7 +31,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Any parsed challenge can be written again.
+/// Updates a server clock with a parsed date and checks the uncertainty of its estimate.
 fn clock(date: UnixTime) {
     let reading = |secs| ClockReading {
         wall: UnixTime::from_secs(1_790_000_000 + secs),

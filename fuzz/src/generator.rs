@@ -1,4 +1,4 @@
-//! The pipeline from a document to its Rust files. The first byte selects JSON or YAML.
+//! The pipeline from a document to its Rust files. The first byte of the input selects JSON or YAML.
 
 use contract_codegen::{
     GeneratedCode, Project, Sources,
@@ -6,7 +6,8 @@ use contract_codegen::{
     diagnostics::Diagnostics,
 };
 
-/// Generates code. A rejected document has an error message, and the output is valid Rust.
+/// Generates code. Asserts that a rejected document is reported with an error, and that the output is valid
+/// Rust.
 pub fn run(data: &[u8]) {
     let Some((kind, text)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(text);
@@ -14,7 +15,7 @@ pub fn run(data: &[u8]) {
     match generate(name, &text) {
         Ok(generated) => assert!(generated.files.iter().next().is_some(), "nothing is generated"),
         Err(problems) => {
-            assert!(problems.has_errors(), "refused without an error");
+            assert!(problems.has_errors(), "rejected without an error");
             // The generator parses its own output, and reports `internal` if it is not valid Rust.
             let bad = problems.iter().find(|problem| problem.code == "internal");
             assert!(bad.is_none(), "{}", problems.render(false));

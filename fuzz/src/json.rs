@@ -1,12 +1,13 @@
-//! Exact JSON and exact numbers.
+//! JSON documents and numbers with their exact values.
 
 use contract_runtime::{Json, Number};
 
-/// Reads a document and writes it; reads two lines as numbers and computes with them.
+/// Parses the input as a document and writes it. Parses its first two lines as numbers, compares them and
+/// computes with them.
 pub fn run(data: &[u8]) {
     if let Ok(json) = Json::parse(data) {
         let written = json.to_string();
-        let again = Json::parse(written.as_bytes()).expect("what was written can be read");
+        let again = Json::parse(written.as_bytes()).expect("written JSON can be parsed");
         assert!(again.strict_eq(&json), "{written}");
         assert_eq!(again.to_string(), written);
     }
@@ -20,7 +21,7 @@ pub fn run(data: &[u8]) {
     let _ = (one.to_f64(), one.as_i64(), one.as_u64(), one.as_i128(), one.to_scaled_i64(4));
     let _ = one.round_half_up(2);
     if one.is_multiple_of(&two) && two.is_multiple_of(&one) {
-        // Each is the other, but for the sign.
+        // Numbers that are multiples of each other differ at most in their sign.
         assert_eq!(one.is_integer(), two.is_integer());
     }
 }

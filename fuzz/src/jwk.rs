@@ -1,8 +1,8 @@
-//! Public keys and signatures as others write them.
+//! Public keys, thumbprints and signatures in the encodings that other programs use.
 
 use dpop_bound::{PublicKey, Signature, Thumbprint};
 
-/// Reads the bytes as a JWK, as a point and as a signature in DER.
+/// Parses the bytes as a JWK, as a curve point, as a thumbprint, and as a signature in DER.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for key in [PublicKey::from_jwk(&text), PublicKey::from_point(data)].into_iter().flatten() {

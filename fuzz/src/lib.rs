@@ -1,7 +1,7 @@
-//! What must hold for any bytes: no panic, no abort, no contradiction, no more time than the
-//! input's length explains. Each module is the body of one fuzz target.
+//! Properties that must hold for any input: no panic, no abort, no contradictory results, and a running time
+//! that is in proportion to the length of the input. Each module is the body of one fuzz target.
 //!
-//! With cargo-fuzz and a nightly toolchain: `cargo fuzz run loader`. Without either:
+//! With cargo-fuzz and a nightly toolchain, run `cargo fuzz run loader`. Without them:
 //!
 //! ```text
 //! cd fuzz
@@ -11,8 +11,8 @@
 //!   --bin loader -- found corpus/loader -max_total_time=60 -timeout=10 -rss_limit_mb=4096
 //! ```
 //!
-//! The tests of the workspace run the same bodies over `corpus/` and over hostile inputs of their
-//! own (`tests/tests/all/hostile.rs`), so that no target rots between two runs of the engine.
+//! The tests of the workspace run the same functions on `corpus/` and on additional adversarial inputs
+//! (`tests/tests/all/hostile.rs`), so that each target keeps working between fuzzing runs.
 
 pub mod challenge;
 pub mod generator;

@@ -1,9 +1,9 @@
-//! Document loading. The first byte selects JSON or YAML.
+//! Loading of documents. The first byte of the input selects JSON or YAML.
 
 use contract_codegen::Sources;
 use contract_runtime::Json;
 
-/// Loads a document; JSON gives the same value as the parser of the runtime.
+/// Loads a document. Asserts that a JSON document has the same value as with the parser of the runtime.
 pub fn run(data: &[u8]) {
     let Some((kind, text)) = data.split_first() else { return };
     let text = String::from_utf8_lossy(text);
@@ -18,7 +18,7 @@ pub fn run(data: &[u8]) {
             }
         }
         Err(problems) => {
-            assert!(problems.has_errors(), "refused without an error");
+            assert!(problems.has_errors(), "rejected without an error");
             assert!(!problems.render(false).is_empty());
         }
     }

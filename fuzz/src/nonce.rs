@@ -1,4 +1,4 @@
-//! Nonces, as clients send them and as servers hand them out.
+//! Nonces that clients send and that servers issue.
 
 use dpop_bound::{
     Nonce, NonceIssuer, NonceJar, UnixTime,
@@ -7,7 +7,7 @@ use dpop_bound::{
 
 const NOW: UnixTime = UnixTime::from_secs(1_790_000_000);
 
-/// Reads the bytes as a nonce of a proof, of a header, and as a file of saved ones.
+/// Parses the bytes as the nonce of a proof, as the nonce of a header, and as a file of saved nonces.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let issuer = NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "gateway");

@@ -1,15 +1,16 @@
-//! Patterns: the first line is compiled and run over the rest.
+//! Regular expressions. The first line of the input is the pattern, the rest is the string to search.
 
 use contract_codegen::pattern::compile;
 
-/// Compiles and matches, in time that grows with pattern and text, never with their powers.
+/// Compiles the pattern and matches the string. The running time must be at most proportional to the product
+/// of their lengths.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (pattern, text) = text.split_once('\n').unwrap_or((&text, ""));
     match compile(pattern) {
         Ok(compiled) => {
             let whole = compiled.is_match(text);
-            // The same question has the same answer, and a prefix is no reason to fail.
+            // Repeated matching returns the same result, and matching a prefix does not panic.
             assert_eq!(whole, compiled.is_match(text));
             let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
             let _ = compiled.is_match(&text[..half]);

@@ -6,7 +6,7 @@ use dpop_bound::{
     TokenHash, UnixTime, Verifier, signed_proof::ProofLimits,
 };
 
-/// Accepts every signature, so that the checks after it are reached.
+/// A verifier that accepts every signature, so that the checks after the verification are reached.
 struct AcceptAllVerifier;
 
 impl Verifier for AcceptAllVerifier {
@@ -15,7 +15,7 @@ impl Verifier for AcceptAllVerifier {
     }
 }
 
-/// Reads the bytes as a proof; then their lines as header, claims and signature of one.
+/// Parses the bytes as a proof, and then the first line as the header and the rest as the claims of a proof.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     read(&text);
@@ -28,13 +28,13 @@ fn read(proof: &str) {
     let Ok(signed) = SignedProof::verify_signature(proof, &AcceptAllVerifier) else {
         assert!(
             SignedProof::verify_signature(proof, &Es256).is_err(),
-            "what is no proof for one is none for any"
+            "a malformed proof is rejected with every verifier"
         );
         return;
     };
     assert!(proof.len() <= ProofLimits::default().max_proof_bytes && proof.split('.').count() == 3);
     let own = *signed.thumbprint();
-    let url = Htu::from_url("https://gateway.example/a").expect("a URL");
+    let url = Htu::from_url("https://gateway.example/a").expect("the URL is valid");
     let expected = ExpectedRequest {
         method: "GET",
         target: RequestTarget::Url(&url),

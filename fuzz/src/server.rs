@@ -1,4 +1,5 @@
-//! A generated server: `METHOD target`, header lines, an empty line, the body.
+//! A generated server. The input is an HTTP request: `METHOD target`, header lines, an empty line, and the
+//! body.
 
 use std::{
     future::Future,
@@ -17,25 +18,25 @@ struct Nothing;
 
 impl Service for Nothing {
     fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response {
-        // Formatting the errors is part of a rejection.
+        // Also formats the errors, because a service does that when it rejects a request.
         let text = format!("{rejection} {:?} {:?}", rejection.violations(), context.uri());
         Response::new(Body::from(text))
     }
 }
 
-/// Responds to a request; parameters and bodies are parsed before the handler is called.
+/// Sends a request to the router, which parses parameters and bodies before it calls a handler.
 pub fn run(data: &[u8]) {
     let Some(request) = request(data) else { return };
     let router = router(Arc::new(Nothing), RouterOptions::default());
     let mut call = pin!(router.oneshot(request));
-    // Nothing waits for anything but itself.
+    // The future never waits for other events, so polling it repeatedly completes it.
     for _ in 0..10_000 {
         if let Poll::Ready(response) = call.as_mut().poll(&mut Task::from_waker(Waker::noop())) {
-            response.expect("a router never fails");
+            response.expect("the router is infallible");
             return;
         }
     }
-    panic!("no answer");
+    panic!("no response");
 }
 
 fn request(data: &[u8]) -> Option<Request<Body>> {

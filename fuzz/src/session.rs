@@ -1,5 +1,5 @@
-//! A client session with arbitrary server responses: every call ends, and no nonce is sent to an origin that
-//! did not issue it.
+//! A client session with arbitrary server responses: every call ends, and a nonce is never sent to another
+//! origin than the one that issued it.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use dpop_bound::{
     signer::{ProofSigner, SignError, SignFuture, SyncSigner},
 };
 
-/// Signs without cryptography; no signature is verified.
+/// A signer without cryptography. The signatures are never verified.
 struct NullSigner(PublicKey);
 
 impl ProofSigner for NullSigner {
@@ -39,13 +39,13 @@ impl RandomSource for ZeroRandom {
     }
 }
 
-/// The key of RFC 7517, A.1.
+/// The P-256 key of RFC 7517, A.1.
 const KEY: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}"#;
 
-/// Each paragraph is a response: a status line, header lines, an empty line, and the body. A JSON prefix is
-/// the state saved by an earlier process.
+/// Runs a session. Two empty lines separate the responses; each has a status line, header lines, an empty
+/// line, and a body. If the whole input is JSON, it is restored as the state that an earlier process saved.
 pub fn run(data: &[u8]) {
-    let session = Session::new(NullSigner(PublicKey::from_jwk(KEY).expect("a key")), ZeroRandom);
+    let session = Session::new(NullSigner(PublicKey::from_jwk(KEY).expect("the key is valid")), ZeroRandom);
     let reading = |seconds| ClockReading {
         wall: UnixTime::from_secs(1_790_000_000 + seconds),
         monotonic: Duration::from_secs(seconds),
@@ -55,7 +55,7 @@ pub fn run(data: &[u8]) {
     }
     let text = String::from_utf8_lossy(data);
     let mut responses = text.split("\n\n\n").map(parse_response);
-    let url = Htu::from_url("https://gateway.example/a").expect("a URL");
+    let url = Htu::from_url("https://gateway.example/a").expect("the URL is valid");
     let mut call = DpopRequest::new("POST", url);
     let mut sent = 0;
     for seconds in 0.. {
@@ -74,18 +74,18 @@ pub fn run(data: &[u8]) {
             }
         }
     }
-    let other = DpopRequest::new("GET", Htu::from_url("https://other.invalid/").expect("a URL"));
+    let other = DpopRequest::new("GET", Htu::from_url("https://other.invalid/").expect("the URL is valid"));
     let known =
         session.save(reading(99)).nonces.nonces.iter().any(|saved| saved.origin == "https://other.invalid");
     if let Ok(PrepareOutcome::Send(transmission)) = session.prepare_now(&other, reading(99)) {
         assert_eq!(transmission.nonce().is_some(), known);
     }
-    let again = Session::new(NullSigner(PublicKey::from_jwk(KEY).expect("a key")), ZeroRandom);
+    let again = Session::new(NullSigner(PublicKey::from_jwk(KEY).expect("the key is valid")), ZeroRandom);
     again.restore(session.save(reading(99)), reading(99));
     assert!(again.save(reading(99)).nonces.nonces.len() <= 100);
 }
 
-/// Status, headers, body.
+/// Parses a response into its status, headers and body.
 fn parse_response(text: &str) -> (u16, Vec<(&str, &str)>, &str) {
     let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let mut lines = head.lines();

@@ -1,9 +1,9 @@
-//! Generated types and their validators. The first byte chooses the type.
+//! Generated types and their validators. The first byte of the input selects the type.
 
 use contract_runtime::{Contract, DocumentError, Json};
 use exchange_api::types::{Problem, ServiceDocument, ShipChangeSet, ShipPage, StockChangeSet, StockPage};
 
-/// Reads, checks and writes a document.
+/// Parses, validates and serializes a document.
 pub fn run(data: &[u8]) {
     let Some((kind, document)) = data.split_first() else { return };
     match kind % 6 {
@@ -25,13 +25,13 @@ fn check<T: Contract>(document: &[u8]) {
         }
         Err(_) => return,
     };
-    let written = read.to_json().expect("what was read can be written");
-    // Three equivalent ways to validate.
+    let written = read.to_json().expect("a parsed value can be serialized");
+    // These are three equivalent ways to validate the document.
     let valid = read.is_valid();
     assert_eq!(valid, read.validate().is_ok(), "{written}");
     assert_eq!(valid, T::VALIDATOR.is_valid(&written), "{written}");
     assert_eq!(valid, T::parse_valid(document).is_ok(), "{written}");
     let _ = read.undeclared_members(100);
-    let source = Json::parse(document).expect("what a type reads is JSON");
-    assert_eq!(source, written, "it comes back as it was");
+    let source = Json::parse(document).expect("a document that a type parses is JSON");
+    assert_eq!(source, written, "the document is serialized unchanged");
 }

@@ -1,8 +1,8 @@
-//! Addresses that proofs are for.
+//! URLs of requests, which the `htu` claim of a proof contains.
 
 use dpop_bound::{Htu, Origin, RequestTarget};
 
-/// Parses the bytes as a URL; the result is canonical.
+/// Parses the bytes as a URL and asserts that the result is in canonical form.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let Ok(htu) = Htu::from_url(&text) else { return };

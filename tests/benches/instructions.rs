@@ -1,13 +1,12 @@
-//! One measured step, done once, for `valgrind --tool=callgrind`, which counts instructions: the same
-//! number on a machine that is busy as on one that is not:
-//! `cargo bench -p exchange-tests --bench instructions --no-run` says where the program is, then
-//! `valgrind --tool=callgrind --toggle-collect='*counted*' PROGRAM tables set`.
+//! Runs one step once under `valgrind --tool=callgrind`, which counts instructions; the count does not depend
+//! on the load of the machine. `cargo bench -p exchange-tests --bench instructions --no-run` prints the path
+//! of the program. Then run `valgrind --tool=callgrind --toggle-collect='*counted*' PROGRAM tables set`.
 //!
-//! `instructions STEP DOCUMENT`, where the step is one of `tables`, `typed`, `jsonschema`, `refuse`,
-//! `refuse-jsonschema` and `parse`, and the document `set`, `page` or `tombstones`; `derive set` is
-//! there beside them, since the types without checks are those of a change set.
+//! Arguments: `STEP DOCUMENT`. The step is `tables`, `typed`, `jsonschema`, `refuse`, `refuse-jsonschema` or
+//! `parse`; the document is `set`, `page` or `tombstones`. The step `derive` exists only for `set`, because
+//! the types without validation are those of a change set.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic ends the benchmark")]
 
 #[path = "validation/derived.rs"]
 mod derived;
@@ -24,7 +23,7 @@ use oracle::{errors, oracle};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    // Without a step it runs as part of all benchmarks and prints nothing.
+    // `cargo bench` runs this program without arguments; then it prints nothing.
     let [step, document] = words.as_slice() else { return };
     match (step.as_str(), document.as_str()) {
         ("derive", "set") => derive(),
@@ -35,7 +34,7 @@ fn main() {
     }
 }
 
-/// What reading costs without the contract.
+/// Measures parsing with types that do not validate.
 fn derive() {
     let text = ChangeSet::text();
     measured(|| {
@@ -70,7 +69,8 @@ fn run<D: Document>(step: &str) {
     }
 }
 
-/// Done twice, so that one-time initialization is complete; `--toggle-collect` measures the second run.
+/// Runs the step twice, so that one-time initialization is complete; `--toggle-collect` measures the second
+/// run.
 fn measured(step: impl Fn()) {
     step();
     counted(&step);

@@ -1,7 +1,7 @@
-//! Checking documents, refusing them, and from bytes to a checked value; the `jsonschema` crate and
-//! serde's derive beside ours, in the same run.
+//! Compares the validators with the `jsonschema` crate and with serde's derive in one run: validation,
+//! reporting all violations of an invalid document, and parsing with validation.
 
-#![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
+#![allow(clippy::unwrap_used, reason = "a panic ends the benchmark")]
 
 #[path = "validation/derived.rs"]
 mod derived;
@@ -52,7 +52,7 @@ mod check {
     }
 }
 
-/// The cost of a hostile body: an error in every entry, all of them reported.
+/// Measures the worst request body: every entry is invalid, and every violation is reported.
 #[divan::bench_group]
 mod refuse_from_bytes {
     use super::*;
@@ -133,7 +133,7 @@ mod bytes_to_checked_value {
     }
 }
 
-/// One text against one pattern, through the tables and through `jsonschema`.
+/// Validates one string with one pattern: with the tables, and with `jsonschema`.
 #[divan::bench_group]
 mod pattern {
     use super::*;

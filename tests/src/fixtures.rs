@@ -1,7 +1,8 @@
-//! The fixtures of the contract: those that are published, and those that fill a list to its bound.
+//! The fixtures of the contract: the published files, and generated documents with a list of the maximum
+//! length.
 //!
-//! Every test that asks for [`fixtures`] runs over both alike; what the contract promises of its
-//! published files (CON-04) is asked of [`published`].
+//! Tests normally use [`fixtures`], which returns both. Tests of CON-04, which applies only to the published
+//! files, use [`published`].
 
 mod made;
 
@@ -16,23 +17,23 @@ use crate::schemas;
 
 pub use made::{RECIPES, Recipe};
 
-/// A fixture: its name, its bytes, and the expected violations.
+/// A fixture: a document and the violations that it must cause.
 #[derive(Clone, Debug)]
 pub struct Fixture {
-    /// `stock-lot--lotKey/invalid/empty.json`
+    /// The path below `schemas/fixtures/`, such as `stock-lot--lotKey/invalid/empty.json`.
     pub name: String,
-    /// `stock-lot--lotKey`
+    /// The folder, such as `stock-lot--lotKey`.
     pub folder: String,
-    /// The document.
+    /// The content of the document.
     pub bytes: Vec<u8>,
-    /// Pointer and keyword of each expected violation, sorted; `None` when it is valid.
+    /// JSON Pointer and keyword of each expected violation, sorted; `None` if the document is valid.
     pub expect: Option<Vec<(String, String)>>,
 }
 
-/// Every fixture: the published ones by name, then those that [`RECIPES`] make.
+/// Returns every fixture: the published ones sorted by name, then those that [`RECIPES`] generate.
 ///
 /// # Panics
-/// When a file cannot be read, or an invalid fixture comes without its expectation.
+/// Panics if a file cannot be read, or if an invalid fixture has no file of expected violations.
 #[must_use]
 pub fn fixtures() -> Vec<Fixture> {
     let mut all = published();
@@ -40,10 +41,10 @@ pub fn fixtures() -> Vec<Fixture> {
     all
 }
 
-/// Every fixture of `schemas/fixtures/`, by name.
+/// Returns every fixture in `schemas/fixtures/`, sorted by name.
 ///
 /// # Panics
-/// When a file cannot be read, or an invalid fixture comes without its expectation.
+/// Panics if a file cannot be read, or if an invalid fixture has no file of expected violations.
 #[must_use]
 pub fn published() -> Vec<Fixture> {
     let root = schemas().join("fixtures");

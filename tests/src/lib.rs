@@ -1,4 +1,4 @@
-//! The fixtures of the contract, and every generated type behind one interface.
+//! Test support: the fixtures of the contract, and a common interface to every generated type.
 
 mod fixtures;
 
@@ -23,43 +23,44 @@ pub fn schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas")
 }
 
-/// The result of reading a document as a generated type.
+/// The result of parsing a document as a generated type.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The document as the type writes it, when it could be read at all.
+    /// The document as the type serializes it; `None` if it could not be parsed.
     pub written: Option<Json>,
     /// The violations of the typed value, if it could be parsed.
     pub typed: Option<Vec<(String, String)>>,
-    /// The violations from reading and validating in one step; empty if the document is valid.
+    /// The violations that parsing and validation in one step reports; empty if the document is valid.
     pub checked: Vec<(String, String)>,
-    /// Pointers of undeclared members.
+    /// JSON Pointers of the undeclared properties.
     pub undeclared: Vec<String>,
-    /// Why reading failed, when no violation explains it.
+    /// The error, if parsing failed for a reason other than violations.
     pub failure: Option<String>,
 }
 
 /// A generated type: the location of its schema, and a function that checks a document.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Rust name.
+    /// The name of the Rust type.
     pub name: &'static str,
-    /// URI and pointer of its schema.
+    /// The URI of its schema, with the JSON Pointer as fragment.
     pub location: String,
-    /// Reads, checks and writes a document.
+    /// Parses, validates and serializes a document.
     check: fn(&[u8], Validator<'static>) -> Outcome,
     validator: Validator<'static>,
-    /// The reference to the published schema, for types that have one.
+    /// Adds the schema that the type publishes to a generator and returns a reference to it; `None` for types
+    /// that publish no schema.
     pub published: Option<fn(&mut SchemaGenerator) -> schemars::Schema>,
 }
 
 impl Model {
-    /// What checks its documents.
+    /// Returns the validator of the type's schema.
     #[must_use]
     pub const fn validator(&self) -> Validator<'static> {
         self.validator
     }
 
-    /// Reads, checks and writes a document.
+    /// Parses, validates and serializes a document.
     #[must_use]
     pub fn check(&self, bytes: &[u8]) -> Outcome {
         (self.check)(bytes, self.validator)
@@ -91,8 +92,8 @@ fn check<T: Contract>(bytes: &[u8], _: Validator<'_>) -> Outcome {
     }
 }
 
-/// A schema that has no type of its own, or whose type a registry table describes; its validator is
-/// found by its place.
+/// Adds a model for a schema without a generated type, or with a type that a registry table describes. The
+/// validator is found by the location of the schema.
 fn described<T: Serialize + DeserializeOwned>(
     all: &mut BTreeMap<String, Model>,
     name: &'static str,
@@ -120,7 +121,7 @@ fn check_described<T: Serialize + DeserializeOwned>(bytes: &[u8], validator: Val
     Outcome { written, typed: None, checked, undeclared: Vec::new(), failure: None }
 }
 
-/// Every generated type, by the fixture folder of its schema.
+/// Returns a model of every generated type, keyed by the fixture folder of its schema.
 #[must_use]
 pub fn models() -> BTreeMap<String, Model> {
     let mut all = BTreeMap::new();
@@ -281,7 +282,7 @@ pub fn models() -> BTreeMap<String, Model> {
     described::<Reason>(&mut all, "change-result--opReason", published);
     let published = Some(SchemaGenerator::subschema_for::<Scope> as _);
     described::<Scope>(&mut all, "service-document--exchangeScope", published);
-    // Parts of other schemas, which no value is by itself.
+    // Parts of other schemas; no document is an instance of one of them alone.
     for part in [
         "change-set--changeOp",
         "change-set--entryOp",
@@ -294,7 +295,8 @@ pub fn models() -> BTreeMap<String, Model> {
     all
 }
 
-/// `…/ship.schema.json#/$defs/shipName` → `ship--shipName`.
+/// Converts the location of a schema to its fixture folder: `…/ship.schema.json#/$defs/shipName` becomes
+/// `ship--shipName`.
 fn folder(location: &str) -> String {
     let (uri, pointer) = location.split_once('#').unwrap_or((location, ""));
     let stem = uri.rsplit('/').next().unwrap_or(uri).trim_end_matches(".schema.json");

@@ -1,7 +1,9 @@
-//! `ci`: runs all checks in order, the fastest first, with the duration of each and how to fix it.
+//! `ci`: runs all checks, roughly from the fastest to the slowest, and prints how long each took and how to
+//! fix a failure.
 //!
-//! All steps except two select the whole workspace with all features and set no compiler flags:
-//! clippy and the documentation share one build, examples and tests another one.
+//! Except for two, the cargo steps select the whole workspace with all features and do not set compiler
+//! flags. Clippy and the documentation therefore share one build, and the examples and the tests share
+//! another.
 
 use std::{path::Path, time::Instant};
 
@@ -125,7 +127,8 @@ pub(crate) fn run(args: &CiArgs, root: &Path) -> CommandOutcome {
     verdict
 }
 
-/// Runs the steps until one fails, or all of them. Returns the failed steps and the worst result.
+/// Runs the steps until one fails, or all of them with `keep_going`. Returns the failed steps and the worst
+/// result.
 fn run_steps(
     steps: &[CheckStep],
     keep_going: bool,
@@ -160,7 +163,7 @@ fn run_step(step: &CheckStep, root: &Path) -> CommandOutcome {
             print_heading(step, &format!("cargo {}", args.join(" ")));
             let mut command = test::cargo_command();
             command.args(args).current_dir(root);
-            // Only rustdoc reads this variable, so it causes no other rebuild.
+            // Only rustdoc reads this variable, so setting it does not cause a rebuild in other steps.
             command.env("RUSTDOCFLAGS", "-D warnings");
             match command.status() {
                 Ok(status) if status.success() => CommandOutcome::Passed,
@@ -207,7 +210,7 @@ mod tests {
         check([Failed, NotRun, Failed], true, 3, 3, NotRun);
     }
 
-    /// The other two steps check code without some features, which builds with all features cannot do.
+    /// The two exceptions check code without some features, which a build with all features cannot do.
     #[test]
     fn all_builds_except_two_share_their_flags() {
         let others = STEPS.iter().filter(|step| match step.action {

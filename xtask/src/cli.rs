@@ -8,8 +8,8 @@ use crate::drift_args::DriftArgs;
 
 /// Development commands of this repository.
 ///
-/// The contract is in schemas/, the code generated from it in generated/src/generated. Run `regen` after
-/// you edit the contract or the generator, and `ci` before you commit.
+/// The contract is in schemas/, and the code generated from it is in generated/src/generated. Run `regen`
+/// after you edit the contract or the generator, and run `ci` before you commit.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
@@ -32,16 +32,15 @@ pub(crate) struct Cli {
     pub(crate) command: XtaskCommand,
 }
 
-/// The commands.
+/// A development command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum XtaskCommand {
     /// Run the generator on the contract.
     ///
     /// Reads schemas/codegen.toml and the contract that it configures, and updates generated/src/generated.
     /// Prints one line per file that is created, updated or removed. The generator owns this folder: it
-    /// removes
-    /// files that it did not write there, and changes nothing outside. If the contract has errors, nothing is
-    /// changed and every error is printed with its location.
+    /// removes all files that it did not generate. It changes nothing outside of the folder. If the contract
+    /// has errors, no file is changed, and every error is printed with its location.
     #[command(after_help = "Exit codes:
   0  the generated code is up to date
   1  the contract has errors; with --check also: the generated code is out of date
@@ -57,14 +56,12 @@ Examples:
     /// Check the rules of this repository.
     ///
     /// Hand-written Rust files start with `//!`, have at most 800 lines and are not called `mod.rs`.
-    /// Generated files
-    /// have the generator's header. Every row of docs/requirements.md is named by a test of each of
-    /// its sides. Every fault in exchange/client/e2e/faults.md has tests that exist. The commands in
-    /// Markdown files exist. There are no absolute paths of a developer's machine, no marks of unfinished
-    /// work and no
-    /// broken links. Every dependency has a comment with its reason. Cargo.lock is committed. Every crate has
-    /// the metadata
-    /// that a registry requires.
+    /// Generated files have the generator's header. Every requirement in docs/requirements.md has a test that
+    /// names its id, in each component that it applies to (contract, service, client). Every fault in
+    /// exchange/client/e2e/faults.md lists tests, and these tests exist. The commands in Markdown files
+    /// exist. No file contains an absolute path of a developer's machine or a mark of unfinished work, and no
+    /// link is broken. Every dependency has a comment with its reason. Cargo.lock is committed. Every crate
+    /// has the metadata that a registry requires.
     #[command(after_help = "Exit codes:
   0  no violations
   1  violations were found; each is printed with file, line, and fix
@@ -76,10 +73,10 @@ Examples:
     Tidy(TidyArgs),
     /// Run all tests.
     ///
-    /// With cargo-nextest installed, runs `cargo nextest run` and then the documentation tests; without it
-    /// `cargo test`, which runs both. Always selects the whole workspace with all features, so
-    /// that nothing is built twice. Arguments are passed to the test runner; the documentation tests
-    /// are then skipped.
+    /// With cargo-nextest installed, runs `cargo nextest run` and then the documentation tests. Without it,
+    /// runs `cargo test`, which includes both. Always selects the whole workspace with all features, so that
+    /// nothing is built twice. ARGS are passed to the test runner, and the documentation tests are then
+    /// skipped.
     #[command(after_help = "Exit codes:
   0  tests ran, and none failed
   1  a test failed, or none ran
@@ -93,8 +90,7 @@ Examples:
     ///
     /// exchange/client/e2e/faults.md lists the faults, the expected behavior, and the tests that check it.
     /// `cargo xtask tidy` checks that these tests exist. Builds the same targets as `cargo xtask test`.
-    /// Prints how long the
-    /// tests took, with a warning if that was more than a minute.
+    /// Prints how long the tests took, with a warning if they took more than a minute.
     #[command(after_help = "Exit codes:
   0  tests ran, and none failed
   1  a test failed, or none ran
@@ -105,10 +101,10 @@ Examples:
     Faults,
     /// Compare code generators on OpenAPI documents.
     ///
-    /// Generates a package with contract-codegen (release build, best of three), with typify and
-    /// openapi-to-rust, which are installed into target/compare/tools if necessary, and with each
-    /// of progenitor, oas3-gen and openapi-generator that is installed. Compiles the packages and
-    /// prints a Markdown table. Output is written to target/compare.
+    /// Generates a package from each document with contract-codegen (release build, best of three), with
+    /// typify and openapi-to-rust, and with each of progenitor, oas3-gen and openapi-generator that is
+    /// installed. typify and openapi-to-rust are installed into target/compare/tools if necessary. Compiles
+    /// the packages and prints a Markdown table. The output is in target/compare.
     #[command(after_help = "Exit codes:
   0  the code from contract-codegen compiles without errors and warnings
   1  it does not compile, or was not generated
@@ -120,13 +116,11 @@ Examples:
     Compare(CompareArgs),
     /// Run the official JSON-Schema-Test-Suite with generated code.
     ///
-    /// For each supported draft, generates types and validators for every schema of
-    /// the suite into one package, compiles it with warnings denied, and runs every case:
-    /// the validators, and the type, which must reject invalid values, accept valid
-    /// values and serialize them unchanged. The latest draft runs a second time with the default options.
-    /// Then checks that
-    /// each type and its validator agree on the values of all other schemas. Compares the results with the
-    /// score in
+    /// For each supported draft, generates types and validators for every schema of the suite into one
+    /// package, compiles it with warnings denied, and runs every case: validators must accept or reject the
+    /// value as the suite expects; types must reject invalid values, accept valid values and serialize them
+    /// unchanged. Runs the latest draft a second time with the default options. Then checks that each type
+    /// and its validator agree on the values of all other schemas. Compares the results with the score in
     /// tests/suite/score.toml. The suite is not part of the repository: pass a copy as DIR or in
     /// JSON_SCHEMA_TEST_SUITE, or use --fetch.
     #[command(after_help = "Exit codes:
@@ -142,10 +136,10 @@ Examples:
     Suite(SuiteArgs),
     /// Cross-check DPoP proofs with other implementations.
     ///
-    /// Installs `jose` with npm and `jwcrypto` with pip into target/oracles if necessary. Each verifies
-    /// the proofs in dpop/vectors/ours.json; the results must match the file, except for the cases listed in
-    /// dpop/vectors/differences.json. Each also creates valid and invalid proofs, for which the
-    /// verifier of `dpop-bound` must return the expected results.
+    /// Installs `jose` with npm and `jwcrypto` with pip into target/oracles if necessary. Each library
+    /// verifies the proofs in dpop/vectors/ours.json. The results must match the file, except for the cases
+    /// listed in dpop/vectors/differences.json. Each library also creates valid and invalid proofs, for which
+    /// the verifier of `dpop-bound` must return the expected results.
     #[command(after_help = "Exit codes:
   0  all results are as expected, including the known differences
   1  a new difference, a known one that no longer occurs, or an unexpected result for one of their proofs
@@ -158,16 +152,14 @@ Examples:
     Oracles(OraclesArgs),
     /// Run interoperability tests with other programs.
     ///
-    /// Builds the service and our client and starts them together with each peer. Peers are installed with
-    /// npm or pip into
-    /// target/peers if necessary. `openid-client` and `requests_oauth2client` are clients: they sign in
-    /// at our provider by device code, read, write and follow the feed through our gateway, refresh, revoke,
-    /// and
-    /// handle error responses. `oidc-provider` is an issuer whose tokens our gateway accepts.
-    /// `httpx` runs a client of every area, written by hand from the contract. `oauth4webapi` verifies
-    /// tokens and proofs of our client, in place of our gateway; `oidc-provider` is its issuer.
-    /// `schemathesis` generates valid and invalid requests from the served OpenAPI document and validates the
-    /// responses. The scripts are in exchange/service/tests/peers.
+    /// Builds the service and our client and starts them together with each peer. Installs the peers with npm
+    /// or pip into target/peers if necessary. `openid-client` and `requests_oauth2client` are clients: they
+    /// sign in at our provider by device code, read, write and follow the feed through our gateway, refresh
+    /// and revoke tokens, and handle error responses. `oidc-provider` is an issuer whose tokens our gateway
+    /// accepts. `httpx` runs a client that was written by hand from the contract and uses every area of it.
+    /// `oauth4webapi` verifies the tokens and proofs of our client in place of our gateway, with
+    /// `oidc-provider` as the issuer. `schemathesis` generates valid and invalid requests from the served
+    /// OpenAPI document and validates the responses. The scripts are in exchange/service/tests/peers.
     #[command(after_help = "Exit codes:
   0  every step of every peer succeeded
   1  a step failed, or the service or our client could not be built or started
@@ -180,9 +172,9 @@ Examples:
     Peers(PeersArgs),
     /// Package every crate of the workspace, without building it.
     ///
-    /// Creates each package as for publication, in target/packages, without network access. A warning of
-    /// cargo is an error, and so is a package larger than 1 MiB. `tidy` checks metadata that cargo does not
-    /// require.
+    /// Creates the packages as for publication, in target/packages, without network access. A warning of
+    /// cargo is an error, and so is a package larger than 1 MiB. Metadata that cargo does not require is
+    /// checked by `tidy`.
     #[command(after_help = "Exit codes:
   0  every crate can be packaged without a warning
   1  a crate cannot, or its package is too large
@@ -193,8 +185,8 @@ Examples:
     Package,
     /// Compile the workspace with the oldest supported compiler.
     ///
-    /// The version is `rust-version` in Cargo.toml. rustup installs the toolchain if
-    /// necessary. Build output is in target/msrv.
+    /// The version is `rust-version` in Cargo.toml. rustup installs the toolchain if necessary. The build
+    /// output is in target/msrv.
     #[command(after_help = "Exit codes:
   0  the workspace compiles
   1  it does not compile
@@ -216,8 +208,9 @@ Examples:
     Deny,
     /// Run a demo: generate the code, start the exchange, and use it from two client installations.
     ///
-    /// Generates the exchange's crate, builds service and client, and runs them in one process: sign-in,
-    /// snapshot, changes from the other installation, a lost response, sign-out.
+    /// Generates the exchange's crate, builds service and client, and runs them in one process. The demo
+    /// signs in, reads a snapshot, receives changes from the other installation, recovers from a lost
+    /// response, and signs out.
     #[command(after_help = "Exit codes:
   0  the demo ran to its end
   1  a step failed, or the contract has errors
@@ -226,7 +219,7 @@ Examples:
 Examples:
   cargo xtask demo")]
     Demo,
-    /// Run the whole exchange on this machine with sample data, to try clients with it.
+    /// Run the whole exchange on this machine with sample data, for trying clients.
     ///
     /// Builds the service and starts `exchange-service sandbox` with the given arguments.
     #[command(after_help = "Exit codes: those of `exchange-service sandbox`; 2 if cargo cannot be started
@@ -238,8 +231,9 @@ Examples:
     Sandbox(SandboxArgs),
     /// Run the checks of CI's first job.
     ///
-    /// Formatting, generated files, repository rules, clippy, examples, tests, documentation: the fastest
-    /// first. Stops at the first step that fails and prints how to fix it.
+    /// Checks formatting, generated files, repository rules, packages, clippy, examples, tests and
+    /// documentation, roughly from the fastest to the slowest. Stops at the first step that fails and prints
+    /// how to fix it.
     #[command(after_help = "Exit codes:
   0  every step succeeded
   1  a step failed
@@ -287,7 +281,8 @@ pub(crate) struct CompareArgs {
     /// A folder with `cargo-progenitor`, `oas3-gen` or `openapi-generator-cli`, searched before PATH
     #[arg(long, value_name = "DIR")]
     pub(crate) tools: Vec<std::path::PathBuf>,
-    /// Instead, report which constructs of each document progenitor and typify keep, drop or reject
+    /// Report which constructs of each document progenitor and typify keep, drop or reject, instead of the
+    /// comparison
     #[arg(long, conflicts_with_all = ["tools", "json"])]
     pub(crate) constructs: bool,
     /// Print JSON lines, one per document and generator
@@ -301,13 +296,13 @@ pub(crate) struct SuiteArgs {
     /// The folder of a copy of the suite, with tests/ and remotes/
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// Download the copy in the source distribution of PyPI's `jsonschema`, with `pip` and `tar`
+    /// Download the copy that the source distribution of PyPI's `jsonschema` contains, with `pip` and `tar`
     #[arg(long, conflicts_with = "folder")]
     pub(crate) fetch: bool,
     /// Run only this draft
     #[arg(long, value_name = "DRAFT")]
     pub(crate) draft: Option<SchemaDraft>,
-    /// Run only files with this in their names; the score is not compared
+    /// Run only files whose names contain PART; the score is not compared
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<String>,
     /// Print JSON, one object per draft: parts, files, failures, times
@@ -321,7 +316,7 @@ pub(crate) struct OraclesArgs {
     /// Replace the committed files with the new ones if our verifier returns the expected results for them
     #[arg(long)]
     pub(crate) write: bool,
-    /// Print JSON, one object per library: its unexpected results, and ours
+    /// Print JSON, one object per library, with its unexpected results and those of our verifier
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -332,7 +327,7 @@ pub(crate) struct PeersArgs {
     /// Run only these peers
     #[arg(value_name = "PEER")]
     pub(crate) peers: Vec<PeerProgram>,
-    /// Print JSON, one object per peer: its steps, and the errors of those that failed
+    /// Print JSON, one object per peer, with its steps and the errors of failed steps
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -367,7 +362,7 @@ pub(crate) enum SchemaDraft {
     Draft7,
 }
 
-/// A program of another project that is tested with ours.
+/// A program of another project that is tested together with our service or client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PeerProgram {
     /// A JavaScript client.
@@ -376,13 +371,13 @@ pub(crate) enum PeerProgram {
     /// A Python client.
     #[value(name = "requests_oauth2client")]
     RequestsOauth2client,
-    /// A JavaScript issuer, in place of ours.
+    /// A JavaScript issuer that replaces our provider.
     #[value(name = "oidc-provider")]
     OidcProvider,
-    /// A Python client of every area, written by hand from the contract.
+    /// A hand-written Python client that uses every area of the contract.
     #[value(name = "httpx")]
     Httpx,
-    /// A JavaScript library that verifies tokens and proofs of our client, in place of our gateway.
+    /// A JavaScript library that verifies tokens and proofs of our client in place of our gateway.
     #[value(name = "oauth4webapi")]
     Oauth4webapi,
     /// A Python tool that generates requests from the contract.

@@ -1,8 +1,9 @@
-//! `compare_generators`: runs several code generators on the same documents.
+//! `compare`: runs several code generators on the same documents.
 //!
-//! Ours always runs. typify and openapi-to-rust are installed if necessary ([`tools`]), the others run if
-//! they are installed. typify gets the schemas as draft-07. Each output that is a package is compiled after
-//! its dependencies, and the errors and warnings are counted.
+//! contract-codegen always runs. typify and openapi-to-rust are installed if necessary ([`tools`]), and the
+//! other generators run only if they are installed. typify gets the schemas as draft-07. Each output that is
+//! a package is compiled twice: the first run builds the dependencies, the second one is measured. The errors
+//! and warnings are counted.
 
 mod tools;
 
@@ -21,15 +22,15 @@ use crate::{CommandOutcome, cli::CompareArgs, style::report_error, test::cargo_c
 
 const GENERATOR_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Our generator, relative to the root of the repository.
+/// The path of our generator, relative to the root of the repository.
 const OUR_PROGRAM: &str = "target/release/contract-codegen";
 
 const OUR_NAME: &str = "contract-codegen";
 
-/// The number of runs of our generator; the best time counts.
+/// The number of runs of our generator; the fastest run counts.
 const OUR_RUNS: usize = 3;
 
-/// A generator, and how it is called.
+/// A generator and its command line.
 struct GeneratorCommand {
     name: &'static str,
     program: PathBuf,
@@ -44,7 +45,7 @@ struct GeneratorCommand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InputFormat {
     Document,
-    /// Its schemas as `export_definitions` of draft-07.
+    /// The schemas of the document, exported as draft-07.
     Definitions,
 }
 
@@ -75,7 +76,8 @@ pub(crate) fn run(args: &CompareArgs, root: &Path) -> CommandOutcome {
     }
 }
 
-/// Runs progenitor and typify, which are linked into a package of their own, on each document.
+/// Runs the package `other-generators` on each document. It is a separate package, because it links
+/// progenitor and typify.
 fn compare_constructs(args: &CompareArgs, root: &Path) -> io::Result<CommandOutcome> {
     for document in &args.documents {
         let mut command = cargo_command();
@@ -128,7 +130,7 @@ fn compare_generators(args: &CompareArgs, root: &Path) -> io::Result<CommandOutc
 /// Returns the generators to run, and the names of those that are not installed.
 ///
 /// # Errors
-/// When a generator cannot be installed.
+/// Returns an error if a generator cannot be installed.
 fn find_generators(
     args: &CompareArgs,
     root: &Path,
@@ -211,7 +213,8 @@ fn find_generators(
     Ok((found, absent))
 }
 
-/// Exports the schemas of a document as draft-07 to a file next to the output.
+/// Exports the schemas of a document as draft-07 to a file next to the output. Returns the inner error if the
+/// generator cannot export them.
 fn export_definitions(root: &Path, document: &Path, output: &Path) -> io::Result<Result<PathBuf, String>> {
     let lowered =
         Command::new(root.join(OUR_PROGRAM)).args(["lower", "--draft-07"]).arg(document).output()?;
@@ -300,12 +303,13 @@ fn run_generator(
     Ok(outcome)
 }
 
-/// Returns the most relevant line of a log.
+/// Returns the first line of a log that mentions an error, or else the last line. The result has at most 120
+/// characters, and its paths are shortened to their last component.
 fn most_relevant_line(log: &str) -> String {
     let is_relevant =
         |line: &&str| ["panicked", "error", "Error", "Exception"].iter().any(|word| line.contains(word));
     let line = log.lines().find(is_relevant).or_else(|| log.lines().last()).unwrap_or_default().trim();
-    // Only the last component of a path is kept, which is the same on every machine.
+    // Only the last component of a path is the same on every machine.
     let words = line.split(' ').map(|word| word.rsplit('/').next().unwrap_or(word));
     let line = words.collect::<Vec<_>>().join(" ");
     line.chars().filter(|c| !matches!(c, '|' | '\u{1b}')).take(120).collect()
@@ -324,9 +328,10 @@ fn count_lines(folder: &Path) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Compiles a package twice: first to build its dependencies, then to measure only this package.
+/// Compiles a package twice: the first run builds its dependencies, and the second run measures only this
+/// package.
 fn check_package(package: &Path, name: &str) -> io::Result<CompilerResult> {
-    // A package below a workspace would be taken for a member of it.
+    // Without its own workspace, cargo would treat the package as a member of this repository's workspace.
     let manifest = package.join("Cargo.toml");
     let text = fs::read_to_string(&manifest)?;
     if !text.contains("[workspace]") {
@@ -346,7 +351,7 @@ fn check_package(package: &Path, name: &str) -> io::Result<CompilerResult> {
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
         let ours = message["target"]["name"].as_str() == Some(&name.replace('-', "_"));
-        // Summary messages ("aborting due to …") have no location.
+        // Summary messages ("aborting due to …") have no location and are not counted.
         if !ours || message["message"]["spans"].as_array().is_none_or(Vec::is_empty) {
             continue;
         }

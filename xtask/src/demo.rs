@@ -13,7 +13,7 @@ use crate::{
     test,
 };
 
-/// Generates, builds and runs the demo, and returns its exit code.
+/// Generates the code, builds and runs the demo, and returns the exit code of the demo.
 pub(crate) fn run(root: &Path) -> ExitCode {
     report_progress("regen", "the exchange's crate from schemas/");
     match regen::run(&RegenArgs::default(), root) {

@@ -29,7 +29,7 @@ pub(crate) fn run(root: &Path) -> CommandOutcome {
 mod tests {
     use super::*;
 
-    /// Each exception names a crate of the lock file.
+    /// `deny.toml` has a section for each check, and each license exception is for a crate of the lock file.
     #[test]
     fn deny_toml_configures_each_check() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use crate::{drift_args::DriftArgs, style::report_error, test::cargo_command};
 
-/// The exit code if nothing could be compared.
+/// The exit code if the versions could not be compared.
 const EXIT_FAILED: u8 = 3;
 
 /// Runs the command with the arguments of this process and returns its exit code.

@@ -11,18 +11,18 @@ use crate::{
 
 pub(crate) const FAULT_TABLE: &str = "exchange/client/e2e/faults.md";
 
-/// The time limit for all tests on an idle machine; they use virtual time and do not wait.
+/// The expected duration of all tests on an idle machine. They use virtual time and do not wait.
 const EXPECTED_DURATION: Duration = Duration::from_secs(60);
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FaultRow<'t> {
-    /// The number of the fault, from 1.
+    /// The number of the fault in the table, starting at 1.
     pub(crate) number: usize,
     pub(crate) line: usize,
     pub(crate) tests: Vec<(&'t str, &'t str)>,
 }
 
-/// Parses the rows of the table, in order.
+/// Parses the rows of the table, in document order.
 pub(crate) fn parse_rows(text: &str) -> Vec<FaultRow<'_>> {
     let row = |(line, text): (usize, _)| {
         let mut cells = str::split(text, '|').map(str::trim);
@@ -64,7 +64,8 @@ fn test_names<'t>(faults: &[FaultRow<'t>]) -> BTreeSet<&'t str> {
     faults.iter().flat_map(|fault| &fault.tests).map(|(_, name)| *name).collect()
 }
 
-/// Returns the arguments of the test runner. cargo itself accepts only one name, the runner accepts all.
+/// Returns the arguments of the test runner. The names follow `--`, because cargo itself accepts only one
+/// name.
 fn runner_arguments(names: &BTreeSet<&str>) -> Vec<String> {
     ["--"].into_iter().chain(names.iter().copied()).map(str::to_owned).collect()
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask …`: the development commands of this repository.
 //!
-//! Each command is a module with a function `run_command`. It computes a result as plain data and prints it
-//! at the end. Shared modules: the files of the repository ([`repository`]), rule violations ([`violation`]),
+//! Each command is a module with a function `run`, which computes a result as plain data and prints it at the
+//! end. Shared modules: the files of the repository ([`repository`]), rule violations ([`violation`]),
 //! external programs ([`program`]), packages from npm and PyPI ([`packages`]) and terminal styles
 //! ([`style`]). There are no integration tests, because they would link this program while it runs, which
 //! Windows does not allow.
@@ -44,7 +44,7 @@ use cli::{Cli, XtaskCommand};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommandOutcome {
     Passed,
-    /// Something has to be fixed. The command has printed what, and how.
+    /// Something has to be fixed. The command has printed the problem and its fix.
     Failed,
     /// The command could not run. It has printed the reason.
     NotRun,
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
             return CommandOutcome::NotRun.into();
         }
     };
-    // The panic handler has printed the message already.
+    // The panic handler has already printed the message.
     std::panic::catch_unwind(|| run_command(&cli.command, &root))
         .unwrap_or_else(|_| CommandOutcome::NotRun.into())
 }

@@ -1,7 +1,7 @@
 //! `msrv`: compiles the workspace with the oldest supported compiler.
 //!
-//! Its version is `rust-version` in the workspace's `Cargo.toml`, which the generator and its
-//! output use too.
+//! The version is `rust-version` in the workspace's `Cargo.toml`. It also applies to the generator and the
+//! code that it generates.
 
 use std::{path::Path, process::Command};
 
@@ -12,7 +12,7 @@ use crate::{
     test::WORKSPACE_FLAGS,
 };
 
-/// The build folder; a separate one, because another compiler rebuilds everything.
+/// The build folder. It is separate, because a different compiler rebuilds everything.
 const TARGET_FOLDER: &str = "target/msrv";
 
 pub(crate) fn run(root: &Path) -> CommandOutcome {
@@ -59,7 +59,7 @@ fn declared_version(root: &Path) -> Result<String, String> {
         .ok_or_else(|| "Cargo.toml: `workspace.package.rust-version` is missing".to_owned())
 }
 
-/// Appends `.0` if necessary: `1.95` means any 1.95 to rustup, but the first one to cargo.
+/// Appends `.0` if necessary: to rustup, `1.95` is the latest 1.95 release; to cargo, it is the first one.
 fn full_version(version: &str) -> String {
     if version.split('.').count() == 2 { format!("{version}.0") } else { version.to_owned() }
 }
@@ -81,7 +81,7 @@ fn ensure_toolchain(version: &str) -> Result<(), String> {
     if answers() { Ok(()) } else { Err(format!("rustup installed another version than {version}\n{how}")) }
 }
 
-/// Returns true if `rustc 1.95.0 (…)` has the given version.
+/// Returns true if the output of `rustc --version` (`rustc 1.95.0 (…)`) shows the given version.
 fn is_version(output: &str, version: &str) -> bool {
     output.split_whitespace().nth(1) == Some(version)
 }

@@ -1,9 +1,10 @@
 //! `oracles`: cross-checks DPoP proofs with other implementations of JOSE.
 //!
-//! `jose` (JavaScript) and `jwcrypto` (Python) are installed below `target/` ([`tools`]). Their scripts in
-//! `dpop/vectors/` verify `ours.json` and create proofs of their own. The results are compared with the
-//! expected ones and the known differences ([`compare`]). The example `judge` of `dpop-bound` verifies
-//! their proofs. [`mod@print`] renders the result. No other command needs Node.js or Python.
+//! Installs `jose` (JavaScript) and `jwcrypto` (Python) below `target/` ([`tools`]). The scripts in
+//! `dpop/vectors/` verify the proofs in `ours.json` with these libraries and create further proofs.
+//! [`compare`] compares the results with the expected results and the known differences. The example `judge`
+//! of `dpop-bound` verifies the proofs that the libraries created. [`mod@print`] renders the result. Except
+//! for `peers`, no other command needs Node.js or Python.
 
 mod compare;
 mod print;
@@ -33,7 +34,7 @@ const VECTORS_FOLDER: &str = "dpop/vectors";
 
 pub(crate) fn run(args: &OraclesArgs, root: &Path) -> CommandOutcome {
     let folder = root.join(TARGET_FOLDER);
-    // All missing programs are reported at once.
+    // Install all libraries first, so that all missing programs are reported at once.
     let libraries = OracleLibrary::ALL.map(OracleLibrary::package);
     let names = libraries.map(ToolPackage::label).join(", ");
     report_progress("library", &format!("{names} in {TARGET_FOLDER}"));
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &OraclesArgs, root: &Path) -> CommandOutcome {
     if outcomes.iter().all(OracleResult::is_passed) { CommandOutcome::Passed } else { CommandOutcome::Failed }
 }
 
-/// Lets one library verify our proofs, and verifies the proofs that it created.
+/// Verifies our proofs with one library, and verifies the proofs of the library with our verifier.
 fn run_oracle(oracle: OracleLibrary, args: &OraclesArgs, root: &Path) -> Result<OracleResult, String> {
     let start = Instant::now();
     let (name, folder) = (oracle.name(), root.join(TARGET_FOLDER));
@@ -99,7 +100,7 @@ fn run_oracle(oracle: OracleLibrary, args: &OraclesArgs, root: &Path) -> Result<
     })
 }
 
-/// Verifies the proofs of a file with the example `judge`. Returns the cases with an unexpected
+/// Verifies the proofs of a file with the example `judge`. Returns a line for each case with an unexpected
 /// result.
 fn judge_proofs(root: &Path, file: &Path, proofs: &VectorFile) -> Result<Vec<String>, String> {
     let mut command = test::cargo_command();
@@ -108,7 +109,7 @@ fn judge_proofs(root: &Path, file: &Path, proofs: &VectorFile) -> Result<Vec<Str
     let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
     let (results, errors) = (program::decode_output(&output.stdout), program::decode_output(&output.stderr));
     let answers: BTreeMap<&str, &str> = results.lines().filter_map(|line| line.rsplit_once(": ")).collect();
-    // A compiler error ends with 101 and without results.
+    // If `judge` does not compile, cargo exits with 101 and prints no results.
     if !matches!(output.status.code(), Some(0 | 1)) || results.lines().count() != proofs.cases.len() {
         return Err(format!("the example `judge` of dpop-bound failed:\n{errors}"));
     }

@@ -1,4 +1,4 @@
-//! Installs packages from npm and PyPI below `target/`, in pinned versions, and reuses them.
+//! Installs packages from npm and PyPI below `target/` and reuses installed packages.
 //!
 //! Versions are pinned, because expected results depend on the version.
 
@@ -18,7 +18,7 @@ pub(crate) struct ToolPackage {
     version: &'static str,
 }
 
-/// A package registry, with the language of its packages.
+/// A package registry, which also determines the language of the packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PackageRegistry {
     Npm,
@@ -30,7 +30,7 @@ impl ToolPackage {
         Self { registry: PackageRegistry::Npm, name, version }
     }
 
-    /// Creates a Python package; the name is that of its folder, with `_`.
+    /// Describes a Python package. The name must be spelled as in the name of its folder, with `_`.
     pub(crate) const fn from_pypi(name: &'static str, version: &'static str) -> Self {
         Self { registry: PackageRegistry::Pypi, name, version }
     }
@@ -43,7 +43,7 @@ impl ToolPackage {
         format!("{} {}", self.name, self.version)
     }
 
-    /// Returns the package specification for a command line.
+    /// Returns the package with its version, as npm and pip expect it on the command line.
     fn requirement_spec(self) -> String {
         match self.registry {
             PackageRegistry::Npm => format!("{}@{}", self.name, self.version),
@@ -72,10 +72,10 @@ impl ToolPackage {
     }
 }
 
-/// Installs all packages into a folder unless they are there, and checks that their interpreters exist.
+/// Checks that the interpreters exist, and installs all packages into a folder unless they are already there.
 ///
 /// # Errors
-/// One message per registry: the program that is missing or failed, and the next step.
+/// Returns one message per registry. It names the missing or failed program and the next step.
 pub(crate) fn install_packages(packages: &[ToolPackage], folder: &Path) -> Result<(), Vec<String>> {
     let of = |registry| packages.iter().copied().filter(move |package| package.registry == registry);
     let missing: Vec<String> = [PackageRegistry::Npm, PackageRegistry::Pypi]
@@ -109,7 +109,7 @@ impl PackageRegistry {
                 let mut pip = Command::new(find_python()?);
                 pip.args(["-m", "pip", "install", "--quiet", "--upgrade", "--target"]);
                 pip.arg(folder.join("python"));
-                // Suppress hints about pip itself and about running as root.
+                // Suppress pip's hints about new versions and about running as root.
                 pip.env("PIP_DISABLE_PIP_VERSION_CHECK", "1").env("PIP_ROOT_USER_ACTION", "ignore");
                 pip
             }
@@ -136,11 +136,12 @@ impl PackageRegistry {
     /// Returns a command that runs a script with the packages of a folder.
     ///
     /// # Errors
-    /// When the script cannot be copied to where it finds the packages, or when there is no Python.
+    /// Returns an error if the script cannot be copied to the folder of the packages, or if Python is not
+    /// installed.
     pub(crate) fn script_command(self, script: &Path, folder: &Path) -> Result<Command, String> {
         match self {
             Self::Npm => {
-                // Node.js searches packages in the folder of the script.
+                // Node.js searches for packages in the folder of the script.
                 let copy = folder.join(script.file_name().unwrap_or_default());
                 fs::copy(script, &copy)
                     .map_err(|error| format!("cannot write {}: {error}", copy.display()))?;
@@ -170,7 +171,7 @@ fn check_node() -> Result<(), String> {
     }
 }
 
-/// Parses the major version of `v20.1.2`.
+/// Parses the major version from a string such as `v20.1.2`.
 fn parse_major_version(version: &str) -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! `package`: creates the package of every crate, without building it.
+//! `package`: creates the package of every crate without building it.
 
 use std::{fs, path::Path};
 
@@ -10,12 +10,12 @@ use crate::{
 };
 
 const TARGET_FOLDER: &str = "target/packages";
-/// The maximum size of a compressed package in bytes. Packages should contain code, not test data.
+/// The maximum size of a compressed package in bytes. Packages should not contain test data.
 const MAX_PACKAGE_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(root: &Path) -> CommandOutcome {
     let folder = root.join(TARGET_FOLDER);
-    // Packages of an earlier version must not be counted.
+    // Remove the packages of earlier versions, which would be counted as well.
     let _ = fs::remove_dir_all(folder.join("package"));
     let mut cargo = test::cargo_command();
     cargo.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--offline"]);
@@ -60,7 +60,7 @@ fn has_warning(messages: &str) -> bool {
     messages.lines().any(|line| line.starts_with("warning"))
 }
 
-/// Returns name and size in bytes of each package, sorted by name.
+/// Returns the name of each package and its size in bytes, sorted by name.
 fn package_sizes(folder: &Path) -> std::io::Result<Vec<(String, u64)>> {
     let mut sizes = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,11 +1,11 @@
-//! `peers`: runs clients, an issuer and a verifier of other projects against the service and client of this
-//! checkout.
+//! `peers`: runs the service and the client of this checkout together with programs of other projects:
+//! clients, an issuer, a verifier and a test generator.
 //!
-//! Each peer is a script in `exchange/service/tests/peers/` that uses packages below `target/`. It prints one
-//! line of JSON per step, which [`mod@print`] renders. The service runs as a background process
-//! ([`background`]): the sandbox for clients, `serve` with an external issuer for `oidc-provider`. For
-//! `oauth4webapi` the roles are reversed: two peers run in the background of our client, an example of its
-//! crate. No other command needs Node.js or Python.
+//! Each peer is a script in `exchange/service/tests/peers/` that uses packages installed below `target/`. It
+//! prints one line of JSON per step, which [`mod@print`] renders. The service runs as a background process
+//! ([`background`]): as the sandbox for clients, and as `serve` with an external issuer for `oidc-provider`.
+//! For `oauth4webapi` the roles are reversed: our client, an example of its crate, runs against two peers in
+//! background processes. Except for `oracles`, no other command needs Node.js or Python.
 
 mod background;
 mod print;
@@ -36,9 +36,9 @@ use crate::{
 /// The folder for everything that this command creates.
 const TARGET_FOLDER: &str = "target/peers";
 const SCRIPTS_FOLDER: &str = "exchange/service/tests/peers";
-/// Our client for the peers, relative to the folder of the scripts.
+/// Our client for the peer `oauth4webapi`, relative to the folder of the scripts.
 const OUR_CLIENT: &str = "../../../client/examples/peer_client.rs";
-/// The time limit for a process to start.
+/// The maximum time that a background process may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl PeerProgram {
@@ -53,17 +53,17 @@ impl PeerProgram {
         }
     }
 
-    /// The package of the peer, and others that its scripts import.
+    /// Returns the package of the peer, followed by other packages that its scripts import.
     const fn packages(self) -> &'static [ToolPackage] {
         const OPENID_CLIENT: ToolPackage = ToolPackage::from_npm("openid-client", "6.8.9");
         const REQUESTS_OAUTH2CLIENT: ToolPackage = ToolPackage::from_pypi("requests_oauth2client", "1.8.0");
         const OIDC_PROVIDER: ToolPackage = ToolPackage::from_npm("oidc-provider", "9.13.3");
         const HTTPX: ToolPackage = ToolPackage::from_pypi("httpx", "0.28.1");
-        // Only for signatures; `httpx` does not use it.
+        // Creates signatures; `httpx` itself does not depend on it.
         const CRYPTOGRAPHY: ToolPackage = ToolPackage::from_pypi("cryptography", "50.0.2");
         const OAUTH4WEBAPI: ToolPackage = ToolPackage::from_npm("oauth4webapi", "3.8.8");
         const SCHEMATHESIS: ToolPackage = ToolPackage::from_pypi("schemathesis", "4.32.5");
-        // The same seed gives the same requests only in the same version.
+        // The version is pinned, because a seed selects the same requests only with the same version.
         const HYPOTHESIS: ToolPackage = ToolPackage::from_pypi("hypothesis", "6.170.15");
         match self {
             Self::OpenidClient => &[OPENID_CLIENT],
@@ -85,7 +85,7 @@ impl PeerProgram {
         }
     }
 
-    /// Returns the time limit of its client: several times the duration on a small idle machine.
+    /// Returns the timeout of the peer's client, several times its duration on a small idle machine.
     const fn time_limit(self) -> Duration {
         match self {
             Self::Schemathesis => Duration::from_secs(600),
@@ -96,7 +96,7 @@ impl PeerProgram {
 
 pub(crate) fn run(args: &PeersArgs, root: &Path) -> CommandOutcome {
     let peers = selected_peers(args);
-    // All missing programs are reported at once.
+    // Install the packages of all peers first, so that all missing programs are reported at once.
     let mut missing = Vec::new();
     for peer in &peers {
         let names: Vec<String> = peer.packages().iter().map(|package| package.label()).collect();
@@ -139,11 +139,12 @@ struct BuiltPrograms {
     client: PathBuf,
 }
 
-/// Builds our programs with the same features as all other builds.
+/// Builds the service and our client with the same features as all other builds.
 fn build_programs(root: &Path) -> Result<BuiltPrograms, String> {
     report_progress("build", "exchange-service, peer_client");
     let mut cargo = test::cargo_command();
-    // With examples, dependencies have the same features as for the tests, so nothing is built twice.
+    // With `--examples`, dependencies have the same features as for the tests, so that nothing is built
+    // twice.
     cargo.arg("build").args(test::WORKSPACE_FLAGS).args([
         "--bin",
         "exchange-service",
@@ -163,7 +164,7 @@ fn build_programs(root: &Path) -> Result<BuiltPrograms, String> {
     Ok(BuiltPrograms { service: program("exchange-service")?, client: program("peer_client")? })
 }
 
-/// Returns the path of the program with this name if a message of cargo reports it.
+/// Returns the path of the program if the message from cargo reports that it was built.
 fn artifact_path(message: &Value, name: &str) -> Option<PathBuf> {
     let is_it = message["target"]["name"] == name && message["reason"] == "compiler-artifact";
     message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
@@ -202,7 +203,7 @@ impl PeerRun<'_> {
         }
     }
 
-    /// Starts a sandbox; also returns the line that describes it.
+    /// Starts a sandbox. Also returns the line of JSON with which the sandbox describes itself.
     fn start_sandbox(&self, args: &[&str]) -> Result<(BackgroundProcess, String), String> {
         let mut command = Command::new(&self.built.service);
         command.args(["sandbox", "--json"]).args(args);
@@ -219,7 +220,7 @@ impl PeerRun<'_> {
         if data.exists() {
             fs::remove_dir_all(&data).map_err(|error| format!("cannot clear {}: {error}", data.display()))?;
         }
-        // The sandbox creates members, client and catalog in the folder.
+        // Starting a sandbox once creates members, a client and a catalog in the folder.
         drop(self.start_sandbox(&["--data", &data.to_string_lossy()])?);
 
         report_progress(
@@ -245,7 +246,8 @@ impl PeerRun<'_> {
         self.run_client(&directory.to_string())
     }
 
-    /// Runs our client with peers as its issuer and as the verifier in place of our gateway.
+    /// Runs our client against two peers: `oidc-provider` as the issuer, and `oauth4webapi` as the verifier
+    /// in place of our gateway.
     fn run_our_client(&self) -> Result<Vec<PeerStep>, String> {
         let folder = self.folder();
         let scripts = "oidc-provider.mjs, oauth4webapi.mjs";
@@ -263,7 +265,7 @@ impl PeerRun<'_> {
         self.root.join(SCRIPTS_FOLDER).join(name)
     }
 
-    /// Runs the client and returns its steps.
+    /// Runs the client with the directory as its argument and returns its steps.
     fn run_client(&self, directory: &str) -> Result<Vec<PeerStep>, String> {
         let name = self.peer.client_script();
         let script = |registry: packages::PackageRegistry| {
@@ -289,9 +291,10 @@ impl PeerRun<'_> {
     }
 }
 
-/// Builds the configuration of a gateway that uses a sandbox's data and accepts an external issuer's tokens.
+/// Builds the configuration of a gateway that uses the data of a sandbox and accepts the tokens of an
+/// external issuer.
 fn gateway_config(origin: &str, issuer: &str, port: u16, data: &Path) -> String {
-    // A JSON string is also a valid basic string of TOML.
+    // A JSON string is also a valid basic string in TOML.
     let [origin, issuer, data] =
         [origin, issuer, &data.to_string_lossy()].map(|text| Value::from(text).to_string());
     format!(
@@ -317,7 +320,7 @@ mod tests {
         }
     }
 
-    /// Without names all peers run, and the help describes each of them.
+    /// Without names, all peers run, and the help describes each of them.
     #[test]
     fn all_peers_run_by_default() {
         let all: Vec<&str> =

@@ -8,13 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The interval between checks whether a program has ended.
+/// The interval between two checks whether the program has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs a program and captures its output.
 ///
 /// # Errors
-/// When it cannot be started.
+/// Returns an error if the program cannot be started.
 pub(crate) fn run_program(command: &mut Command) -> Result<Output, String> {
     command.stdin(Stdio::null()).output().map_err(|error| start_error(command, &error))
 }
@@ -22,7 +22,7 @@ pub(crate) fn run_program(command: &mut Command) -> Result<Output, String> {
 /// Runs a program with a timeout and captures its output.
 ///
 /// # Errors
-/// When it cannot be started, or when it is killed after the timeout.
+/// Returns an error if the program cannot be started, or if it is killed because of the timeout.
 pub(crate) fn run_with_timeout(command: &mut Command, timeout: Duration) -> Result<Output, String> {
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().map_err(|error| start_error(command, &error))?;
@@ -33,7 +33,7 @@ pub(crate) fn run_with_timeout(command: &mut Command, timeout: Duration) -> Resu
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) if start.elapsed() < timeout => thread::sleep(POLL_INTERVAL),
-            // The timeout is the error to report, even if the kill fails.
+            // Report the timeout even if the program cannot be killed.
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -51,11 +51,11 @@ pub(crate) fn run_with_timeout(command: &mut Command, timeout: Duration) -> Resu
     Ok(Output { status, stdout, stderr })
 }
 
-/// Reads a pipe to its end, in a thread.
+/// Reads a pipe to its end in a thread.
 fn read_in_background(mut pipe: impl io::Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // After an error, the bytes read so far are the result.
+        // If reading fails, the bytes that were read until then are the result.
         let _ = pipe.read_to_end(&mut bytes);
         bytes
     })
@@ -72,7 +72,8 @@ fn start_error(command: &Command, error: &io::Error) -> String {
 /// Runs a program that must succeed, and captures its output.
 ///
 /// # Errors
-/// When it cannot be started or fails, with the first lines of its error output.
+/// Returns an error if the program cannot be started, or if it fails. The error contains the first lines of
+/// its error output.
 pub(crate) fn run_checked(command: &mut Command) -> Result<Output, String> {
     let output = run_program(command)?;
     if output.status.success() {
@@ -85,7 +86,7 @@ pub(crate) fn run_checked(command: &mut Command) -> Result<Output, String> {
 /// Returns the name of the Python 3 executable.
 ///
 /// # Errors
-/// When there is none, with instructions.
+/// Returns an error with instructions if Python 3 is not on PATH.
 pub(crate) fn find_python() -> Result<PathBuf, String> {
     let answers = |name: &&str| {
         run_program(Command::new(name).arg("--version")).is_ok_and(|output| output.status.success())
@@ -101,7 +102,7 @@ pub(crate) fn decode_output(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns the first lines of an error message; npm and pip print long details after them.
+/// Returns the first lines of an error message. npm and pip print long details after them.
 fn first_lines(complaint: &str) -> String {
     complaint.lines().take(4).collect::<Vec<_>>().join("\n")
 }

@@ -1,7 +1,6 @@
 //! `regen`: generates `generated/src/generated` from the contract.
 //!
-//! The generator is called as a library, without another process. [`render_report`] renders
-//! the result.
+//! Calls the generator as a library, without another process. [`render_report`] renders the result.
 
 use std::path::Path;
 
@@ -64,7 +63,7 @@ pub(crate) fn run(args: &RegenArgs, root: &Path) -> CommandOutcome {
     }
 }
 
-/// Runs the generator and compares or writes the output.
+/// Runs the generator, and compares its output with the files or writes it, depending on `mode`.
 fn regenerate(root: &Path, mode: WriteMode) -> Result<RegenOutcome, RegenError> {
     let project = Project::from_config(&root.join(CONFIG_FILE)).map_err(RegenError::Contract)?;
     let generated = project.generate().map_err(RegenError::Contract)?;
@@ -73,11 +72,11 @@ fn regenerate(root: &Path, mode: WriteMode) -> Result<RegenOutcome, RegenError> 
     Ok(RegenOutcome { changes, diagnostics: generated.contract.diagnostics })
 }
 
-/// Renders the result as text: warnings, a line per changed file, the totals.
+/// Renders the result as text: warnings, a line per changed file, and the totals.
 fn render_report(outcome: &RegenOutcome, mode: WriteMode, color: bool) -> String {
     let RegenOutcome { changes, diagnostics } = outcome;
     let mut out = String::new();
-    // Notes have no effect on the output.
+    // Notes have no effect on the output and are not printed.
     let warnings: Vec<_> = diagnostics.iter().filter(|each| each.severity != Severity::Note).collect();
     if !changes.is_clean() && !warnings.is_empty() {
         out.push_str(&diagnostics.render(color));

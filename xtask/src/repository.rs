@@ -1,4 +1,4 @@
-//! The files of the repository that git would commit, with their content.
+//! The files of the repository that git does not ignore, with their content.
 
 use std::{
     env, fs, io,
@@ -11,15 +11,15 @@ pub(crate) const GENERATED_FOLDER: &str = "generated/src/generated/";
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepositoryFiles {
-    /// Sorted by path.
+    /// The files, sorted by path.
     pub(crate) files: Vec<SourceFile>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct SourceFile {
-    /// Relative to the repository, with `/`.
+    /// The path relative to the repository, with `/` as the separator.
     pub(crate) path: String,
-    /// The content; empty if it is not UTF-8.
+    /// The content, or an empty string if it is not UTF-8.
     pub(crate) text: String,
 }
 
@@ -27,11 +27,12 @@ impl RepositoryFiles {
     /// Reads all files of a folder except those that `.gitignore` excludes.
     ///
     /// # Errors
-    /// When a file or folder cannot be read.
+    /// Returns an error if a file or folder cannot be read.
     pub(crate) fn read_from(root: &Path) -> io::Result<Self> {
         let mut files = Vec::new();
         let mut walk = WalkBuilder::new(root);
-        // Hidden files are included; ignore rules of the user's machine are not applied.
+        // Hidden files are included. Only the `.gitignore` files of the repository apply, so that the result
+        // is the same on every machine.
         walk.hidden(false)
             .require_git(false)
             .parents(false)
@@ -55,7 +56,7 @@ impl RepositoryFiles {
         self.files.get(index)
     }
 
-    /// Returns true if a file or folder exists; `""` is the repository itself.
+    /// Returns true if a file or folder exists; an empty path is the repository itself.
     pub(crate) fn contains_path(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let folder = format!("{path}/");
@@ -64,14 +65,14 @@ impl RepositoryFiles {
             || self.files.iter().any(|file| file.path.starts_with(&folder))
     }
 
-    /// Returns the files whose path has a suffix.
+    /// Returns the files with a path that ends with the given string.
     pub(crate) fn with_suffix<'a>(&'a self, end: &'a str) -> impl Iterator<Item = &'a SourceFile> {
         self.files.iter().filter(move |file| file.path.ends_with(end))
     }
 }
 
 impl SourceFile {
-    /// Returns the lines with their numbers, from 1.
+    /// Returns the lines with their numbers, starting at 1.
     pub(crate) fn numbered_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
@@ -81,8 +82,8 @@ impl SourceFile {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// Returns true for Rust files that the generator writes: those in its folder, and the expected output of
-    /// its tests.
+    /// Returns true for files that the generator writes: those in its folder, and the expected output of its
+    /// tests.
     pub(crate) fn is_output(&self) -> bool {
         let expected = self.path == "codegen/tests/one_file/api.rs"
             || self.path.starts_with("codegen/tests/cases/") && self.path.contains("/expected/");
@@ -90,11 +91,11 @@ impl SourceFile {
     }
 }
 
-/// Returns the root folder of the workspace: above this package according to cargo, or else above the current
-/// folder.
+/// Returns the root folder of the workspace that contains this package. Starts at the current folder if cargo
+/// did not set the path of the package.
 ///
 /// # Errors
-/// When neither is in a workspace.
+/// Returns an error if the start folder is not in a workspace.
 pub(crate) fn workspace_root() -> io::Result<PathBuf> {
     let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let start = package.map_or_else(env::current_dir, Ok)?;

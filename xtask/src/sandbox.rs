@@ -1,4 +1,4 @@
-//! `sandbox`: starts the exchange from this checkout.
+//! `sandbox`: runs the exchange of this checkout with sample data.
 
 use std::{
     path::Path,
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &SandboxArgs, root: &Path) -> ExitCode {
     }
 }
 
-/// Builds the command, which runs in the caller's folder so that `--data ./d` refers to it.
+/// Builds the command. It runs in the caller's folder, so that relative paths such as `--data ./d` work.
 fn sandbox_command(args: &SandboxArgs, root: &Path) -> Command {
     let mut command = test::cargo_command();
     command.args(["run", "--manifest-path"]).arg(root.join("Cargo.toml"));
@@ -37,10 +37,6 @@ mod tests {
         let arguments: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
         assert_eq!(arguments[1..3], ["--manifest-path", "/checkout/Cargo.toml"]);
         assert_eq!(arguments[5..], ["--", "sandbox", "--port", "8080"]);
-        assert_eq!(
-            command.get_current_dir(),
-            None,
-            "relative paths depend on the current folder of the caller"
-        );
+        assert_eq!(command.get_current_dir(), None, "the command runs in the folder of the caller");
     }
 }

@@ -1,8 +1,9 @@
 //! `suite`: runs the official JSON-Schema-Test-Suite with generated code.
 //!
-//! Every schema of the suite is a separate contract ([`cases`], [`generate`]). All schemas of a draft
-//! are one package with types, validators and a small runner ([`package`]), whose results are compared with
-//! the suite and with the recorded score ([`score`]). The suite is not part of the repository ([`location`]).
+//! Every schema of the suite is a separate contract ([`cases`], [`generate`]). All schemas of a draft are
+//! modules of one package, which also contains a small runner ([`package`]). The results of the runner are
+//! compared with the suite and with the recorded score ([`score`]). The suite is not part of the repository
+//! ([`location`]).
 
 mod cases;
 mod generate;
@@ -80,7 +81,7 @@ fn run_drafts(args: &SuiteArgs, root: &Path, suite: &Path) -> Result<Vec<SuiteRu
     worlds.into_iter().map(|world| run_configuration(args, root, suite, &record, world)).collect()
 }
 
-/// A draft and the options that one package is generated with.
+/// A draft and the options with which one package is generated.
 #[derive(Clone, Copy, Debug)]
 struct SuiteConfiguration {
     draft: SchemaDraft,
@@ -88,7 +89,7 @@ struct SuiteConfiguration {
 }
 
 impl SuiteConfiguration {
-    /// Returns the name in the recorded score and in the report.
+    /// Returns the name that the recorded score and the report use.
     fn label(self) -> String {
         let SuiteConfiguration { draft, setting } = self;
         match setting {
@@ -147,7 +148,7 @@ fn run_configuration(
     let running = start.elapsed();
 
     let problems = record.compare_with(&world.label(), &groups, &mut score);
-    // The recorded score is that of the whole suite.
+    // The recorded score applies only to the whole suite.
     let problems = if args.only.is_some() { Vec::new() } else { problems };
     Ok(SuiteRun {
         name: world.label(),

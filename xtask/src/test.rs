@@ -1,7 +1,7 @@
 //! `test`: runs all tests of the workspace, with or without cargo-nextest.
 //!
 //! The output of the runner is passed through. Its summary lines are parsed, so that a run without any tests
-//! fails.
+//! is reported as a failure.
 
 use std::{
     io::{self, BufRead as _, BufReader, IsTerminal as _, Read},
@@ -17,26 +17,26 @@ use crate::{
     style::{FAILURE, SUCCESS, format_count, report_error},
 };
 
-/// The flags of every build of the workspace; the same everywhere, so that nothing is built twice.
+/// The flags of every build of the workspace. They are the same everywhere, so that nothing is built twice.
 pub(crate) const WORKSPACE_FLAGS: [&str; 2] = ["--workspace", "--all-features"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TestRunner {
-    /// `cargo nextest run`: all tests in parallel, without documentation tests.
+    /// `cargo nextest run`: runs all tests in parallel, without documentation tests.
     Nextest,
-    /// `cargo test`: one binary after the other, including documentation tests.
+    /// `cargo test`: runs one test binary after the other, and then the documentation tests.
     Cargo,
-    /// `cargo test --doc`: only documentation tests.
+    /// `cargo test --doc`: runs only the documentation tests.
     DocTests,
 }
 
-/// The number of tests and their duration, from the summary lines.
+/// The numbers of tests and their total duration, from the summary lines of the runner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct TestCounts {
     passed: usize,
     failed: usize,
     skipped: usize,
-    /// The duration of the tests without the build.
+    /// The duration of the tests, without the build.
     duration: Duration,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &TestArgs, root: &Path) -> CommandOutcome {
     run_timed(args, root).0
 }
 
-/// Runs the command. Also returns the duration of the tests without the build.
+/// Runs the tests. Also returns their duration without the build.
 pub(crate) fn run_timed(args: &TestArgs, root: &Path) -> (CommandOutcome, Duration) {
     let start = Instant::now();
     let mut runs = vec![if has_nextest(root) { TestRunner::Nextest } else { TestRunner::Cargo }];
@@ -113,11 +113,11 @@ fn runner_command(runner: TestRunner, args: &[String], terminal: bool) -> Comman
     command
 }
 
-/// Runs a command, passes its output through and counts tests. Returns whether it succeeded.
+/// Runs a command, passes its output through and counts tests. Returns true if the command succeeded.
 fn run_counted(runner: TestRunner, command: &mut Command) -> io::Result<(bool, TestCounts)> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let Child { stdout, stderr, .. } = &mut child;
-    // nextest writes its summary to stderr, cargo to stdout; both are read concurrently.
+    // nextest writes its summary to stderr and cargo to stdout, so both are read concurrently.
     let (out, err) = (stdout.take(), stderr.take());
     let errors = thread::spawn(move || {
         err.map_or_else(TestCounts::default, |pipe| {
@@ -131,7 +131,7 @@ fn run_counted(runner: TestRunner, command: &mut Command) -> io::Result<(bool, T
     Ok((child.wait()?.success(), total))
 }
 
-/// Passes lines through and sums up the summary lines.
+/// Prints each line and adds up the counts of the summary lines.
 fn forward_lines(runner: TestRunner, pipe: impl Read, print: impl Fn(&str)) -> TestCounts {
     let mut total = TestCounts::default();
     let mut reader = BufReader::new(pipe);
@@ -150,9 +150,9 @@ fn forward_lines(runner: TestRunner, pipe: impl Read, print: impl Fn(&str)) -> T
 }
 
 impl TestCounts {
-    /// Parses a summary line: `test result: ok. 3 passed; 0 failed; 1 ignored; …` of cargo, `Summary [0.1s] 3
-    /// tests run: 3 passed, 0 skipped` of nextest. nextest also repeats the output of failed tests, which may
-    /// contain summary lines of cargo.
+    /// Parses a summary line: `test result: ok. 3 passed; 0 failed; 1 ignored; …` from cargo, or
+    /// `Summary [0.1s] 3 tests run: 3 passed, 0 skipped` from nextest. In the output of nextest, lines of
+    /// cargo are ignored, because they belong to the repeated output of failed tests.
     fn parse_summary(runner: TestRunner, line: &str) -> Option<Self> {
         let (parts, duration) = match runner {
             TestRunner::Nextest => {
@@ -191,7 +191,7 @@ impl TestCounts {
         self.duration += more.duration;
     }
 
-    /// Returns the result of a run whose runner succeeded or `failed`.
+    /// Returns the result of a run. `failed` is true if a runner failed.
     fn outcome(self, failed: bool) -> CommandOutcome {
         let ran_no_test = self.passed + self.failed == 0;
         if failed || ran_no_test || self.failed > 0 { CommandOutcome::Failed } else { CommandOutcome::Passed }
@@ -237,7 +237,7 @@ mod tests {
         let nextest = "     Summary [  61.250s] 12 tests run: 12 passed, 3 skipped";
         assert_eq!(duration(TestRunner::Cargo, cargo), Duration::from_millis(1050));
         assert_eq!(duration(TestRunner::Nextest, nextest), Duration::from_millis(61_250));
-        // The binaries run one after the other.
+        // The durations of the test binaries are added up, because cargo runs them one after the other.
         assert_eq!(
             forward_lines(TestRunner::Cargo, cargo.repeat(3).as_bytes(), |_| ()).duration,
             Duration::from_millis(3150)

@@ -1,5 +1,5 @@
-//! `tidy`: checks the rules of this repository. Each rule is a function from the repository to its
-//! violations.
+//! `tidy`: checks the rules of this repository. Each rule is a function that returns the violations in the
+//! repository.
 
 mod commands;
 mod crates;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &TidyArgs, root: &Path) -> CommandOutcome {
     if problems.is_empty() { CommandOutcome::Passed } else { CommandOutcome::Failed }
 }
 
-/// Checks every rule. Also returns the test coverage of the requirements.
+/// Checks every rule. Also returns how many requirements have tests.
 fn check_rules(
     repository: &RepositoryFiles,
     known: &WorkspaceMetadata,
@@ -68,7 +68,7 @@ fn check_rules(
     (problems, areas)
 }
 
-/// Renders the violations, the uncovered requirements by side and area, and the totals as text.
+/// Renders the violations, the requirements without tests (by component and area) and the totals as text.
 fn render_report(problems: &[RuleViolation], areas: &[AreaCoverage]) -> String {
     let mut out = violation::render_violations(problems);
     let mut sums = Vec::new();
@@ -111,7 +111,7 @@ fn json_lines(problems: &[RuleViolation], areas: &[AreaCoverage]) -> String {
     out
 }
 
-/// Asserts the violations that a rule finds in a repository, as location and rule, in order.
+/// Asserts the location and rule of each violation that a rule finds in a repository, in order.
 #[cfg(test)]
 fn assert_problems(
     rule: impl Fn(&RepositoryFiles) -> Vec<RuleViolation>,

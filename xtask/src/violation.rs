@@ -1,4 +1,4 @@
-//! A violation of a repository rule: location, message, and how to fix it.
+//! A violation of a repository rule, with its location, a message, and its fix.
 
 use serde_json::json;
 
@@ -6,18 +6,18 @@ use crate::style::{DIMMED, FAILURE};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RuleViolation {
-    /// The id of the rule, one word.
+    /// The id of the rule, which is one word.
     pub(crate) rule: &'static str,
-    /// The file, relative to the repository, with `/`.
+    /// The path of the file, relative to the repository, with `/` as the separator.
     pub(crate) file: String,
-    /// The line, from 1; `None` if the whole file is affected.
+    /// The line number, starting at 1; `None` if the violation concerns the whole file.
     pub(crate) line: Option<usize>,
     pub(crate) message: String,
     pub(crate) fix: String,
 }
 
 impl RuleViolation {
-    /// Creates a violation of a whole file.
+    /// Creates a violation that concerns a whole file.
     pub(crate) fn new(
         rule: &'static str,
         file: &str,
@@ -27,13 +27,13 @@ impl RuleViolation {
         Self { rule, file: file.to_owned(), line: None, message: what.into(), fix: repair.into() }
     }
 
-    /// Sets the line, from 1.
+    /// Sets the line number, starting at 1.
     pub(crate) fn at_line(mut self, line: usize) -> Self {
         self.line = Some(line);
         self
     }
 
-    /// Formats the location: `src/a.rs:3`.
+    /// Formats the location, such as `src/a.rs:3`.
     pub(crate) fn location(&self) -> String {
         match self.line {
             Some(line) => format!("{}:{line}", self.file),
@@ -47,7 +47,7 @@ impl RuleViolation {
     }
 }
 
-/// Renders violations as text. Adjacent ones with the same fix share one line for it.
+/// Renders violations as text. The fix is printed once for adjacent violations with the same fix.
 pub(crate) fn render_violations(problems: &[RuleViolation]) -> String {
     let mut out = String::new();
     for (index, problem) in problems.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The shared setup of the proof benchmarks: one call of a client, with the gateway's verification.
+//! The shared setup of the proof benchmarks: the content of a client's proof, and the gateway's verification.
 
 use dpop_bound::{
     AccessToken, ExpectedRequest, Htu, KeyBinding, Nonce, Origin, ProofRequest, ProofWindow, RequestTarget,
@@ -57,7 +57,7 @@ impl Call {
     }
 }
 
-/// A message with the length of a proof's signed part.
+/// Returns a message with the length of a proof's signed part.
 pub(crate) fn message() -> Vec<u8> {
     vec![b'a'; 560]
 }

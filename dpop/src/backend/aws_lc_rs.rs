@@ -26,7 +26,7 @@ impl KeyPair {
     /// Generates a key with the random generator of AWS-LC.
     ///
     /// # Errors
-    /// [`KeyError::Failed`].
+    /// [`KeyError::Failed`] if the library fails.
     pub fn generate() -> Result<Self, KeyError> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).map_err(|_| KeyError::Failed)?;
         Self::new(pair).ok_or(KeyError::Failed)
@@ -35,7 +35,7 @@ impl KeyPair {
     /// Parses a key in PKCS#8, with or without its public half.
     ///
     /// # Errors
-    /// [`KeyError::Pkcs8`].
+    /// [`KeyError::Pkcs8`] if the bytes are not such a key.
     pub fn from_pkcs8(bytes: &[u8]) -> Result<Self, KeyError> {
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, bytes);
         pair.ok().and_then(Self::new).ok_or(KeyError::Pkcs8)
@@ -44,7 +44,7 @@ impl KeyPair {
     /// Exports the key as PKCS#8 version 1 with its public half: 138 bytes.
     ///
     /// # Errors
-    /// [`KeyError::Failed`].
+    /// [`KeyError::Failed`] if the library fails.
     pub fn to_pkcs8(&self) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         let document = self.pair.to_pkcs8v1().map_err(|_| KeyError::Failed)?;
         Ok(Zeroizing::new(document.as_ref().to_vec()))

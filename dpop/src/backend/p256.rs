@@ -27,7 +27,7 @@ impl KeyPair {
     /// Generates a key with the random generator of the operating system.
     ///
     /// # Errors
-    /// [`KeyError::Failed`].
+    /// [`KeyError::Failed`] if the random generator fails.
     pub fn generate() -> Result<Self, KeyError> {
         let secret = SecretKey::try_generate().map_err(|_| KeyError::Failed)?;
         Self::new(secret.into()).ok_or(KeyError::Failed)
@@ -36,7 +36,7 @@ impl KeyPair {
     /// Parses a key in PKCS#8, with or without its public half.
     ///
     /// # Errors
-    /// [`KeyError::Pkcs8`].
+    /// [`KeyError::Pkcs8`] if the bytes are not such a key.
     pub fn from_pkcs8(bytes: &[u8]) -> Result<Self, KeyError> {
         let secret = SecretKey::from_pkcs8_der(bytes).map_err(|_| KeyError::Pkcs8)?;
         Self::new(secret.into()).ok_or(KeyError::Pkcs8)
@@ -45,7 +45,7 @@ impl KeyPair {
     /// Exports the key as PKCS#8 version 1 with its public half: 138 bytes.
     ///
     /// # Errors
-    /// [`KeyError::Failed`].
+    /// [`KeyError::Failed`] if the encoding fails.
     pub fn to_pkcs8(&self) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         let document = SecretKey::from(&self.pair).to_pkcs8_der().map_err(|_| KeyError::Failed)?;
         Ok(Zeroizing::new(document.as_bytes().to_vec()))

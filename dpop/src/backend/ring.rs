@@ -1,8 +1,8 @@
 //! The ES256 backend that uses ring.
 //!
-//! ring does not clear its keys. This module overwrites the key pair when it is dropped. It cannot reach
-//! copies that ring made on the stack while it parsed or generated the key. Use the AWS-LC backend where that
-//! matters.
+//! ring does not clear its keys. This module overwrites the key pair when it is dropped, but it cannot reach
+//! the copies that ring made on the stack while it parsed or generated the key. If these copies matter, use
+//! the AWS-LC backend.
 
 use std::hint::black_box;
 
@@ -36,7 +36,7 @@ impl KeyPair {
     /// Generates a key with the random generator of ring.
     ///
     /// # Errors
-    /// [`KeyError::Failed`].
+    /// [`KeyError::Failed`] if ring fails.
     pub fn generate() -> Result<Self, KeyError> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         Self::from_pkcs8(made.map_err(|_| KeyError::Failed)?.as_ref())
@@ -45,7 +45,7 @@ impl KeyPair {
     /// Parses a key in PKCS#8. ring requires the public half, which all backends write.
     ///
     /// # Errors
-    /// [`KeyError::Pkcs8`].
+    /// [`KeyError::Pkcs8`] if the bytes are not such a key.
     pub fn from_pkcs8(bytes: &[u8]) -> Result<Self, KeyError> {
         let pair = parse_pkcs8(bytes).ok_or(KeyError::Pkcs8)?;
         let public = PublicKey::from_point(pair.public_key().as_ref()).map_err(|_| KeyError::Pkcs8)?;
@@ -116,7 +116,8 @@ impl Verifier for Es256 {
 mod tests {
     use super::*;
 
-    /// Without this key pair, [`Drop`] would leave the private key in memory.
+    /// The constant that [`Drop`] writes over the private key is a valid key pair; otherwise nothing would be
+    /// overwritten.
     #[test]
     fn overwrite_key_pair_parses() {
         let one = KeyPair::from_pkcs8(ONE).unwrap();

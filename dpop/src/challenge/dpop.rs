@@ -132,8 +132,8 @@ impl DpopChallenge {
         self.error.as_ref()
     }
 
-    /// Returns the human-readable error description. The server controls it: do not display it as the
-    /// client's message.
+    /// Returns the human-readable error description. The server chose the text: do not display it as a
+    /// message of the client.
     #[must_use]
     pub fn error_description(&self) -> Option<&str> {
         self.error_description.as_deref()

@@ -45,7 +45,7 @@ struct ChallengeParser<'a> {
 struct ChallengeBuilder {
     scheme: CaseInsensitiveToken,
     parameters: Vec<ChallengeParameter>,
-    /// The names so far. A set keeps the run time linear for thousands of parameters.
+    /// The parameter names so far. A set keeps the run time linear for thousands of parameters.
     names: HashSet<CaseInsensitiveToken>,
 }
 
@@ -200,7 +200,7 @@ impl<'a> ChallengeParser<'a> {
         self.line.get(self.at).copied()
     }
 
-    /// Advances past the bytes for which the predicate is true and returns them.
+    /// Advances past the bytes for which the predicate returns true and returns these bytes.
     fn skip_while(&mut self, meant: impl Fn(u8) -> bool) -> &'a [u8] {
         let rest = self.line.get(self.at..).unwrap_or_default();
         let length = rest.iter().take_while(|&&byte| meant(byte)).count();

@@ -1,4 +1,5 @@
-//! Property tests of challenges: every written challenge is parsed, in every form that the grammar allows.
+//! Property tests of challenges: formatted challenges parse to the same challenges, in every notation that
+//! the grammar allows.
 
 use proptest::{collection::vec, prelude::*};
 
@@ -38,7 +39,7 @@ struct RandomChoices<'a> {
 }
 
 impl RandomChoices<'_> {
-    /// Returns a number below the given one.
+    /// Returns a random number below `count`.
     fn of(&mut self, count: u8) -> u8 {
         self.bytes.next().unwrap() % count
     }
@@ -86,7 +87,7 @@ impl RandomChoices<'_> {
         out
     }
 
-    /// Writes the same challenges with other formatting, over several lines.
+    /// Writes the challenges with random, valid formatting, over several lines.
     fn malformed_bytes(&mut self, list: &[Challenge]) -> Vec<Vec<u8>> {
         let mut lines = vec![Vec::new()];
         for challenge in list {
@@ -143,7 +144,7 @@ proptest! {
         prop_assert_eq!(Challenge::parse_lines([line.as_bytes()]), list);
     }
 
-    /// DPP-13
+    /// DPP-13: every notation of a list of challenges parses to this list.
     #[test]
     fn all_spellings_parse_to_the_same_challenges(list in vec(challenge(), 0..5), bytes in vec(any::<u8>(), 1..200)) {
         let lines = RandomChoices { bytes: bytes.iter().cycle() }.malformed_bytes(&list);

@@ -1,8 +1,8 @@
-//! Tables of named header lines, each with its challenges or the position of its error.
+//! Tests of parser and builders: header lines with their challenges or with the position of the error.
 
 use super::*;
 
-/// Parses one line and compares the formatted challenges, or the position of the error.
+/// Asserts that one line parses to these challenges, or fails at this position.
 #[track_caller]
 fn check(line: impl AsRef<[u8]>, expect: Result<&[&str], usize>) {
     let line = line.as_ref();
@@ -14,7 +14,7 @@ fn check(line: impl AsRef<[u8]>, expect: Result<&[&str], usize>) {
     assert_eq!(written, expect, "{}", line.escape_ascii());
 }
 
-/// DPP-13
+/// DPP-13: the examples of the RFCs are parsed.
 #[test]
 fn examples_of_the_standards() {
     // RFC 9110, 11.6.1
@@ -45,7 +45,7 @@ fn examples_of_the_standards() {
             r#"DPoP error="use_dpop_nonce", error_description="Resource server requires nonce in DPoP proof""#,
         ]),
     );
-    // DPP-13 as the contract prints it, without quotes.
+    // The example of DPP-13, without quotes.
     check("DPoP algs=ES256, error=use_dpop_nonce", Ok(&[r#"DPoP algs="ES256", error="use_dpop_nonce""#]));
 }
 
@@ -59,7 +59,7 @@ fn lists_and_whitespace() {
     check("DPoP,Bearer", Ok(&["DPoP", "Bearer"]));
     check(",,DPoP error=use_dpop_nonce", Ok(&[r#"DPoP error="use_dpop_nonce""#]));
     check("DPoP error=x,,, ,algs=y,", Ok(&[r#"DPoP error="x", algs="y""#]));
-    // The parameters are a list too, and its first element may be empty (RFC 9110, 5.6.1.2).
+    // A parameter list may begin with an empty element (RFC 9110, 5.6.1.2).
     check("DPoP ,error=x", Ok(&[r#"DPoP error="x""#]));
     check("DPoP , Bearer realm=a", Ok(&["DPoP", r#"Bearer realm="a""#]));
     check("\tDPoP\terror\t=\tx\t,\talgs=y\t", Ok(&[r#"DPoP error="x", algs="y""#]));
@@ -87,9 +87,9 @@ fn token68_or_parameter() {
     check("S a =", Err(5));
     check("S a = , T", Err(6));
     check("S a==b", Err(4));
-    check("S =a", Err(0)); // a parameter `S` of no challenge
+    check("S =a", Err(0)); // the parameter `S` belongs to no challenge
     check("S /=a", Err(2));
-    check("S a, b=c", Err(5)); // after a token68 come no parameters
+    check("S a, b=c", Err(5)); // no parameter may follow a token68
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn quoted_strings() {
 fn malformed_lines() {
     check("error=use_dpop_nonce", Err(0));
     check(" , error = x", Err(3));
-    check("DPoP, error=x", Err(6)); // only a space after the scheme lets parameters follow
+    check("DPoP, error=x", Err(6)); // without a space after the scheme, no parameter may follow
     check("DPoP algs=ES256 ES384", Err(16));
     check("DPoP error=x, Error=y", Err(14));
     check("DPoP error=x, algs=y, \"z\"", Err(22));
@@ -139,9 +139,9 @@ fn malformed_challenge_does_not_hide_others() {
     check(&[], &[]);
     check(&["Basic realm=\"a", "DPoP error=x"], &[r#"DPoP error="x""#]);
     check(&["A", "=,=", "B b=c"], &["A", r#"B b="c""#]);
-    // Parameters do not run on from one line to the next.
+    // The parameters of a challenge end with their line.
     check(&["DPoP algs=y", "error=x"], &[r#"DPoP algs="y""#]);
-    // The same within a line.
+    // Within one line, a malformed challenge does not hide the others.
     check(&["Proxy not a challenge, DPoP error=x"], &[r#"DPoP error="x""#]);
     check(&["DPoP error=x, Proxy not a challenge, A"], &[r#"DPoP error="x""#, "A"]);
     check(&["DPoP error=x, \"junk, B, C\", A"], &[r#"DPoP error="x""#, "A"]);
@@ -154,7 +154,7 @@ fn malformed_challenge_does_not_hide_others() {
     check(&["A x y=\"\\\",B\", c=d, C"], &["C"]);
 }
 
-/// DPP-13, DPP-14, DPP-17
+/// DPP-13, DPP-14, DPP-17: the DPoP challenge is found among challenges of other schemes.
 #[test]
 fn dpop_challenge_is_found_among_other_schemes() {
     #[track_caller]
@@ -172,7 +172,7 @@ fn dpop_challenge_is_found_among_other_schemes() {
     check(&[b"DPoP algs=\"ES256  PS256\"", b"Bearer"], Some(&["ES256", "PS256"]), None);
     check(&[b"DPoP"], None, None);
     check(&[b"DPoP token68=="], None, None);
-    // One with an error is preferred, and of those the first.
+    // Of several DPoP challenges, the first one with an error is used.
     check(&[b"DPoP algs=a, DPoP algs=b, error=use_dpop_nonce"], Some(&["b"]), nonce());
     check(&[b"DPoP error=use_dpop_nonce", b"DPoP error=invalid_token"], None, nonce());
     check(&[b"DPoP algs=a", b"DPoP algs=b"], Some(&["a"]), None);
@@ -185,7 +185,7 @@ fn dpop_challenge_is_found_among_other_schemes() {
     );
 }
 
-/// DPP-13, DPP-15, ERR-07, ERR-08
+/// DPP-13, DPP-15, ERR-07, ERR-08: all parameters of a DPoP challenge are parsed.
 #[test]
 fn dpop_challenge_parameters_are_parsed() {
     let lines = [br#"DPoP realm="r", scope="a b", error="insufficient_scope", error_description="d", algs="ES256 ES384""#];
@@ -211,7 +211,7 @@ fn dpop_challenge_parameters_are_parsed() {
     }
 }
 
-/// DPP-13, DPP-15, DPP-16
+/// DPP-13, DPP-15, DPP-16: a challenge that a server formats parses to the same challenge.
 #[test]
 fn server_challenges_round_trip() {
     #[track_caller]
@@ -234,7 +234,7 @@ fn server_challenges_round_trip() {
         &DpopChallenge::insufficient_scope("a b", "ask for more").unwrap(),
         r#"DPoP algs="ES256", error="insufficient_scope", error_description="ask for more", scope="a b""#,
     );
-    // RFC 6750, 3
+    // RFC 6750, 3 does not allow these characters.
     for description in ["\"", "\\", "\n", "\u{fc}", "\t"] {
         assert_eq!(DpopChallenge::invalid_proof(description), Err(ChallengeError::Value));
         assert_eq!(DpopChallenge::insufficient_scope(description, "d"), Err(ChallengeError::Value));

@@ -9,7 +9,7 @@ use crate::grammar::is_token;
 pub(super) struct CaseInsensitiveToken(Box<str>);
 
 impl CaseInsensitiveToken {
-    /// Returns `None` if the string is not a token.
+    /// Creates a token; returns `None` if the string is not one.
     pub(super) fn new(text: &str) -> Option<Self> {
         is_token(text).then(|| Self(text.into()))
     }

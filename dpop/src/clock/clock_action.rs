@@ -1,17 +1,18 @@
-//! The decision whether a rejection was caused by the clock. No response states that; its `Date` reveals it.
+//! The decision whether the clock caused a rejection. The response does not state the cause, but its `Date`
+//! reveals it.
 
 use std::time::Duration;
 
 use super::{ClockObservation, ServerClock, to_duration, to_nanos};
 use crate::{Attempt, ProofWindow, UnixTime};
 
-/// The action to take after `invalid_dpop_proof`, as far as time is concerned.
+/// The action after an `invalid_dpop_proof` error, with regard to the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClockAction {
     /// Send the request once more, with a new proof and the `iat` of the corrected clock.
     RetryWithCorrectedClock,
-    /// The `iat` was right; the proof was rejected for another reason.
+    /// The `iat` was correct; the proof was rejected for another reason.
     ClockIsCorrect,
     /// The clock of the machine has to be set; a retry would not help.
     ClockUnsynchronized(ClockSyncError),
@@ -21,7 +22,7 @@ pub enum ClockAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClockSyncError {
-    /// The proof of the retry was rejected too.
+    /// The proof of the retry was also rejected.
     #[error("the server rejected a second proof, made with the corrected clock")]
     RetryRefused,
     /// The response has no usable `Date`.
@@ -70,8 +71,8 @@ impl ServerClock {
         ClockIsCorrect
     }
 
-    /// Returns true if the updated clock would have given another `iat`. A correction exceeds the tolerance,
-    /// but `iat` has whole seconds, so the difference is at least the larger of the tolerance and one second.
+    /// Returns true if the updated clock would have given another `iat`. Since `iat` has whole seconds, the
+    /// difference is at least one second, and at least the tolerance.
     fn is_corrected(&self, sent_iat: UnixTime, observation: &ClockObservation, window: ProofWindow) -> bool {
         let iat = self.iat(observation.sent(), window);
         iat.saturating_since(sent_iat).max(sent_iat.saturating_since(iat))
@@ -79,8 +80,8 @@ impl ServerClock {
     }
 }
 
-/// Returns true if the server, according to its own `Date`, may have found the `iat` outside its window. The
-/// server checked it at some moment of the round trip, no later than it wrote the date.
+/// Returns true if, according to the server's own `Date`, the server may have found the `iat` outside its
+/// window. It checked the `iat` at some moment of the round trip, no later than it wrote the date.
 fn may_be_outside(iat: UnixTime, observation: &ClockObservation, window: ProofWindow) -> bool {
     let iat = to_nanos(iat.since_epoch());
     let date = to_nanos(observation.date().since_epoch());
@@ -93,10 +94,11 @@ fn may_be_outside(iat: UnixTime, observation: &ClockObservation, window: ProofWi
 mod tests {
     use super::{super::ClockReading, *};
 
-    /// DPP-10
+    /// DPP-10: an `iat` may have been outside the window if the server checked it at an unfavorable moment.
     #[test]
     fn iat_possibly_outside_the_window() {
-        // `Date` 1000 after a round trip of 2 s: checked between 998 and 1001.
+        // The `Date` is 1000 and the round trip took 2 s, so the server checked the proof between 998 and
+        // 1001.
         let reading =
             |secs| ClockReading { wall: UnixTime::from_secs(secs), monotonic: Duration::from_secs(secs) };
         let refusal = ClockObservation::new(UnixTime::from_secs(1000), reading(5), reading(7)).unwrap();

@@ -1,5 +1,5 @@
-//! The measurement of a server's clock by one response: its `Date` (RFC 9110, 6.6.1 and 5.6.7) and two local
-//! readings.
+//! The measurement of a server's clock: the `Date` of a response (RFC 9110, 6.6.1 and 5.6.7) and two readings
+//! of the local clocks.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub enum ObservationError {
     /// The header is in none of the three date formats (RFC 9110, 5.6.7), or the date is before 1970.
     #[error("invalid Date header")]
     Malformed,
-    /// On the monotonic clock the response arrived before the request was sent: the readings were swapped.
+    /// On the monotonic clock, the response arrived before the request was sent: the readings were swapped.
     #[error("the response was received before its request was sent")]
     Backwards,
     /// The round trip took longer than [`ClockObservation::MAX_ROUND_TRIP`] on either clock.
@@ -41,7 +41,7 @@ impl ClockObservation {
     /// Creates a measurement from a `Date`, truncated to whole seconds.
     ///
     /// # Errors
-    /// Returns an error if the readings are not in order or are too far apart.
+    /// Returns an error if the readings are in the wrong order or too far apart.
     pub fn new(date: UnixTime, sent: ClockReading, received: ClockReading) -> Result<Self, ObservationError> {
         let date = UnixTime::from_secs(date.as_secs());
         let observation = Self { date, sent, received };
@@ -92,8 +92,8 @@ impl ClockObservation {
         self.received.monotonic.saturating_sub(self.sent.monotonic).max(by_wall)
     }
 
-    /// Returns the bounds of the server's clock at receipt: the server wrote `Date` at some moment of the
-    /// round trip and dropped up to one second.
+    /// Returns the bounds of the server's clock at receipt: the server read its clock at some moment of the
+    /// round trip and truncated it to whole seconds.
     pub(super) fn server_bounds(&self) -> TimeBounds {
         TimeBounds::from_start(self.date.since_epoch(), Duration::from_secs(1) + self.round_trip())
     }

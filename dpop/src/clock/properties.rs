@@ -1,4 +1,5 @@
-//! Property tests of the server clock, for all histories of a machine and an honest server.
+//! Property tests of the server clock, with random events on the client's machine and a server whose clock is
+//! never changed.
 
 use proptest::{collection::vec, prelude::*};
 
@@ -14,14 +15,15 @@ fn config() -> ProptestConfig {
 
 #[derive(Clone, Copy, Debug)]
 enum ClockEvent {
-    /// The round trip of a response.
+    /// A response, with the durations of the request's and of its own transmission.
     Answer(i128, i128),
     Idle(i128),
     Sleep(i128),
     StepWall(i128),
 }
 
-/// Generates responses and one kind of disturbance. Each leaves one of the local clocks correct.
+/// Generates responses and disturbances of one kind. Every disturbance leaves one of the local clocks
+/// correct.
 fn clock_history() -> impl Strategy<Value = Vec<ClockEvent>> {
     let event = |sleeps: bool| {
         let trouble = if sleeps {
@@ -38,13 +40,13 @@ fn clock_history() -> impl Strategy<Value = Vec<ClockEvent>> {
     any::<bool>().prop_flat_map(move |sleeps| vec(event(sleeps), 1..30))
 }
 
-/// Generates round trips, most of them short.
+/// Generates round trips, most of which are short.
 fn trip() -> impl Strategy<Value = (i128, i128)> {
     let way = || prop_oneof![3 => 0..200 * MILLI, 1 => 0..29 * SECOND];
     (way(), way())
 }
 
-/// Generates rate errors of the monotonic clock within the assumed drift, in parts per million.
+/// Generates rates of the monotonic clock within the assumed drift, in millionths of the correct rate.
 fn rate() -> impl Strategy<Value = i128> {
     999_510..1_000_490i128
 }
@@ -53,13 +55,13 @@ fn width(interval: TimeBounds) -> i128 {
     2 * interval.max_distance_from(interval.midpoint())
 }
 
-/// The rounding error of halves and of the drift.
+/// The maximum rounding error of divisions, in nanoseconds.
 const ROUNDING: i128 = 4;
 
 proptest! {
     #![proptest_config(config())]
 
-    /// DPP-09
+    /// DPP-09: a response never widens the bounds.
     #[test]
     fn responses_never_widen_the_bounds(
         offset in -24 * HOUR..24 * HOUR,
@@ -96,8 +98,8 @@ proptest! {
         }
     }
 
-    /// DPP-09, DPP-10: proofs are valid up to ten minutes later, even if the request takes up to 6 s to the
-    /// server.
+    /// DPP-09, DPP-10: after one correct response, proofs are valid for ten minutes, even if a request takes
+    /// up to 6 s to reach the server.
     #[test]
     fn one_correct_response_synchronizes_the_clock(
         offset in -24 * HOUR..24 * HOUR,
@@ -118,7 +120,7 @@ proptest! {
         }
     }
 
-    /// DPP-10: after any cause of the first rejection, the second proof has the right time.
+    /// DPP-10: whatever caused the first rejection, the second proof has a correct `iat`.
     #[test]
     fn retry_is_accepted_after_any_offset(
         offset in -24 * HOUR..24 * HOUR,

@@ -1,8 +1,8 @@
 //! The serializable form of a server's clock: its offset from the wall clock.
 //!
-//! A machine with a wrong clock keeps it wrong from one process to the next. Without the saved offset, the
-//! first request of each process would be rejected. The offset is only as reliable as the wall clock, so the
-//! first contradicting response of the new process replaces it.
+//! A wrong wall clock is usually still wrong when the next process starts. Without the saved offset, the
+//! server would reject the first request of each process. The offset is only as reliable as the wall clock,
+//! so the first contradicting response of the new process replaces it.
 
 use std::time::Duration;
 
@@ -93,7 +93,8 @@ mod tests {
         clocks.observe(origin, &ClockObservation::new(UnixTime::from_secs(date), at, at).unwrap());
     }
 
-    /// DPP-09: the next process sends the right time immediately if the wall clock is as wrong as before.
+    /// DPP-09: if the wall clock is as wrong as before, the first proof of the next process has a correct
+    /// `iat`.
     #[test]
     fn saved_clock_is_used_by_the_next_process() {
         for (ahead, after, expect) in
@@ -115,7 +116,8 @@ mod tests {
         }
     }
 
-    /// DPP-10: a clock that was set in the meantime causes one contradiction, then the new time is used.
+    /// DPP-10: if the wall clock was set in the meantime, one response contradicts the saved clock, and the
+    /// new time is used from then on.
     #[test]
     fn changed_local_clock_replaces_the_saved_offset() {
         let mut clocks = ServerClocks::default();
@@ -128,7 +130,8 @@ mod tests {
         assert_eq!(next.for_origin(A).now(right).basis, EstimateBasis::Local);
     }
 
-    /// An imported clock does not replace a measurement of this process, and the capacity stays limited.
+    /// A restored clock does not replace a measurement of this process, and the number of clocks stays
+    /// limited.
     #[test]
     fn restored_clock_does_not_replace_a_measurement() {
         let wrong = |origin: &str| SavedClock {
@@ -145,7 +148,7 @@ mod tests {
         assert_eq!(
             clocks.for_origin(B).now(now).basis,
             EstimateBasis::Unmeasured,
-            "the first of the added goes first"
+            "of the restored clocks, the first one is dropped first"
         );
         assert_eq!(clocks.for_origin("https://other.example").now(now).basis, EstimateBasis::Server);
         for ahead in [i64::MIN, i64::MAX] {

@@ -13,7 +13,7 @@ pub struct ServerClocks {
     known: Vec<(Box<str>, ServerClock)>,
 }
 
-/// 16 clocks: a client uses one resource server and one authorization server, a test a few more.
+/// 16 clocks: a client uses one resource server and one authorization server, and tests use a few more.
 impl Default for ServerClocks {
     fn default() -> Self {
         Self::new(NonZeroUsize::new(16).unwrap_or(NonZeroUsize::MIN), ClockTolerance::default())
@@ -21,7 +21,7 @@ impl Default for ServerClocks {
 }
 
 impl ServerClocks {
-    /// Creates a collection of at most `most` clocks with this tolerance.
+    /// Creates a collection of at most `most` clocks with the given tolerance.
     #[must_use]
     pub const fn new(most: NonZeroUsize, tolerance: ClockTolerance) -> Self {
         Self { max_origins: most, tolerance, known: Vec::new() }
@@ -35,8 +35,8 @@ impl ServerClocks {
         known.map_or(ServerClock::new(self.tolerance), |(_, clock)| *clock)
     }
 
-    /// Adds the measurement of a response of this origin ([`ServerClock::observe`]). Drops the clock that was
-    /// least recently observed if there are too many.
+    /// Adds the measurement of a response from this origin ([`ServerClock::observe`]). If there are too many
+    /// clocks, drops the one that was least recently observed.
     pub fn observe(&mut self, origin: &str, observation: &ClockObservation) {
         let mut clock = self.for_origin(origin);
         clock.observe(observation);

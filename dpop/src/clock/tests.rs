@@ -1,9 +1,9 @@
-//! A simulated machine and server, and the estimates that the clock derives from them.
+//! Tests of the server clock with a simulated machine and server.
 
 use super::*;
 use crate::Attempt;
 
-/// The exchange's windows: LIM-10, and LIM-11 with A40.
+/// The windows of the exchange's gateway and identity provider: LIM-10, and LIM-11 with A40.
 pub(super) const GATEWAY: ProofWindow = ProofWindow::from_secs(30, 30);
 pub(super) const PROVIDER: ProofWindow = ProofWindow::from_secs(25, 15);
 
@@ -23,7 +23,7 @@ pub(super) const MINUTE: i128 = 60 * SECOND;
 pub(super) const HOUR: i128 = 60 * MINUTE;
 
 impl World {
-    /// Creates a world with a server that is this far ahead of the wall clock.
+    /// Creates a world whose server is `offset` ahead of the wall clock.
     pub(super) fn ahead(offset: i128) -> Self {
         let server = 1_800_000_000 * SECOND + 123_456_789;
         Self { server, wall: server - offset, monotonic: HOUR, rate: 1_000_000 }
@@ -38,7 +38,7 @@ impl World {
         self.monotonic += time * self.rate / 1_000_000;
     }
 
-    /// Advances the time, but not the monotonic clock.
+    /// Advances the true time and the wall clock, but not the monotonic clock.
     pub(super) fn sleep(&mut self, time: i128) {
         self.server += time;
         self.wall += time;
@@ -63,7 +63,8 @@ impl World {
         }
     }
 
-    /// Returns a response whose `Date` was written after `there`, and which arrived `back` later.
+    /// Returns a response whose `Date` was written `there` after the request was sent, and which arrived
+    /// `back` later.
     pub(super) fn answer(&mut self, there: i128, back: i128) -> Result<ClockObservation, ObservationError> {
         let sent = self.reading();
         self.pass(there);
@@ -72,13 +73,13 @@ impl World {
         ClockObservation::new(date, sent, self.reading())
     }
 
-    /// Returns an immediate response with a `Date` of this age.
+    /// Returns a response without a round trip and with a `Date` of this age.
     fn cached(&mut self, age: i128) -> ClockObservation {
         let date = UnixTime::default() + to_duration(self.server - age);
         ClockObservation::new(date, self.reading(), self.reading()).unwrap()
     }
 
-    /// Returns the error of the estimate. Fails if it exceeds the reported uncertainty.
+    /// Returns the error of the estimate and asserts that it is within the reported uncertainty.
     #[track_caller]
     fn error_of(&self, clock: &ServerClock) -> i128 {
         let estimate = clock.now(self.reading());
@@ -91,7 +92,7 @@ impl World {
         clock.now(self.reading()).basis
     }
 
-    /// Returns true if the server accepts a proof that is created now and arrives after this time.
+    /// Returns true if the server accepts a proof that is created now and takes the time `there` to arrive.
     pub(super) fn accepts(mut self, clock: &ServerClock, window: ProofWindow, there: i128) -> bool {
         let iat = clock.iat(self.reading(), window);
         self.pass(there);
@@ -106,7 +107,7 @@ fn after(responses: impl IntoIterator<Item = ClockObservation>) -> ServerClock {
     clock
 }
 
-/// DPP-09
+/// DPP-09: one response corrects any offset of the wall clock.
 #[test]
 fn one_response_corrects_any_offset() {
     for seconds in [25, 26, 30, 60, 90, 600, 3599, 3600] {
@@ -128,7 +129,7 @@ fn one_response_corrects_any_offset() {
     }
 }
 
-/// DPP-09, A30, A40
+/// DPP-09, A30, A40: `iat` is a whole second in the middle of the window.
 #[test]
 fn iat_is_a_whole_second_near_the_middle() {
     let reading =
@@ -153,7 +154,7 @@ fn iat_is_a_whole_second_near_the_middle() {
 /// DPP-09, A30: only an offset of more than 2 s is corrected.
 #[test]
 fn small_offsets_are_not_corrected() {
-    // `Date` 1000 and no round trip: the server shows 1000.5 ± 0.5.
+    // The `Date` is 1000 and there is no round trip, so the server's time is 1000.5 ± 0.5.
     #[track_caller]
     fn check(wall_millis: u64, basis: EstimateBasis, time_millis: u64, uncertainty_millis: u64) {
         let reading = ClockReading { wall: UnixTime::from_millis(wall_millis), monotonic: Duration::ZERO };
@@ -171,7 +172,7 @@ fn small_offsets_are_not_corrected() {
     check(1_002_501, EstimateBasis::Server, 1_000_500, 500);
 }
 
-/// DPP-09
+/// DPP-09: a slow response does not widen the bounds, and many responses narrow them.
 #[test]
 fn slow_response_keeps_bounds_and_many_narrow_them() {
     let mut world = World::ahead(100 * SECOND);
@@ -181,7 +182,8 @@ fn slow_response_keeps_bounds_and_many_narrow_them() {
     let slow = world.answer(0, 30 * SECOND).unwrap();
     assert_eq!(after([slow]).now(world.reading()).uncertainty, Duration::from_millis(15_500));
     clock.observe(&slow);
-    // 15 ms of drift below; above, the slow answer's `Date` cuts off the quick one's 20 ms.
+    // The drift lowers the lower bound by 15 ms. The `Date` of the slow response lowers the upper bound by
+    // the 20 ms of the fast response's round trip.
     assert_eq!(clock.now(world.reading()).uncertainty, Duration::from_micros(507_500));
 
     for _ in 0..20 {
@@ -193,7 +195,7 @@ fn slow_response_keeps_bounds_and_many_narrow_them() {
     assert_eq!(clock.contradictions(), 0);
 }
 
-/// DPP-09
+/// DPP-09: after the machine was suspended, the estimate continues with the wall clock.
 #[test]
 fn suspended_machine() {
     for offset in [0, 60 * SECOND, -HOUR] {
@@ -209,7 +211,7 @@ fn suspended_machine() {
         assert!(clock.now(world.reading()).uncertainty < Duration::from_secs(2));
         assert_eq!(clock.contradictions(), 0);
     }
-    // The machine slept during the request: its `Date` may be as old as the sleep.
+    // The machine slept during the request, so the `Date` may be as old as the sleep is long.
     let mut world = World::ahead(0);
     let sent = world.reading();
     let date = world.server();
@@ -217,7 +219,7 @@ fn suspended_machine() {
     assert_eq!(ClockObservation::new(date, sent, world.reading()), Err(ObservationError::TooSlow));
 }
 
-/// DPP-09
+/// DPP-09: if the monotonic clock runs too fast or too slowly, the estimate continues with the wall clock.
 #[test]
 fn inaccurate_monotonic_clock() {
     for rate in [700_000, 1_300_000] {
@@ -235,7 +237,8 @@ fn inaccurate_monotonic_clock() {
     }
 }
 
-/// DPP-09
+/// DPP-09: after a step of the wall clock, the uncertainty covers the step, and the next response corrects
+/// the clock.
 #[test]
 fn stepped_wall_clock() {
     for step in [HOUR, -HOUR] {
@@ -245,7 +248,7 @@ fn stepped_wall_clock() {
             world.pass(MINUTE);
             world.step_wall(step);
             assert_eq!(world.basis(&clock), EstimateBasis::ReanchoredToWall);
-            world.error_of(&clock); // an hour, and said to be
+            world.error_of(&clock); // the error of an hour is within the reported uncertainty
 
             clock.observe(&world.answer(50 * MILLI, 50 * MILLI).unwrap());
             assert!(world.error_of(&clock).abs() <= 2 * SECOND);
@@ -255,33 +258,33 @@ fn stepped_wall_clock() {
     }
 }
 
-/// DPP-09
+/// DPP-09: between responses, the monotonic clock advances the estimate.
 #[test]
 fn monotonic_clock_counts_between_responses() {
     let mut world = World::ahead(MINUTE);
     let clock = after(world.answer(0, 0));
     let earlier = clock.now(world.reading());
     for time in [2 * MINUTE, -2 * MINUTE] {
-        // Answers overtake each other, so readings may be older than the last answer.
+        // Responses may overtake each other, so a reading may be earlier than that of the last response.
         let mut then = world;
         then.pass(time);
         then.step_wall(1_900 * MILLI);
         let estimate = clock.now(then.reading());
         assert_eq!(estimate.basis, EstimateBasis::Server);
         assert_eq!(to_nanos(estimate.time.since_epoch()) - to_nanos(earlier.time.since_epoch()), time);
-        // 60 ms of drift by the wall clock, which is 1.9 s and as many millionths further.
+        // The uncertainty grows by the step of 1.9 s, and by the drift over the time on the wall clock.
         let wider = to_nanos(estimate.uncertainty) - to_nanos(earlier.uncertainty);
         assert_eq!(wider, 1_900 * MILLI + (time + 1_900 * MILLI).abs() / 2_000);
     }
 }
 
-/// DPP-09
+/// DPP-09: consecutive responses that contradict the previous bounds are counted.
 #[test]
 fn contradicting_responses_are_counted() {
     let mut world = World::ahead(10 * SECOND);
     let mut clock = after(world.answer(0, 0));
 
-    // From a cache, and then not: two contradictions and the truth again.
+    // One cached response causes two contradictions: its own, and that of the next fresh response.
     clock.observe(&world.cached(5 * MINUTE));
     assert_eq!(clock.contradictions(), 1);
     assert!(!world.accepts(&clock, GATEWAY, 0));
@@ -292,13 +295,14 @@ fn contradicting_responses_are_counted() {
     clock.observe(&world.answer(0, 0).unwrap());
     assert_eq!(clock.contradictions(), 0);
 
-    // The server's clock is put back.
+    // The server's clock is set back.
     world.step_server(-HOUR);
     clock.observe(&world.answer(0, 0).unwrap());
     assert_eq!(clock.contradictions(), 1);
     assert!(world.error_of(&clock).abs() <= SECOND);
 
-    // A `Date` that is a second late is from another machine, or the server updates it rarely.
+    // A `Date` that is one second late does not contradict: another machine may have written it, or the
+    // server updates it rarely.
     let mut clock = after([world.cached(0)]);
     clock.observe(&world.cached(2 * SECOND));
     assert_eq!(clock.contradictions(), 0);
@@ -306,7 +310,7 @@ fn contradicting_responses_are_counted() {
     assert_eq!(clock.contradictions(), 1);
 }
 
-/// DPP-09
+/// DPP-09: extreme dates and readings cause no overflow.
 #[test]
 fn extreme_dates_and_readings() {
     let ends = [UnixTime::default(), UnixTime::from_secs(253_402_300_799), UnixTime::from_secs(u64::MAX)];
@@ -340,7 +344,7 @@ fn extreme_dates_and_readings() {
     }
 }
 
-/// DPP-09; RFC 9110, 5.6.7
+/// DPP-09; RFC 9110, 5.6.7: the three formats of a date are parsed.
 #[test]
 fn forms_of_a_date() {
     let expect = Some(UnixTime::from_secs(784_111_777));
@@ -361,7 +365,7 @@ fn forms_of_a_date() {
     assert_eq!(parse_date(b"Sun, 06 Nov 1994 08:49:37 GM\xff"), None);
 }
 
-/// DPP-09
+/// DPP-09: observations with swapped readings or a long round trip are rejected.
 #[test]
 fn unusable_observations_are_rejected() {
     #[track_caller]
@@ -385,7 +389,7 @@ fn unusable_observations_are_rejected() {
     assert_eq!(ClockObservation::from_header(b"soon", reading, reading), Err(ObservationError::Malformed));
 }
 
-/// DPP-09
+/// DPP-09: every origin has its own clock.
 #[test]
 fn each_origin_has_its_own_clock() {
     let mut clocks = ServerClocks::default();
@@ -407,12 +411,12 @@ fn each_origin_has_its_own_clock() {
     assert_ne!(clocks.for_origin("0"), ServerClock::default());
 }
 
-/// DPP-10, A30, ERR-08
+/// DPP-10, A30, ERR-08: the action after a rejection depends on whether the clock can explain it.
 #[test]
 fn action_after_a_rejected_proof() {
     use ClockAction::{ClockIsCorrect, ClockUnsynchronized, RetryWithCorrectedClock};
 
-    // The uncorrected clock sends a proof, and the rejection has a `Date`.
+    // Sends a proof with the clock as given, and passes the rejection with its `Date` to the clock.
     #[track_caller]
     fn check(world: World, clock: ServerClock, window: ProofWindow, trip: i128, expect: ClockAction) {
         check_way(world, clock, window, (trip / 2, trip / 2), expect);
@@ -444,44 +448,45 @@ fn action_after_a_rejected_proof() {
         for offset in [HOUR, -HOUR, 31 * SECOND, -31 * SECOND] {
             check(World::ahead(offset), new, window, 200 * MILLI, RetryWithCorrectedClock);
         }
-        // Inside the window, but the clock is corrected from now on.
+        // The offset is within the window, but the clock is corrected from now on.
         check(World::ahead(4 * SECOND), new, window, 200 * MILLI, RetryWithCorrectedClock);
         check(World::ahead(-4 * SECOND), new, window, 200 * MILLI, RetryWithCorrectedClock);
-        // By 2.2 s, of which whole seconds leave 2.
+        // The correction is 2.2 s, which changes `iat` by 2 s.
         check(World::ahead(-2_600 * MILLI), new, window, 0, RetryWithCorrectedClock);
         for offset in [0, SECOND, -SECOND] {
             check(World::ahead(offset), new, window, 200 * MILLI, ClockIsCorrect);
         }
-        // Corrected before, by as much.
+        // The clock was corrected by the same offset before.
         let mut world = World::ahead(HOUR);
         let clock = after(world.answer(100 * MILLI, 100 * MILLI));
         check(world, clock, window, 200 * MILLI, ClockIsCorrect);
-        // Corrected before, by a cached response.
+        // The clock was corrected by a cached response before.
         let clock = after([world.cached(20 * MINUTE)]);
         check(world, clock, window, 200 * MILLI, RetryWithCorrectedClock);
-        // Woken up.
+        // The machine has just woken up, and its wall clock was set.
         world.sleep(HOUR);
         world.step_wall(-HOUR / 2);
         check(world, clock, window, 200 * MILLI, RetryWithCorrectedClock);
     }
-    // The clock is known precisely, but the proof was in transit for too long.
+    // The clock is known precisely, but the proof may have been in transit for too long.
     let mut world = World::ahead(0);
     let clock = after(world.answer(0, 0));
     check_way(world, clock, GATEWAY, (25 * SECOND, 0), ClockIsCorrect);
     check_way(world, clock, GATEWAY, (35 * SECOND, 0), RetryWithCorrectedClock);
 
-    // Half of the window is 30 s at the gateway's, 20 s at the identity provider's.
+    // The window extends 30 s in each direction at the gateway, and 20 s from its middle at the identity
+    // provider.
     check(World::ahead(0), new, GATEWAY, 42 * SECOND, ClockIsCorrect);
     check(World::ahead(0), new, PROVIDER, 42 * SECOND, ClockUnsynchronized(ClockSyncError::TooUncertain));
 
-    // Every response has another time.
+    // Every response has a different time.
     let mut world = World::ahead(0);
     let clock = after([world.cached(0), world.cached(HOUR), world.cached(MINUTE)]);
     assert_eq!(clock.contradictions(), 2);
     check(world, clock, GATEWAY, 0, ClockUnsynchronized(ClockSyncError::Contradictions));
 }
 
-/// A30: the threshold is two seconds, unless it is configured.
+/// A30: the threshold is 2 s by default and can be configured.
 #[test]
 fn tolerance_is_configurable() {
     for (corrected_beyond, expect) in

@@ -1,13 +1,13 @@
-//! Bounds of a moment on a server's clock, as signed nanoseconds since the epoch.
+//! Lower and upper bounds of a server's clock, as signed nanoseconds since the epoch.
 //!
-//! The longest [`Duration`] is less than 2⁹⁴ ns, and all bounds lie within those of some response. A few
-//! additions and subtractions therefore cannot overflow an `i128`.
+//! Every bound is computed from the measurements of responses, with a few additions and subtractions of
+//! [`Duration`]s. The longest `Duration` is less than 2⁹⁴ ns, so an `i128` cannot overflow.
 
 use std::time::Duration;
 
 const SECOND: u128 = 1_000_000_000;
 
-/// The earliest and the latest possible value of a moment.
+/// The earliest and the latest possible time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimeBounds {
     earliest: i128,
@@ -15,7 +15,7 @@ pub(super) struct TimeBounds {
 }
 
 impl TimeBounds {
-    /// Creates bounds with this start and this length.
+    /// Creates bounds from their lower bound and their width.
     pub(super) fn from_start(earliest: Duration, length: Duration) -> Self {
         let earliest = to_nanos(earliest);
         Self { earliest, latest: earliest + to_nanos(length) }
@@ -33,12 +33,12 @@ impl TimeBounds {
         Self { earliest: self.earliest - by, latest: self.latest + by }
     }
 
-    /// Returns the smallest bounds that contain both.
+    /// Returns the narrowest bounds that contain both.
     pub(super) fn hull(self, other: Self) -> Self {
         Self { earliest: self.earliest.min(other.earliest), latest: self.latest.max(other.latest) }
     }
 
-    /// Returns the common part of both, if there is any.
+    /// Returns the intersection, or `None` if the bounds do not overlap.
     pub(super) fn intersection(self, other: Self) -> Option<Self> {
         let earliest = self.earliest.max(other.earliest);
         let latest = self.latest.min(other.latest);

@@ -78,7 +78,7 @@ pub enum ChallengeAction {
     SameNonce,
     /// Give up: the server requires a nonce but sent none, or more than one.
     NoNonce,
-    /// Give up: the request was already retried.
+    /// Give up: the request was already retried with a nonce.
     AlreadyRetried,
 }
 
@@ -103,7 +103,7 @@ pub struct JarLimits {
     pub max_origins: NonZeroUsize,
     /// The maximum length of a nonce in bytes. Every proof contains the nonce.
     pub max_nonce_bytes: usize,
-    /// The maximum age of a saved nonce: few servers accept one for longer.
+    /// The maximum age of a saved nonce. Few servers accept a nonce for longer than the default.
     pub max_age: Duration,
     /// The maximum time by which a saved nonce may be ahead of the clock, in case the clock was set back a
     /// little.
@@ -190,7 +190,8 @@ impl NonceJar {
         SavedNonces { nonces: self.entries.iter().map(save).collect() }
     }
 
-    /// Imports the nonces that another process saved, for origins that are missing or have an older nonce.
+    /// Imports the nonces that another process saved, for origins that are missing here or have an older
+    /// nonce.
     ///
     /// Skips nonces that are invalid, older than [`JarLimits::max_age`] or further ahead than
     /// [`JarLimits::max_ahead`]. New origins count as used before all existing ones, and are dropped first
@@ -258,7 +259,7 @@ mod tests {
         SavedNonces { nonces: rows.into_iter().map(save).collect() }
     }
 
-    /// Asserts the nonce that the jar stores for each of these origins.
+    /// Asserts which nonce the jar stores for each of these origins.
     #[track_caller]
     fn check(name: &str, jar: &NonceJar, expect: &[(&str, Option<&str>)]) {
         for (origin, text) in expect {
@@ -267,7 +268,8 @@ mod tests {
         }
     }
 
-    /// DPP-05, DPP-12: the `DPoP-Nonce` headers of a response, for an origin with the stored nonce "old".
+    /// DPP-05, DPP-12: a response replaces the stored nonce "old" only if it contains exactly one valid
+    /// nonce.
     #[test]
     fn response_sets_at_most_one_nonce() {
         let longest = [b'n'; Nonce::MAX_BYTES];
@@ -298,7 +300,7 @@ mod tests {
         }
     }
 
-    /// DPP-12, DPP-17
+    /// DPP-12, DPP-17: every origin has its own nonce.
     #[test]
     fn each_origin_has_its_own_nonce() {
         let mut jar = jar(9);
@@ -317,7 +319,7 @@ mod tests {
         );
     }
 
-    /// The origin that was unused for the longest goes first.
+    /// A full jar evicts the nonce of the least recently used origin.
     #[test]
     fn full_jar_drops_the_least_recently_used() {
         fn learn(jar: &mut NonceJar, origin: &str) {
@@ -352,11 +354,12 @@ mod tests {
         check("101 origins", &jar, &[("https://0.example", None), ("https://1.example", Some("n"))]);
     }
 
-    /// A7, LIM-12: nonces that one process saves at 1,000 and another one restores.
+    /// A7, LIM-12: a nonce that one process saves at 1,000 is restored by another one until it expires.
     #[test]
     fn saved_nonce_is_restored_until_it_expires() {
         let known = Some("known");
-        // Origin, nonce, receipt time; then the content of a jar with a nonce for A since 1,000.
+        // Each row: origin, nonce, and receipt time of the saved nonce, then the nonces in a jar that has had
+        // a nonce for A since 1,000.
         let rows = [
             ("just received", (B, "saved", 1000), Some("saved")),
             ("just younger than ten minutes", (B, "saved", 401), Some("saved")),
@@ -400,7 +403,7 @@ mod tests {
         check("and goes before what was known", &jar, &[(A, Some("a")), (B, Some("new")), (C, None)]);
     }
 
-    /// A nonce of the maximum length.
+    /// A nonce may have the configured maximum length, but not more.
     #[test]
     fn limits_are_configurable() {
         let limits =
@@ -416,7 +419,7 @@ mod tests {
         }
     }
 
-    /// The file's shape, and that a nonce is not printed.
+    /// Saved nonces are plain JSON, and `Debug` does not print them.
     #[test]
     fn saved_nonces_are_plain_json() {
         let saved = saved([(A, "n-1", 5)]);
@@ -430,7 +433,7 @@ mod tests {
         }
     }
 
-    /// DPP-14, DPP-15, DPP-17, ERR-07
+    /// DPP-14, DPP-15, DPP-17, ERR-07: a request is retried once if the response contains a new nonce.
     #[test]
     fn challenge_is_retried_once() {
         use Attempt::First;
@@ -470,7 +473,7 @@ mod tests {
             cases: 256, failure_persistence: None, ..ProptestConfig::default()
         })]
 
-        /// DPP-05, DPP-12, A7: after any responses the jar equals the map of the latest nonces without the
+        /// DPP-05, DPP-12, A7: after any responses, the jar equals a map of the latest nonces without the
         /// least recently used ones, and the next process restores the same jar.
         #[test]
         fn jar_equals_a_map_of_the_latest_nonces(capacity in 1..=6_usize, steps in steps()) {

@@ -87,7 +87,7 @@ pub enum NonceError {
     /// The proof has no `nonce`, or one that is not a string.
     #[error("the proof has no nonce")]
     Missing,
-    /// The nonce is expired, of another server or altered. These cases cannot be distinguished.
+    /// The nonce is expired, altered, or of another server. These cases cannot be distinguished.
     #[error("the nonce is not a current one of this server")]
     Foreign,
 }
@@ -97,11 +97,11 @@ impl NonceIssuer {
     // A31
     pub const DEFAULT_WINDOW: Duration = Duration::from_secs(300);
 
-    /// Creates an issuer for the server with this name. Two names with the same key do not accept each
-    /// other's nonces.
+    /// Creates an issuer for the server with this name. Issuers with the same key but different names reject
+    /// each other's nonces.
     #[must_use]
     pub fn new(key: &NonceKey, server: &str) -> Self {
-        // A key shorter than a block is filled up with zeros: RFC 2104, 2.
+        // A key that is shorter than a block is padded with zeros (RFC 2104, 2).
         let mut block = Zeroizing::new([0; 64]);
         block[..32].copy_from_slice(key.0.as_ref());
         let mut mac = Hmac::<Sha256>::new((&*block).into());
@@ -136,7 +136,7 @@ impl NonceIssuer {
         let given = base64url::decode_array::<BYTES>(nonce).ok_or(NonceError::Foreign)?;
         let number = self.window_number(now);
         let is = |number| given.ct_eq(&self.hash(number));
-        // The very first window has no predecessor.
+        // The first window since the epoch has no predecessor.
         let previous = number.checked_sub(1).map_or(Choice::from(0), is);
         let current = is(number);
         if current.into() {
@@ -189,8 +189,7 @@ mod tests {
         UnixTime::from_millis(START * 1000 + millis)
     }
 
-    /// LIM-12, DPP-13, A31: a nonce is valid for five to ten minutes, depending on when it was issued in its
-    /// window.
+    /// LIM-12, DPP-13, A31: a nonce is valid in its window and in the next one, which is five to ten minutes.
     #[test]
     fn nonce_is_valid_in_its_window_and_the_next() {
         use NonceAge::{Current, Previous};
@@ -213,13 +212,14 @@ mod tests {
                     "{issued} {checked_at}"
                 );
             }
-            // A clock that was stepped back: the nonce is of a window that has not begun.
+            // If the clock is set back, the nonce belongs to a window that has not begun.
             let before = UnixTime::from_millis(START * 1000 - 1);
             assert_eq!(issuer.check_nonce(Some(nonce.as_str()), before), Err(NonceError::Foreign));
         }
     }
 
-    /// DPP-17; list C: no nonce, another server's, altered in any bit.
+    /// DPP-17; list C: a missing nonce, a nonce of another server, and a nonce with any bit altered are
+    /// rejected.
     #[test]
     fn nonce_of_another_issuer_is_foreign() {
         let issuer_ = issuer(1, "gateway");
@@ -242,7 +242,8 @@ mod tests {
         }
     }
 
-    /// List C: a nonce of two windows ago; and windows of another length, down to none.
+    /// List C: the length of windows can be configured, even as zero, and a nonce expires after the next
+    /// window.
     #[test]
     fn window_length_is_configurable() {
         let issuer = issuer(1, "gateway").with_window(Duration::from_secs(60));

@@ -109,7 +109,7 @@ pub async fn a_proof_counts_in_the_window_and_no_longer(stores: &impl StoreFacto
         ];
         for (name, iat, nanos, expect) in rows {
             let store = stores.create_empty(window, ROOMY).await;
-            assert_eq!(store.window(), window, "the window that it was made with");
+            assert_eq!(store.window(), window, "the window with which the store was created");
             check_admission(
                 &store,
                 &format!("{name} of {window:?}"),
@@ -169,9 +169,9 @@ pub async fn one_of_many_at_once_is_admitted(stores: &impl StoreFactory) {
     let results = join_all(calls.map(|store| store.admit(&same, seconds_after_start(0, 0)))).await;
     let admitted = results.iter().filter(|result| result.is_ok()).count();
     let replayed = results.iter().filter(|result| **result == Err(ReplayError::Replayed)).count();
-    assert_eq!((admitted, replayed), (1, MANY - 1), "equal proofs at once: {results:?}");
+    assert_eq!((admitted, replayed), (1, MANY - 1), "concurrent identical proofs: {results:?}");
 
-    // The limits are atomic too: of more different proofs than there is room for, exactly as many as fit are
+    // The limits are also atomic: of several different proofs, exactly as many as the limit allows are
     // admitted.
     let caps = ReplayLimits { per_account: 5, ..ROOMY };
     let one = stores.create_empty(ProofWindow::default(), caps).await;
@@ -181,10 +181,10 @@ pub async fn one_of_many_at_once_is_admitted(stores: &impl StoreFactory) {
     let calls = proofs.iter().enumerate().map(|(at, proof)| (if at % 2 == 0 { &one } else { &other }, proof));
     let results = join_all(calls.map(|(store, proof)| store.admit(proof, seconds_after_start(0, 0)))).await;
     let admitted = results.iter().filter(|result| result.is_ok()).count();
-    assert_eq!(admitted, 5, "different proofs at once, with room for five: {results:?}");
+    assert_eq!(admitted, 5, "concurrent different proofs, with a limit of five: {results:?}");
 }
 
-/// Checks that processes share their records, even if a process with a fast clock removed a record.
+/// Checks that processes share their records, even if a process with a fast clock has removed one of them.
 pub async fn processes_share_what_they_know(stores: &impl StoreFactory) {
     let one = stores.create_empty(ProofWindow::default(), ReplayLimits { per_account: 2, ..ROOMY }).await;
     let other = stores.open_again(&one).await;
@@ -290,7 +290,7 @@ pub async fn refusals_come_in_their_order(stores: &impl StoreFactory) {
     }
 }
 
-/// Checks that a rejected proof takes no room and can be admitted later.
+/// Checks that a rejected proof does not count against the limits and can be admitted later.
 pub async fn what_is_refused_leaves_no_trace(stores: &impl StoreFactory) {
     let caps = ReplayLimits { per_account: 1, per_source: 1, total: 3 };
     let store = stores.create_empty(ProofWindow::default(), caps).await;
@@ -373,8 +373,8 @@ pub async fn each_holder_has_room_of_its_own(stores: &impl StoreFactory) {
     }
 }
 
-/// Checks that `Retry-After` extends to the expiry of the oldest proof in the way, and that a shorter wait
-/// fails.
+/// Checks that a proof is admitted after the time in `Retry-After`, when the oldest proof that counts against
+/// the limit has expired, and that it is rejected before.
 pub async fn waiting_as_long_as_told_helps(stores: &impl StoreFactory) {
     let rows = [
         ("made now", 0, 0, 31),
@@ -424,8 +424,8 @@ pub async fn waiting_as_long_as_told_helps(stores: &impl StoreFactory) {
     }
 }
 
-/// Checks that records removed while the clock was ahead are not admitted after it steps back, and that room
-/// is free.
+/// Checks that proofs whose records were removed while the clock was ahead are not admitted after the clock
+/// is set back, and that they no longer count against the limits.
 pub async fn a_step_back_admits_nothing_twice(stores: &impl StoreFactory) {
     let day = 86_400;
     for ahead in [31, 61, 3600, 365 * day] {
@@ -500,7 +500,7 @@ pub async fn a_wider_window_admits_nothing_twice(stores: &impl StoreFactory) {
     )
     .await;
     let store = stores.with_window(store, ProofWindow::from_secs(300, 60)).await;
-    assert_eq!(store.window(), ProofWindow::from_secs(300, 60), "the window that it was changed to");
+    assert_eq!(store.window(), ProofWindow::from_secs(300, 60), "the window to which the store was changed");
     for now in [31, 60, 300] {
         check_admission(
             &store,
@@ -537,8 +537,8 @@ pub async fn a_wider_window_admits_nothing_twice(stores: &impl StoreFactory) {
     .await;
 }
 
-/// Checks that a narrower window expires proofs at once, frees their room, and that widening it again admits
-/// none twice.
+/// Checks that a narrower window expires proofs at once, that these no longer count against the limits, and
+/// that widening the window again admits none of them twice.
 pub async fn a_narrower_window_counts_at_once(stores: &impl StoreFactory) {
     let caps = ReplayLimits { per_account: 1, ..ROOMY };
     let store = stores.create_empty(ProofWindow::from_secs(300, 30), caps).await;
@@ -621,7 +621,7 @@ impl ExpectedOutcome {
         matches!(self, Self::AccountFull(_))
     }
 
-    /// Returns true if the result is this outcome.
+    /// Returns true if the result matches this outcome.
     fn matches(self, result: Result<(), ReplayError>) -> bool {
         let full = |seconds| move |refusal: ReplayError| refusal.retry_after() == Some(seconds);
         match (self, result) {
@@ -657,7 +657,7 @@ async fn check_admission(
     assert!(expect.matches(result), "{name}: `{jti}` of {iat} s at {now:?} is {description}, not {expect:?}");
 }
 
-/// Creates an account's proof with an `iat` that is `iat` seconds after the start.
+/// Creates a proof of an account; `iat` is in seconds relative to `START`.
 fn account_proof(jti: &str, iat: i64) -> ReplayCandidate<'_> {
     ReplayCandidate {
         key: &KEY,

@@ -1,5 +1,5 @@
-//! The times of removed records, as a small set of spans. They prevent that a proof whose record was removed
-//! is accepted again when the clock steps back or the window is widened (RFC 9449, 11.1).
+//! The times of removed records, as a small set of time spans. A proof whose record was removed would
+//! otherwise be accepted again when the clock is set back or the window is widened (RFC 9449, 11.1).
 
 use super::RetentionWindow;
 
@@ -19,7 +19,7 @@ struct TimeSpan {
 }
 
 impl ForgottenTimes {
-    /// One span for the past, and room for more clock steps than any machine should have.
+    /// One span for the past, and enough spans for more clock steps than any machine should have.
     pub(super) const MAX_SPANS: usize = 8;
 
     /// Returns true if a record with this `iat` may have been removed.
@@ -61,7 +61,7 @@ mod tests {
 
     const NOW: u64 = 500;
 
-    /// Inserts the times and compares the set of rejected seconds from 0 to `upto`.
+    /// Inserts the times and asserts which seconds from 0 to `upto` are rejected.
     #[track_caller]
     fn check(name: &str, added: impl IntoIterator<Item = u64>, upto: u64, expect: &[u64]) {
         let mut forgotten = ForgottenTimes::default();
@@ -72,7 +72,7 @@ mod tests {
         assert!(forgotten.0.len() <= ForgottenTimes::MAX_SPANS, "{name}");
     }
 
-    /// DPP-18
+    /// DPP-18: the closest spans are merged, and no inserted time is lost.
     #[test]
     fn closest_spans_are_joined_without_losing_times() {
         check("nothing", [], 9, &[]);

@@ -1,4 +1,4 @@
-//! A reference model of the replay cache: a list that is scanned each time. The property tests compare
+//! A reference model of the replay cache: a list that is scanned for each proof. The property tests compare
 //! [`ReplayCache`](super::ReplayCache) with it.
 
 use std::{collections::BTreeSet, time::Duration};
@@ -10,7 +10,7 @@ pub(super) struct ReplayModel {
     pub(super) window: ProofWindow,
     caps: ReplayLimits,
     records: Vec<ModelRecord>,
-    /// First and last `iat` of each span of removed times, in order.
+    /// The first and the last `iat` of each span of removed times, in ascending order.
     forgotten: Vec<(u64, u64)>,
 }
 
@@ -44,7 +44,7 @@ impl ReplayModel {
         if self.records.iter().any(|record| record.key == *proof.key && record.jti == proof.jti) {
             return Err(ReplayError::Replayed);
         }
-        // One nanosecond after the expiry of the oldest.
+        // The wait ends one nanosecond after the oldest record has expired.
         let wait = |iats: &[u64]| {
             let end = self.expires_at(*iats.iter().min().unwrap());
             end.saturating_since(now) + Duration::from_nanos(1)

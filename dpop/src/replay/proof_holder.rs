@@ -1,4 +1,4 @@
-//! The holder against whose limit a proof counts. Every proof has one, so no client can fill the store.
+//! The holder against whose limit a proof counts. Every proof has a holder, so no client can fill the store.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -8,9 +8,9 @@ use super::{RecordHash, ReplayError, ReplayLimits, truncate_hash};
 
 /// The account or network source against whose limit a valid proof counts.
 ///
-/// A key is no basis for a limit, because a client can create a new one for each request. Proofs therefore
-/// count against an identity that the client cannot invent: the account if the token names one, otherwise the
-/// network address.
+/// A key cannot be the basis of a limit, because a client can create a new one for each request. Proofs
+/// therefore count against an identity that the client cannot invent: the account if the token names one,
+/// otherwise the network address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProofHolder<'a> {
     /// The account of the request's token, over all its keys and clients: the token's `sub`, or another
@@ -19,9 +19,9 @@ pub enum ProofHolder<'a> {
     /// The network source and client of a request without a known account, at the endpoints of an
     /// authorization server.
     Source {
-        /// The peer's address, or the one that a trusted proxy reports. Only the first 64 bits of an IPv6
-        /// address count, because a single host has all others. An IPv4-mapped IPv6 address counts as that
-        /// IPv4 address.
+        /// The peer's address, or the address that a trusted proxy reports. Only the first 64 bits of an IPv6
+        /// address count, because a single host can use all addresses of that network. An IPv4-mapped IPv6
+        /// address counts as the IPv4 address.
         address: IpAddr,
         /// The id of the client if the server has authenticated it, otherwise an empty string. An unverified
         /// id of the request would not limit anything, because it could differ each time.
@@ -78,7 +78,7 @@ mod tests {
         ProofHolder::Source { address: address.parse().unwrap(), client }
     }
 
-    /// DPP-19: the network and the client count; the host part of an address does not.
+    /// DPP-19: a holder is identified by its network and its client; the host part of an address is ignored.
     #[test]
     fn holder_identity() {
         let same = [

@@ -19,15 +19,15 @@ const HOLDERS: [ProofHolder<'static>; 4] = [
     ProofHolder::Account("eve"),
 ];
 
-/// One presentation of a proof, by indices into the constants above.
+/// A step of the clock, followed by one presentation of a proof, in indices into the constants above.
 #[derive(Clone, Debug)]
 struct ClockStep {
-    /// The clock step before the presentation, in milliseconds.
+    /// The duration of the clock step, in milliseconds.
     by: i64,
     key: usize,
     jti: usize,
     holder: usize,
-    /// The offset of `iat` from the clock, in seconds.
+    /// The offset of `iat` from the new time, in seconds.
     iat: i64,
 }
 
@@ -129,7 +129,7 @@ proptest! {
         }
     }
 
-    /// ERR-09, ERR-10: after the reported wait there is room, and a nanosecond earlier there is none.
+    /// ERR-09, ERR-10: a proof is admitted after the reported wait, and rejected one nanosecond earlier.
     #[test]
     fn proof_is_admitted_after_the_reported_wait(steps in clock_steps(0..=4_000_i64), per_account in 1..=3_usize) {
         let mut live = caps(per_account, 5);

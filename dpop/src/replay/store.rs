@@ -20,8 +20,8 @@ pub type AdmitFuture<'a> = MaybeReady<'a, Result<(), ReplayError>>;
 ///
 /// - *Atomicity*: lookup, limits and record are one atomic step. Of a hundred concurrent equal proofs, in any
 ///   processes, exactly one is admitted.
-/// - *Order*: the proof's time, replay, the holder's limit, the total limit. A replay is reported as such
-///   whether or not there is room.
+/// - *Order*: the proof's time, replay, the holder's limit, the total limit. A replay is reported as a
+///   replay, whether or not a limit is reached.
 /// - *No trace*: a rejected proof is not recorded and does not count; it may be admitted later.
 /// - *Time*: a proof is valid while its `iat` lies in [`window`](Self::window), both bounds included. It
 ///   counts against the limits for exactly that time and is rejected afterwards. Wait times extend from `now`

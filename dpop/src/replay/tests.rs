@@ -7,7 +7,7 @@ const T0: u64 = 1_768_435_200;
 const KEY: Thumbprint = Thumbprint::from_bytes([1; 32]);
 const SECOND: i64 = 1_000_000_000;
 
-/// Nanoseconds after `T0`.
+/// Returns the time `nanos` nanoseconds after `T0`.
 fn at(nanos: i64) -> UnixTime {
     let by = Duration::from_nanos(nanos.unsigned_abs());
     let start = UnixTime::from_secs(T0);
@@ -18,11 +18,11 @@ pub(super) fn secs(secs: i64) -> UnixTime {
     at(secs * SECOND)
 }
 
-/// The exchange's gateway: LIM-10, LIM-06.
+/// The window and limits of the exchange's gateway: LIM-10, LIM-06.
 pub(super) const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
 const GATEWAY: ReplayLimits = ReplayLimits { per_account: 600, per_source: 600, total: 100_000 };
 
-/// Returns a proof of Ada's with an `iat` that many seconds after `T0`.
+/// Returns a proof of Ada's account; `iat` is in seconds relative to `T0`.
 pub(super) fn proof(jti: &str, iat: i64) -> ReplayCandidate<'_> {
     let iat = T0.saturating_add_signed(iat);
     ReplayCandidate { key: &KEY, jti, holder: ProofHolder::Account("ada"), iat }
@@ -36,7 +36,8 @@ fn from<'a>(source: ProofHolder<'a>, proof: ReplayCandidate<'a>) -> ReplayCandid
     ReplayCandidate { holder: source, ..proof }
 }
 
-/// Returns a source with a distinct host for each number, which uses all addresses of its network.
+/// Returns the source with this address in the network (/64) of this host. Different addresses of one network
+/// count as one source.
 fn source(host: u16, address: u16) -> ProofHolder<'static> {
     ProofHolder::Source { address: [0x2001, 0xdb8, 0, host, 0, 0, 0, address].into(), client: "client" }
 }
@@ -47,7 +48,7 @@ pub(super) fn caps(per_account: usize, total: usize) -> ReplayCache {
 
 type Answer = Result<(), ReplayError>;
 
-/// Presents the proofs in this order and compares each result and the number of valid proofs after it.
+/// Presents the proofs in order and compares each result, and the number of valid proofs after it.
 #[track_caller]
 fn check(live: &mut ReplayCache, rows: &[(&str, ReplayCandidate<'_>, UnixTime, Answer, usize)]) {
     for (name, proof, now, result, count) in rows {
@@ -56,12 +57,12 @@ fn check(live: &mut ReplayCache, rows: &[(&str, ReplayCandidate<'_>, UnixTime, A
     }
 }
 
-/// DPP-18, ERR-09, ERR-10: the wait behind one proof and its `Retry-After`; waiting that long is enough, and
-/// a nanosecond less is not.
+/// DPP-18, ERR-09, ERR-10: if the limit is one proof, the reported wait and `Retry-After` extend to one
+/// nanosecond after its expiry. The next proof is admitted then, and rejected one nanosecond earlier.
 #[test]
 fn wait_ends_one_nanosecond_after_expiry() {
     let nano = Duration::from_nanos(1);
-    // Issued at (s), now (ns), to the end, `Retry-After`.
+    // Each row: `iat` and current time in seconds and nanoseconds, the remaining validity, and `Retry-After`.
     let rows = [
         ("issued now", 0, 0, Duration::from_secs(30), 31),
         ("issued now, sub-second", 0, SECOND / 2, Duration::from_millis(29_500), 30),
@@ -100,7 +101,7 @@ fn wait_ends_one_nanosecond_after_expiry() {
     }
 }
 
-/// DPP-18: a proof is valid up to its last moment and not after it.
+/// DPP-18: a proof is valid up to and including the last moment of its window.
 #[test]
 fn proof_is_valid_until_its_last_moment() {
     let rows = [
@@ -130,8 +131,8 @@ fn proof_is_valid_until_its_last_moment() {
     }
 }
 
-/// DPP-18: the same proof again, every half second of the 61 s after its admission, for every `iat` of the
-/// window.
+/// DPP-18: a proof is rejected as a replay every half second in the 61 s after its admission, for every `iat`
+/// of the window.
 #[test]
 fn replay_is_rejected_at_every_offset() {
     for iat in -30..=30 {
@@ -176,7 +177,7 @@ fn jti_is_scoped_to_its_key() {
     );
 }
 
-/// DPP-18: the effects of a clock that steps back.
+/// DPP-18: after the clock is set back, a proof whose record was removed is not admitted again.
 #[test]
 fn removed_proof_is_not_admitted_again() {
     check(
@@ -195,8 +196,8 @@ fn removed_proof_is_not_admitted_again() {
     );
 }
 
-/// DPP-18, LIM-06: a step back removes the later of two records. Its room is free, the wait is for the
-/// earlier one, and the proof is not admitted again.
+/// DPP-18, LIM-06: if the clock is set back, the later of two records is removed. It no longer counts against
+/// the limit, the wait extends to the expiry of the earlier one, and the removed proof is not admitted again.
 #[test]
 fn clock_step_back_frees_the_later_record() {
     let wait = Duration::from_secs(60) + Duration::from_nanos(1);
@@ -224,7 +225,7 @@ fn clock_step_back_frees_the_later_record() {
     );
 }
 
-/// DPP-18, LIM-06: a clock that is a year ahead for an hour. No limit stays exhausted, the time in between is
+/// DPP-18, LIM-06: the clock is a year ahead for an hour. No limit stays exhausted, the time in between is
 /// unaffected, and a year later the proofs of that hour are still rejected.
 #[test]
 fn clock_far_ahead_recovers() {
@@ -256,14 +257,14 @@ fn clock_far_ahead_recovers() {
     );
 }
 
-/// LIM-06, ERR-09: 600 proofs per member over all keys; other members are not affected.
+/// LIM-06, ERR-09: a member may have 600 valid proofs over all keys, and other members are not affected.
 #[test]
 fn account_limit_is_600() {
     let mut live = ReplayCache::new(WINDOW, GATEWAY);
     for i in 0..600_u32 {
         let key = Thumbprint::from_bytes([(i % 7) as u8; 32]);
         let jti = i.to_string();
-        // Ten proofs arrive each second, issued by a clock that is 5 s ahead.
+        // Ten proofs arrive each second, from a client whose clock is 5 s ahead.
         let second = i64::from(i / 10);
         let presented = ReplayCandidate { key: &key, ..proof(&jti, 5) };
         live.admit(&presented, secs(second.min(30))).unwrap();
@@ -298,14 +299,15 @@ fn account_limit_is_600() {
     );
 }
 
-/// LIM-06, ERR-10: 100,000 proofs in total; the member's limit is checked first, a replay before both.
+/// LIM-06, ERR-10: the total limit is 100,000 proofs. The member's limit is checked first, and a replay
+/// before both.
 #[test]
 fn total_limit_is_100_000() {
     let mut live = ReplayCache::new(WINDOW, GATEWAY);
     let names: Vec<String> = (0..167).map(|i| format!("member {i}")).collect();
     for i in 0..100_000_usize {
         let jti = i.to_string();
-        // Each second's arrivals are spread over 30 s; the earliest end is at 30 s.
+        // The `iat` values of the proofs are spread over 30 s; the first proofs expire after 30 s.
         live.admit(&of(&names[i / 600], proof(&jti, (i % 30) as i64)), at(0)).unwrap();
     }
     assert_eq!((live.proof_count(), live.holder_count()), (100_000, 167));
@@ -336,13 +338,14 @@ fn total_limit_is_100_000() {
         ],
     );
     assert_eq!(ReplayError::Full { wait }.retry_after(), Some(30));
-    // 3,334 of the 100,000 have expired.
+    // Of the 100,000 proofs, 3,334 have expired.
     check(&mut live, &[("room again", of("new", proof("a", 30)), now + wait, Ok(()), 96_667)]);
     check(&mut live, &[("all over", of("new", proof("b", 90)), secs(90), Ok(()), 1)]);
     assert_eq!((live.proof_count_for(&ProofHolder::Account("new")), live.holder_count()), (1, 1));
 }
 
-/// DPP-19: each kind of error, and that the same proof is admitted without the cause of the error.
+/// DPP-19: a proof that was rejected is admitted when the cause of the rejection is gone, for every kind of
+/// error.
 #[test]
 fn rejected_proof_takes_no_capacity() {
     let after = |secs| Duration::from_secs(secs) + Duration::from_nanos(1);
@@ -384,7 +387,8 @@ fn rejected_proof_takes_no_capacity() {
     );
 }
 
-/// LIM-06: counts follow the time without an admission; when all proofs have expired, the memory is freed.
+/// LIM-06: counts decrease with time even without an admission; when all proofs have expired, the memory is
+/// freed.
 #[test]
 fn expired_proofs_free_their_memory() {
     let mut live = ReplayCache::new(WINDOW, GATEWAY);
@@ -392,7 +396,8 @@ fn expired_proofs_free_their_memory() {
     for (i, jti) in jtis.iter().enumerate() {
         live.admit(&of(&jtis[i % 10], proof(jti, (i % 2) as i64)), at(0)).unwrap();
     }
-    // Now, valid proofs, members, proofs of member 0 (which all expire first) and of member 1.
+    // Each row: the time, and the numbers of valid proofs, of members, of member 0's proofs (which all expire
+    // first) and of member 1's proofs.
     let rows = [
         ("at the first end", secs(30), 1000, 10, 100, 100),
         ("after it", at(30 * SECOND + 1), 500, 5, 0, 100),
@@ -414,7 +419,7 @@ fn expired_proofs_free_their_memory() {
     check(&mut live, &[("both ends are remembered", proof("1", 1), secs(29), Err(ReplayError::Expired), 0)]);
 }
 
-/// Zero counts as one.
+/// A limit of zero counts as one.
 #[test]
 fn zero_limit_counts_as_one() {
     let wait = Duration::from_secs(30) + Duration::from_nanos(1);
@@ -433,8 +438,8 @@ fn zero_limit_counts_as_one() {
 fn memory(live: &ReplayCache) -> usize {
     // A hash table has 8 slots for 7 entries, and a byte for each slot.
     let slots = |capacity: usize| capacity.div_ceil(7) * 8;
-    // A node of the standard tree has room for 11 entries and is half full at worst; inner nodes, each with
-    // at least 6 children, add a fifth.
+    // A node of the standard library's tree has capacity for 11 entries and is at least half full; inner
+    // nodes, each with at least 6 children, add a fifth.
     let ends = live.by_iat.len() * size_of::<(u64, Vec<CacheRecord>)>() * 11 / 5 * 6 / 5;
     let records: usize = live.by_iat.values().map(Vec::capacity).sum();
     let holders: usize = live.holders.values().map(VecDeque::capacity).sum();
@@ -445,8 +450,8 @@ fn memory(live: &ReplayCache) -> usize {
         + holders * size_of::<u64>()
 }
 
-/// LIM-06: the maximum memory per allowed proof, while three times as many proofs as allowed pass through in
-/// three times the window's past.
+/// Returns the maximum memory per allowed proof, while three times the allowed number of proofs arrive in
+/// three times the window's past (LIM-06).
 fn most_per_proof(total: usize, holders: usize, window: ProofWindow) -> usize {
     let cap = total.div_ceil(holders) + 1;
     let mut live = ReplayCache::new(window, ReplayLimits { per_account: cap, per_source: cap, total });
@@ -470,7 +475,7 @@ fn most_per_proof(total: usize, holders: usize, window: ProofWindow) -> usize {
     most / total
 }
 
-/// LIM-06: a member that was busy once and now has one proof uses the memory of one.
+/// LIM-06: a member that had many proofs and now has one uses only the memory for one.
 #[test]
 fn idle_account_frees_its_memory() {
     let mut live = ReplayCache::new(WINDOW, GATEWAY);
@@ -487,11 +492,11 @@ fn idle_account_frees_its_memory() {
     assert!((1..=4).contains(&left), "{left}");
 }
 
-/// LIM-06: [`ReplayCache::BYTES_PER_PROOF`] holds, and is tight, where tables are emptiest, with one proof
-/// per holder and second; the typical value holds at the gateway's limits.
+/// LIM-06: [`ReplayCache::BYTES_PER_PROOF`] is a tight bound in the worst case, when tables are emptiest and
+/// every holder and second has one proof. The typical value is a bound at the gateway's limits.
 #[test]
 fn memory_is_bounded() {
-    // One more than fits a table of 2 048.
+    // This is one more than the capacity of a table with 2,048 slots.
     let worst = most_per_proof(1793, 1793, ProofWindow::from_secs(1793, 0));
     assert!((ReplayCache::BYTES_PER_PROOF / 2..=ReplayCache::BYTES_PER_PROOF).contains(&worst), "{worst}");
     let gateway = most_per_proof(GATEWAY.total, 167, WINDOW);
@@ -501,8 +506,8 @@ fn memory_is_bounded() {
     );
 }
 
-/// A proof within the server's window is admitted and remembered for the length of the window, however long
-/// it is.
+/// A proof within the server's window is admitted, and remembered until it expires, for any length of the
+/// window.
 #[test]
 fn long_window_is_supported() {
     for past in [121, 300, 86_400] {
@@ -521,8 +526,8 @@ fn long_window_is_supported() {
     }
 }
 
-/// A window that is widened at run time admits no proof twice and rejects new proofs for at most the added
-/// length.
+/// After the window is widened at run time, no proof is admitted twice, and new proofs are rejected for at
+/// most the time by which the window grew.
 #[test]
 fn window_may_change_at_run_time() {
     let mut live = caps(9, 9);
@@ -544,8 +549,8 @@ fn window_may_change_at_run_time() {
     check(&mut live, &[("what is left of it is over", proof("e", 91), secs(91), Ok(()), 2)]);
 }
 
-/// DPP-19: at the exchange's token endpoint, a source with a new key for each request has the limit of one
-/// source, from any address of its network.
+/// DPP-19: at the exchange's token endpoint, a source that uses a new key for each request has the limit of
+/// one source, from any address of its network.
 #[test]
 fn new_keys_share_the_limit_of_their_source() {
     let mut live = ReplayCache::new(WINDOW, ReplayLimits { per_account: 600, per_source: 60, total: 600 });

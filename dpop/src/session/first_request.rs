@@ -1,7 +1,8 @@
 //! Coordination of the first request to each server.
 //!
-//! Ten concurrent requests to a server that requires nonces would receive ten challenges. So one request goes
-//! first and the others wait. They continue when its response arrives; if it fails, one of them goes first.
+//! If a server requires nonces, ten concurrent requests to it would receive ten challenges. Therefore one
+//! request is sent first and the others wait. They continue when its response arrives; if it fails, one of
+//! them is sent next.
 
 use std::{
     collections::HashMap,
@@ -28,7 +29,7 @@ pub enum PrepareOutcome {
 /// The servers that have responded, and the first requests in flight.
 #[derive(Default)]
 pub(super) struct FirstRequests {
-    /// Invariant: sorted by last response, the most recent last.
+    /// The origins that have responded. Invariant: sorted by last response, the most recent last.
     responded: Vec<Box<str>>,
     /// The wakers of the requests that wait for each first request.
     in_flight: HashMap<Box<str>, Vec<Waker>>,
@@ -95,8 +96,8 @@ pub(super) fn wake_all(waiting: Vec<Waker>) {
     waiting.into_iter().for_each(Waker::wake);
 }
 
-/// A future that completes when the first request to a server has ended. It works with any runtime. Prepare
-/// the request again afterwards: it may then be the first one itself.
+/// A future that completes when the first request to a server has ended. It works with any async runtime.
+/// Prepare the request again afterwards: it may then be the first one itself.
 #[must_use = "futures do nothing unless awaited"]
 pub struct FirstResponse {
     origin: Box<str>,

@@ -74,7 +74,7 @@ pub enum NextStep {
     /// Return the response to the caller: a success, or an error that does not concern the proof.
     Done,
     /// Send the request again immediately, once, with a new proof and the same idempotency key. The server
-    /// did not carry it out.
+    /// did not execute it.
     Retry(RetryReason),
     /// Fail: the proof was rejected, and a new proof would be rejected too.
     GiveUp(RetryError),

@@ -16,8 +16,8 @@ pub struct ResponseHead<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// Shows only the status and counts, because nonces are private and the body of a token endpoint contains
-/// tokens.
+/// Shows only the status and the number of headers, because nonces are private and the body of a token
+/// endpoint contains tokens.
 impl fmt::Debug for ResponseHead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Answer")

@@ -1,5 +1,5 @@
-//! The public documentation must not refer to requirements and decisions of the exchange, which users of the
-//! package cannot look up.
+//! The public documentation must not contain identifiers of this repository's requirements and decisions,
+//! which users of the package cannot look up.
 
 use std::{
     fs,
@@ -63,7 +63,7 @@ fn public_documentation_has_no_internal_references() {
     for file in &files {
         found.extend(inside(file, documentation(&fs::read_to_string(file).unwrap())));
     }
-    // These files are checked completely, because the output of an example is public too.
+    // These files are checked completely, because the output of an example is also public.
     let mut whole = Vec::new();
     sources(&package.join("examples"), &mut whole);
     assert!(!whole.is_empty());

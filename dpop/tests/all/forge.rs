@@ -17,12 +17,12 @@ pub(crate) const ORIGIN: &str = "https://gateway.example";
 pub(crate) const PATH: &str = "/exchange/v1/me/stock/changes";
 pub(crate) const TOKEN: &str = "Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU";
 
-/// The client's key: always the same, so that cases do not differ between runs more than they must.
+/// Returns the client's key, which is the same in all runs.
 pub(crate) fn client() -> KeyPair {
     key(1)
 }
 
-/// One of many keys, by number.
+/// Returns the key with this number.
 pub(crate) fn key(number: u8) -> KeyPair {
     let mut secret = [0x42; 32];
     secret[31] = number;
@@ -30,7 +30,7 @@ pub(crate) fn key(number: u8) -> KeyPair {
     KeyPair::from_pkcs8(p256::pkcs8::EncodePrivateKey::to_pkcs8_der(&secret).unwrap().as_bytes()).unwrap()
 }
 
-/// The gateway's nonces.
+/// Returns the issuer of the gateway's nonces.
 pub(crate) fn issuer() -> NonceIssuer {
     NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "gateway")
 }
@@ -47,7 +47,7 @@ pub(crate) fn unbase64(text: &str) -> Vec<u8> {
 pub(crate) struct Draft {
     pub(crate) header: Value,
     pub(crate) claims: Value,
-    /// Replacements for the encoded parts.
+    /// The edited JSON strings of header and claims, if any.
     header_text: Option<String>,
     claims_text: Option<String>,
     signer: KeyPair,
@@ -107,44 +107,44 @@ impl Draft {
         self
     }
 
-    /// Edits the JSON string of the header.
+    /// Edits the serialized header.
     pub(crate) fn header_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.header_text = Some(change(self.header.to_string()));
         self
     }
 
-    /// Edits the JSON string of the claims.
+    /// Edits the serialized claims.
     pub(crate) fn claims_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.claims_text = Some(change(self.claims.to_string()));
         self
     }
 
-    /// Sets the signing key, also in the header.
+    /// Sets the signing key, and its public half in the header.
     pub(crate) fn of(mut self, key: KeyPair) -> Self {
         self.header["jwk"] = key.public_key().to_jwk().parse().unwrap();
         self.signer = key;
         self
     }
 
-    /// Sets the signing key, but not in the header.
+    /// Sets the signing key, but leaves the public key in the header unchanged.
     pub(crate) fn signed_by(mut self, key: KeyPair) -> Self {
         self.signer = key;
         self
     }
 
-    /// The three parts.
+    /// Returns the three encoded parts of the signed proof.
     pub(crate) fn parts(&self) -> [String; 3] {
         let header = self.header_text.clone().unwrap_or_else(|| self.header.to_string());
         let claims = self.claims_text.clone().unwrap_or_else(|| self.claims.to_string());
         self.encoded(base64(header), base64(claims))
     }
 
-    /// The proof.
+    /// Returns the signed proof.
     pub(crate) fn proof(&self) -> String {
         self.parts().join(".")
     }
 
-    /// Changes the encoding of the parts before signing.
+    /// Changes the encoded header and claims before signing.
     pub(crate) fn spelt(&self, change: impl FnOnce(&mut String, &mut String)) -> String {
         let [mut header, mut claims, _] = self.parts();
         change(&mut header, &mut claims);

@@ -14,9 +14,9 @@ use dpop_bound::{
 
 use crate::forge::{self, METHOD, NOW, ORIGIN, PATH, TOKEN};
 
-/// The exchange's gateway (LIM-10): 30 s either side.
+/// The window of the exchange's gateway (LIM-10): 30 s in each direction.
 pub(crate) const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
-/// LIM-06.
+/// The limits of the exchange's gateway (LIM-06).
 pub(crate) const CAPS: ReplayLimits = ReplayLimits { per_account: 600, per_source: 600, total: 100_000 };
 
 /// The result of a request.
@@ -39,7 +39,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// Creates a request that differs from others only in its proof.
+    /// Creates a valid request with this proof.
     pub(crate) fn with(proof: impl Into<String>) -> Self {
         Self {
             method: METHOD,
@@ -50,10 +50,10 @@ impl Request<'_> {
     }
 }
 
-/// The gateway, and the key that the token is bound to.
+/// The gateway, and the key to which the token is bound.
 pub(crate) struct Gateway {
     pub(crate) now: UnixTime,
-    /// The token's `cnf.jkt`.
+    /// The `cnf.jkt` of the token.
     pub(crate) bound: Option<Thumbprint>,
     pub(crate) issuer: NonceIssuer,
     pub(crate) live: Mutex<ReplayCache>,
@@ -79,7 +79,7 @@ impl Gateway {
         }
     }
 
-    /// Runs all checks, with the limits of this member.
+    /// Runs all checks; the proof counts against the limit of this member.
     pub(crate) fn serve(&self, request: &Request<'_>, member: &str) -> Answer {
         let checked = match self.check(request) {
             Ok(checked) => checked,
@@ -119,7 +119,7 @@ pub(crate) fn verdict(proof: impl Into<String>) -> Answer {
     Gateway::new().ask(&Request::with(proof))
 }
 
-/// A named proof with its expected result.
+/// A name, a proof, and its expected result.
 pub(crate) type Case = (&'static str, String, Answer);
 
 /// Checks all cases and reports those with an unexpected result.

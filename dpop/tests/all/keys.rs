@@ -8,7 +8,7 @@ use dpop_bound::{
 
 const MESSAGE: &[u8] = b"header.claims";
 
-/// A key of some backend.
+/// A key pair of any backend.
 struct Key {
     name: &'static str,
     public: PublicKey,
@@ -41,7 +41,7 @@ macro_rules! backends {
 
 backends!(aws_lc_rs, ring, p256);
 
-/// DPP-06: PKCS#8 goes from one to the other.
+/// DPP-06: every backend imports the PKCS#8 keys that the others export.
 #[test]
 fn all_backends_read_exported_keys() {
     for key in generated() {
@@ -99,7 +99,7 @@ fn generated_keys_differ() {
     }
 }
 
-/// A reference to a verifier is a verifier.
+/// A verifier can be passed by reference.
 #[test]
 fn verifiers_can_be_chosen_at_run_time() {
     let proof = crate::forge::Draft::good();

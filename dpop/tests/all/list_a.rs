@@ -13,7 +13,7 @@ use crate::{
 
 cases! { form, claims, htu_is_plain_text, unknown_members_are_ignored }
 
-/// ERR-06; RFC 9449, 4.3 (1) and 7.1.
+/// ERR-06; RFC 9449, 4.3 (1) and 7.1: a request needs exactly one token and one proof.
 #[test]
 fn headers() {
     let gateway = Gateway::new();
@@ -38,7 +38,7 @@ fn headers() {
     }
 }
 
-/// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7).
+/// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7): proofs with an invalid format or signature.
 fn form() -> Vec<Case> {
     let good = Draft::good;
     let jwk_rsa = json!({ "kty": "RSA", "e": "AQAB", "n": base64([0xc1; 256]) });
@@ -80,13 +80,13 @@ fn form() -> Vec<Case> {
     ]
 }
 
-/// A signature of the same key over something else.
+/// Returns a signature by the right key over other data.
 fn unsigned_bytes() -> Vec<u8> {
     use dpop_bound::SyncSigner as _;
     crate::forge::client().sign_now(b"something else").unwrap().as_bytes().to_vec()
 }
 
-/// DPP-03, DPP-04, DPP-08, DPP-15, DPP-21, ERR-08; RFC 9449, 4.3 (8) to (12).
+/// DPP-03, DPP-04, DPP-08, DPP-15, DPP-21, ERR-08; RFC 9449, 4.3 (8) to (12): proofs with wrong claims.
 fn claims() -> Vec<Case> {
     let good = Draft::good;
     let hour = 3600;
@@ -110,7 +110,7 @@ fn claims() -> Vec<Case> {
 }
 
 /// DPP-08: deliberate deviations. RFC 9449, 4.3 recommends that servers normalize `htu` and ignore query and
-/// fragment of the *request*; this API compares bytes, so it rejects some proofs that other test suites
+/// fragment of the *request*. This crate compares bytes, so it rejects some proofs that other test suites
 /// accept.
 fn htu_is_plain_text() -> Vec<Case> {
     let with = |htu: &str| Draft::good().claim("htu", htu).proof();
@@ -129,7 +129,7 @@ fn htu_is_plain_text() -> Vec<Case> {
     ]
 }
 
-/// The request's query is not compared.
+/// The query of the request is not compared.
 #[test]
 fn request_query_is_ignored() {
     let request = |path| Request { path, ..Request::with(Draft::good().proof()) };
@@ -139,7 +139,7 @@ fn request_query_is_ignored() {
     assert_eq!(ask("/exchange/v1/me/ships/changes"), Claim(Htu));
 }
 
-/// A proof may have further members: unknown members are ignored (RFC 7515, 4; RFC 7519, 4.3).
+/// Unknown members of header and claims are ignored (RFC 7515, 4; RFC 7519, 4.3).
 fn unknown_members_are_ignored() -> Vec<Case> {
     let good = Draft::good;
     vec![
@@ -159,7 +159,7 @@ fn unknown_members_are_ignored() -> Vec<Case> {
     ]
 }
 
-/// DPP-15: errors are reported in this order.
+/// DPP-15: of several wrong claims, the first one in this order is reported.
 #[test]
 fn first_wrong_claim_is_reported() {
     let mut draft = Draft::good()

@@ -1,4 +1,4 @@
-//! List B: attacks on the encoding.
+//! List B: attacks on the encoding of proofs.
 
 use dpop_bound::{claims::ClaimError::*, key::PublicKeyError, signed_proof::ProofFormatError::*};
 use serde_json::{Value, json};
@@ -10,13 +10,13 @@ use crate::{
 
 cases! { signatures, keys, repeated_members, spellings, headers_that_change_the_rules, sizes, numbers_and_texts }
 
-/// The order of the group (SP 800-186, 3.2.1.3), the highest byte first.
+/// The order of the group (SP 800-186, 3.2.1.3), most significant byte first.
 const N: [u8; 32] = [
     0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc,
     0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
 ];
 
-/// DPP-06.
+/// DPP-06: malformed and invalid signatures.
 fn signatures() -> Vec<Case> {
     let good = Draft::good;
     let with_r = |r: &[u8; 32]| good().signature(|signature| [r, &signature[32..]].concat());
@@ -52,7 +52,7 @@ fn signatures() -> Vec<Case> {
     ]
 }
 
-/// The same proof with n − s in place of s.
+/// Returns the proof with n − s in place of s.
 pub(crate) fn other_s(proof: &str) -> String {
     let (signed, signature) = proof.rsplit_once('.').unwrap();
     let bytes = unbase64(signature);
@@ -66,7 +66,7 @@ pub(crate) fn other_s(proof: &str) -> String {
     format!("{signed}.{}", base64([&bytes[..32], &other].concat()))
 }
 
-/// s and n − s are both valid. A proof with the other one has the same id: a replay.
+/// A signature is valid with s and with n − s. The second form of a proof has the same id, so it is a replay.
 #[test]
 fn a_high_s_is_accepted() {
     let proof = Draft::good().proof();
@@ -75,7 +75,7 @@ fn a_high_s_is_accepted() {
     assert_eq!((verdict(proof), verdict(other)), (Accepted, Accepted));
 }
 
-/// DPP-02, DPP-16; RFC 7518, 6.2.1.
+/// DPP-02, DPP-16; RFC 7518, 6.2.1: invalid keys.
 fn keys() -> Vec<Case> {
     let good = Draft::good;
     let x = unbase64(good().header["jwk"]["x"].as_str().unwrap());
@@ -112,7 +112,7 @@ fn keys() -> Vec<Case> {
     ]
 }
 
-/// A coordinate that begins with a zero byte keeps it: RFC 7518, 6.2.1.2.
+/// A coordinate that begins with a zero byte keeps this byte (RFC 7518, 6.2.1.2).
 #[test]
 fn leading_zeros_are_preserved() {
     let key = (0..=u8::MAX)
@@ -129,7 +129,8 @@ fn leading_zeros_are_preserved() {
     assert_eq!(verdict(draft.jwk(name, stripped).proof()), Form(Jwk(PublicKeyError::Coordinate)));
 }
 
-/// RFC 7515, 4: two parsers must not see two proofs in one string.
+/// RFC 7515, 4: repeated members are rejected, because two parsers could otherwise read two proofs from one
+/// string.
 fn repeated_members() -> Vec<Case> {
     let good = Draft::good;
     let first = |text: String, member: &str| text.replacen('{', &format!("{{{member},"), 1);
@@ -163,7 +164,7 @@ fn repeated_members() -> Vec<Case> {
     ]
 }
 
-/// RFC 7515, 2 and 5.2: each part has one encoding, and two parts are JSON objects.
+/// RFC 7515, 2 and 5.2: each part has only one valid encoding, and header and claims are JSON objects.
 fn spellings() -> Vec<Case> {
     let good = Draft::good;
     let padded = |text: &mut String| text.push('=');
@@ -237,7 +238,7 @@ fn to_two_mod_three(mut text: String) -> String {
     text
 }
 
-/// Sets one of those bits.
+/// Sets one of the unused bits of the last character.
 fn stray(text: &mut String) {
     const ALPHABET: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let last = text.pop().unwrap();
@@ -246,7 +247,7 @@ fn stray(text: &mut String) {
     assert_eq!(at & 1, 0, "the bit was not set before");
 }
 
-/// RFC 7515, 4.1; RFC 7797.
+/// RFC 7515, 4.1; RFC 7797: header members that would change the algorithm or the encoding.
 fn headers_that_change_the_rules() -> Vec<Case> {
     let good = Draft::good;
     vec![
@@ -271,8 +272,8 @@ fn headers_that_change_the_rules() -> Vec<Case> {
     ]
 }
 
-/// A proof of exactly this many bytes. Three bytes of JSON become four characters, so header and claims share
-/// the remainder.
+/// Creates a proof of exactly this many bytes. Base64url encodes three bytes as four characters, so padding
+/// only the header cannot produce every length; the claims are padded as well.
 fn of_length(bytes: usize) -> String {
     let padded = |header: usize, claims: usize| {
         Draft::good().header("x", "a".repeat(header)).claim("x", "a".repeat(claims)).proof()
@@ -298,7 +299,7 @@ fn sizes() -> Vec<Case> {
     ]
 }
 
-/// LIM-23: the lengths are settings.
+/// LIM-23: the limits of lengths can be configured.
 #[test]
 fn limits_are_configurable() {
     use dpop_bound::{
@@ -328,7 +329,7 @@ fn limits_are_configurable() {
     }
 }
 
-/// DPP-03.
+/// DPP-03: numbers and strings in unusual notation.
 fn numbers_and_texts() -> Vec<Case> {
     let iat = |text: &str| Draft::good().claims_text(|claims| claims.replace(&NOW.to_string(), text)).proof();
     let htu = |text: &str| Draft::good().claims_text(|claims| claims.replace("/v1/", text)).proof();

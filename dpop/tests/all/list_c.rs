@@ -1,4 +1,4 @@
-//! List C: nonce and time.
+//! List C: nonces and times.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::{
 
 cases! { nonces, the_challenge_precedes_the_claims, no_challenge_for_what_is_no_proof }
 
-/// DPP-05, DPP-13, DPP-17, LIM-12, ERR-07.
+/// DPP-05, DPP-13, DPP-17, LIM-12, ERR-07: missing, expired and wrong nonces.
 fn nonces() -> Vec<Case> {
     let at = |seconds: i64| UnixTime::from_secs(NOW.strict_add_signed(seconds));
     let own = |seconds| crate::forge::issuer().issue(at(seconds)).as_str().to_owned();
@@ -46,7 +46,7 @@ fn nonces() -> Vec<Case> {
     ]
 }
 
-/// DPP-15: the challenge comes before every check of a claim.
+/// DPP-15: the nonce is checked before every claim.
 fn the_challenge_precedes_the_claims() -> Vec<Case> {
     let stale = || Draft::good().claim("nonce", "stale");
     let mut cases = vec![
@@ -64,7 +64,7 @@ fn the_challenge_precedes_the_claims() -> Vec<Case> {
     cases.iter().map(|(name, draft)| (*name, draft.proof(), Nonce(Foreign))).collect()
 }
 
-/// DPP-16: an invalid proof never causes a nonce challenge.
+/// DPP-16: a malformed proof never causes a nonce challenge.
 fn no_challenge_for_what_is_no_proof() -> Vec<Case> {
     let stale = || Draft::good().claim("nonce", "stale");
     vec![
@@ -73,7 +73,8 @@ fn no_challenge_for_what_is_no_proof() -> Vec<Case> {
     ]
 }
 
-/// DPP-03; LIM: 30 s either side, both bounds included, to the fraction of the gateway's second.
+/// DPP-03, LIM-10: the window is 30 s in each direction, both bounds included, compared with the exact time
+/// of the gateway.
 #[test]
 fn gateway_window_bounds() {
     for (iat, fraction, expect) in [
@@ -95,7 +96,8 @@ fn gateway_window_bounds() {
     }
 }
 
-/// A clock that was stepped back sees proofs of its future; the nonce of that future is foreign.
+/// After the gateway's clock is set back, the nonce of an earlier proof is rejected as unknown, and a proof
+/// with a new nonce but the old `iat` is rejected as too early.
 #[test]
 fn clock_step_back() {
     let mut gateway = Gateway::new();
@@ -108,7 +110,7 @@ fn clock_step_back() {
     assert_eq!(gateway.ask(&Request::with(corrected)), Accepted);
 }
 
-/// Each check uses only its own request: no state leaks into the next one.
+/// Each request is checked independently of earlier requests.
 #[test]
 fn requests_are_checked_independently() {
     let gateway = Gateway::new();

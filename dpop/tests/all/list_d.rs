@@ -1,4 +1,5 @@
-//! List D: replay and limits of the complete gateway. The tests of [`dpop_bound::replay`] cover waits and memory.
+//! List D: replay and limits of the complete gateway. The tests of [`dpop_bound::replay`] cover waits and
+//! memory use.
 
 use std::{sync::Barrier, thread, time::Duration};
 
@@ -27,7 +28,7 @@ fn gateway(per_account: usize, total: usize) -> Gateway {
     gateway
 }
 
-/// DPP-18: two identical proofs at the same time: one is served.
+/// DPP-18: of identical proofs that arrive at the same time, only one is served.
 #[test]
 fn concurrent_replay_is_served_once() {
     let (gateway, start) = (Gateway::new(), Barrier::new(8));
@@ -47,7 +48,8 @@ fn concurrent_replay_is_served_once() {
     assert_eq!(responses.iter().filter(|response| **response == REPLAYED).count(), 7);
 }
 
-/// Another signature, the other value of s or additional claims do not make another proof: only id and key count.
+/// Only id and key identify a proof: another signature, the other value of s or additional claims do not make
+/// another proof.
 #[test]
 fn same_id_in_another_proof_is_a_replay() {
     let gateway = Gateway::new();
@@ -59,11 +61,11 @@ fn same_id_in_another_proof_is_a_replay() {
     assert_eq!(serve(crate::list_b::other_s(&draft.proof())), REPLAYED);
     assert_eq!(serve(Draft::good().claim("more", 1).proof()), REPLAYED);
     assert_eq!(serve(Draft::good().claim("iat", NOW - 1).proof()), REPLAYED);
-    // Another account does not help either.
+    // A replay is also rejected for another account.
     assert_eq!(gateway.serve(&once, "bob"), REPLAYED);
 }
 
-/// An id belongs to a key: others cannot use it up.
+/// An id belongs to a key: two clients with different keys may use the same id.
 #[test]
 fn equal_ids_of_two_keys_are_accepted() {
     let mut gateway = Gateway::new();
@@ -73,8 +75,8 @@ fn equal_ids_of_two_keys_are_accepted() {
     assert_eq!(gateway.serve(&Request::with(Draft::good().of(key(2)).proof()), "bob"), REPLAYED);
 }
 
-/// DPP-18: at no moment between its acceptance and the end of its window is a proof taken twice; after it, it
-/// is too old.
+/// DPP-18: a proof is a replay at every moment from its acceptance to the end of its window, and too old
+/// afterwards.
 #[test]
 fn replay_is_rejected_at_every_moment() {
     for iat in [NOW - 30, NOW, NOW + 30] {
@@ -94,7 +96,8 @@ fn replay_is_rejected_at_every_moment() {
     }
 }
 
-/// LIM-12: a restart forgets all proofs, and makes them foreign: none can be replayed.
+/// LIM-12: after a restart, the gateway has forgotten all proofs, but rejects their nonces, so that no proof
+/// can be replayed.
 #[test]
 fn replay_after_a_restart() {
     let gateway = Gateway::new();
@@ -105,7 +108,8 @@ fn replay_after_a_restart() {
     assert_eq!(restarted.serve(&request, "ada"), Nonce(Foreign));
 }
 
-/// LIM-06, ERR-09: the member's cap, its exact wait, room afterwards, and no effect on other members.
+/// LIM-06, ERR-09: at a member's limit, the exact wait is reported, other members are not affected, and a
+/// proof is admitted after the wait.
 #[test]
 fn member_limit() {
     let mut gateway = gateway(3, 100);
@@ -116,7 +120,11 @@ fn member_limit() {
     let full = ReplayError::AccountFull { wait };
     assert_eq!(gateway.serve(&numbered(3), "ada"), Live(full));
     assert_eq!(full.retry_after(), Some(31));
-    assert_eq!(gateway.serve(&numbered(0), "ada"), REPLAYED, "a replay is one, room or not");
+    assert_eq!(
+        gateway.serve(&numbered(0), "ada"),
+        REPLAYED,
+        "a replay is reported as a replay even at the limit"
+    );
     assert_eq!(gateway.serve(&numbered(4), "bob"), Accepted);
     gateway.now = UnixTime::from_secs(NOW + 31);
     let nonce = gateway.issuer.issue(gateway.now);
@@ -124,7 +132,7 @@ fn member_limit() {
     assert_eq!(gateway.serve(&Request::with(later.proof()), "ada"), Accepted);
 }
 
-/// LIM-06, ERR-10: the cap of all.
+/// LIM-06, ERR-10: the limit for all members together is enforced.
 #[test]
 fn total_limit() {
     let gateway = gateway(3, 4);
@@ -135,7 +143,8 @@ fn total_limit() {
     assert_eq!(gateway.serve(&numbered(4), "eve"), Live(ReplayError::Full { wait }));
 }
 
-/// DPP-19: a proof that is rejected for its format, nonce, claims or a limit takes no room.
+/// DPP-19: a proof that is rejected for its format, nonce, claims or a limit does not count against any
+/// limit.
 #[test]
 fn rejected_proof_takes_no_capacity() {
     let gateway = gateway(2, 100);
@@ -150,14 +159,15 @@ fn rejected_proof_takes_no_capacity() {
     assert_eq!(gateway.serve(&numbered(1), "ada"), Accepted);
     assert!(matches!(one(good()), Live(ReplayError::AccountFull { .. })));
     assert_eq!(gateway.live.lock().unwrap().proof_count(), 2);
-    // The id was never used: another member's request may still come with it.
+    // The id was not recorded, so a request of another member may use it.
     assert_eq!(
         gateway.serve(&Request::with(good().claim("jti", "refused-refused-").proof()), "bob"),
         Accepted
     );
 }
 
-/// ERR-06: a token that is bound to no key counts as a bearer token, with any proof, and takes no room.
+/// ERR-06: a token that is bound to no key is rejected like a bearer token, with any proof, and nothing is
+/// recorded.
 #[test]
 fn unbound_token() {
     let mut gateway = Gateway::new();
@@ -166,13 +176,12 @@ fn unbound_token() {
     assert_eq!(gateway.serve(&request, "ada"), Claim(NotBound));
     assert_eq!(gateway.live.lock().unwrap().proof_count(), 0);
     assert!(VerificationError::from(NotBound).is_proof_required());
-    // Errors in the request are reported first, as for any other key.
+    // Errors in the request are reported first, as for a bound token.
     let elsewhere = Request { method: "GET", ..request };
     assert_eq!(gateway.serve(&elsewhere, "ada"), Claim(Htm));
 }
 
-/// LIM-10: the window that claims are checked with and the store's are one; where they are two by mistake,
-/// the store's decides.
+/// LIM-10: the claims are checked with the window of the store.
 #[test]
 fn verification_uses_the_window_of_the_store() {
     let mut gateway = Gateway::new();

@@ -1,7 +1,7 @@
-//! Integration tests: RFC examples, named error cases, and other implementations.
+//! Integration tests: examples of the RFCs, named error cases, and comparisons with other implementations.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-// Backends are compared with each other; `cargo xtask test` enables all of them.
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
+// The tests compare the backends with each other; `cargo xtask test` enables all of them.
 #![cfg(all(
     feature = "aws-lc-rs",
     feature = "ring",

@@ -1,7 +1,8 @@
-//! Comparison with other implementations in Rust: all accept each other's proofs and reject the invalid ones.
+//! Compares this crate with other Rust implementations: they accept each other's proofs and reject invalid
+//! ones.
 //!
-//! `dpop-verifier` is a verifier of DPoP, `jsonwebtoken` signs and verifies JWS with a JWK. `cargo xtask
-//! oracles` covers those in other languages.
+//! `dpop-verifier` verifies DPoP proofs, and `jsonwebtoken` signs and verifies JWS with a JWK.
+//! `cargo xtask oracles` compares implementations in other languages.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -24,7 +25,7 @@ use crate::{
     proofs::now,
 };
 
-/// An empty replay store of `dpop-verifier`.
+/// A replay store for `dpop-verifier` that is always empty.
 struct Fresh;
 
 #[async_trait]
@@ -34,7 +35,8 @@ impl ReplayStore for Fresh {
     }
 }
 
-/// Returns true if `dpop-verifier` accepts the proof. It reads the system clock, so `iat` is not compared.
+/// Verifies the proof with `dpop-verifier` and returns the thumbprint of its key. The crate reads the system
+/// clock, so the maximum age is set so high that `iat` is not checked.
 fn verifier(proof: &str) -> Result<String, DpopError> {
     let verifier = DpopVerifier::new()
         .with_max_age_seconds(i64::from(u32::MAX))
@@ -43,7 +45,7 @@ fn verifier(proof: &str) -> Result<String, DpopError> {
     now(verifier.verify(&mut fresh, proof, &htu, METHOD, Some(TOKEN))).map(|verified| verified.jkt)
 }
 
-/// Returns true if `jsonwebtoken` accepts the signature with the key in the header.
+/// Verifies the signature with `jsonwebtoken` and the key in the header, and returns the claims.
 fn jws(proof: &str) -> Result<Value, jsonwebtoken::errors::Error> {
     let header = jsonwebtoken::decode_header(proof)?;
     let key = DecodingKey::from_jwk(&header.jwk.ok_or(jsonwebtoken::errors::ErrorKind::InvalidToken)?)?;
@@ -67,7 +69,7 @@ fn made_by(key: impl SyncSigner) -> String {
     Prover::new(key, SystemRandom).prove_now(&request).unwrap().into_string()
 }
 
-/// DPP-02 to DPP-06, with each of the signing libraries.
+/// DPP-02 to DPP-06: the other libraries accept the proofs of every backend.
 #[test]
 fn other_libraries_accept_our_proofs() {
     let pkcs8 = forge::client().to_pkcs8().unwrap();
@@ -84,7 +86,7 @@ fn other_libraries_accept_our_proofs() {
     }
 }
 
-/// A proof signed by `jsonwebtoken`, with its own header and its own order of members.
+/// A proof that `jsonwebtoken` signed, with its own header and order of members, is accepted.
 #[test]
 fn proof_of_another_library_is_accepted() {
     let key = forge::client();
@@ -96,32 +98,32 @@ fn proof_of_another_library_is_accepted() {
     assert_eq!(verdict(proof), Answer::Accepted);
 }
 
-/// The names of cases that only the others accept: known differences that RFC 7515, RFC 7517 or RFC 9449
-/// allow or require.
+/// The names of invalid proofs that `dpop-verifier` accepts: known differences that RFC 7515, RFC 7517 or RFC
+/// 9449 allow or require.
 const TAKEN_BY_DPOP: &[&str] = &[
-    // RFC 7515, 4 lets a reader take the last of repeated members.
+    // RFC 7515, 4 allows parsers to use the last of several members with the same name.
     "alg twice",
     "alg twice, escaped",
     "unknown member twice",
     "x twice in jwk",
     "deep in a claim",
-    // RFC 7515, 4.1.11 and RFC 7797 do not.
+    // RFC 7515, 4.1.11 and RFC 7797 do not allow these.
     "crit",
     "crit of nothing",
     "b64 false",
     "b64 false and critical",
-    // A limit of this crate.
+    // The limit is specific to this crate.
     "more than 4 KiB",
 ];
 const TAKEN_BY_JWS: &[&str] = &[
-    // Rules of DPoP, not of JWS.
+    // These rules are part of DPoP, not of JWS.
     "missing typ",
     "typ of another JWT",
     "typ of an access token",
     "typ with its media type",
     "private jwk",
     "private jwk, empty",
-    // As above.
+    // The reasons for these are the same as above.
     "unknown member twice",
     "htu twice",
     "deep in a claim",
@@ -131,11 +133,11 @@ const TAKEN_BY_JWS: &[&str] = &[
     "b64 false and critical",
     "more than 4 KiB",
     "jti of a megabyte",
-    // List C's, with a nonce that is stale.
+    // This case of list C also has a stale nonce.
     "typ",
 ];
 
-/// DPP-16: of all named cases that are no proof, the others refuse every one but those.
+/// DPP-16: the other libraries reject all malformed proofs of the lists, except for the known differences.
 #[test]
 fn other_libraries_reject_malformed_proofs() {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
@@ -148,7 +150,7 @@ fn other_libraries_reject_malformed_proofs() {
     assert_eq!(taken(|proof| jws(proof).is_ok()), TAKEN_BY_JWS);
 }
 
-/// The others accept every proof that this crate accepts, except for known differences.
+/// The other libraries accept every proof that this crate accepts.
 #[test]
 fn other_libraries_accept_valid_proofs() {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();

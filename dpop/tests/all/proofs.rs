@@ -1,4 +1,4 @@
-//! Creation of proofs: every claim, every byte, every error.
+//! Creation of proofs: their claims, their exact bytes, and every error.
 
 use std::{
     collections::HashSet,
@@ -26,11 +26,11 @@ use crate::{
 pub(crate) fn now<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
-        Poll::Pending => panic!("it waits"),
+        Poll::Pending => panic!("the future is pending"),
     }
 }
 
-/// Counts: 0, 1, 2, …
+/// A random source that returns 0, 1, 2, and so on.
 #[derive(Default)]
 struct CountingRandom(Mutex<u8>);
 
@@ -63,7 +63,7 @@ fn request(htu: &Htu) -> ProofRequest<'_> {
     ProofRequest { method: "POST", htu, iat: UnixTime::from_secs(NOW), nonce: None, token: None }
 }
 
-/// DPP-01 to DPP-06: header, claims and signature at the token endpoint and at the API.
+/// DPP-01 to DPP-06: a proof contains header, claims and signature, at the token endpoint and at the API.
 #[test]
 fn proof_contains_header_claims_and_signature() {
     let htu = Htu::from_url("https://Gateway.example:443/exchange/v1?limit=1").unwrap();
@@ -94,7 +94,7 @@ fn proof_contains_header_claims_and_signature() {
     );
 }
 
-/// With a key that signs deterministically (RFC 6979) and numbers that are known, every byte is.
+/// With a deterministic signature (RFC 6979) and known random numbers, a proof has exactly these bytes.
 #[test]
 fn a_proof_byte_for_byte() {
     let key = p256::KeyPair::from_pkcs8(&forge::client().to_pkcs8().unwrap()).unwrap();
@@ -103,7 +103,7 @@ fn a_proof_byte_for_byte() {
     assert_eq!(proof.as_str(), include_str!("proof.txt").trim_end());
 }
 
-/// DPP-01, DPP-03: a new id in every proof, of 128 bits.
+/// DPP-01, DPP-03: every proof has a new id of 128 random bits.
 #[test]
 fn proof_ids_are_unique() {
     let htu = Htu::from_url("https://gateway.example/").unwrap();
@@ -117,7 +117,7 @@ fn proof_ids_are_unique() {
     assert!(ids.len() == 200 && ids.iter().all(|id| id.len() == 16));
 }
 
-/// The capacity of a proof is computed exactly.
+/// The computed capacity of a proof equals its length.
 #[test]
 fn proof_capacity_is_exact() {
     let (nonce, token) = (Nonce::new("nonce").unwrap(), AccessToken::new(forge::TOKEN).unwrap());
@@ -222,7 +222,7 @@ proptest::proptest! {
     }
 }
 
-/// A remote key whose signature is not ready immediately.
+/// A signer with a remote key, whose future is pending at first.
 struct RemoteSigner<'a>(&'a KeyPair);
 
 impl ProofSigner for RemoteSigner<'_> {
@@ -243,7 +243,7 @@ impl ProofSigner for RemoteSigner<'_> {
     }
 }
 
-/// RFC 9449, 11.2: a platform's key store may take its time.
+/// RFC 9449, 11.2: the signature of a platform's key store may be pending.
 #[test]
 fn remote_signer_may_be_pending() {
     let (key, htu) = (forge::client(), Htu::from_url("https://gateway.example/").unwrap());
@@ -252,11 +252,13 @@ fn remote_signer_may_be_pending() {
     let mut proof = pin!(prover.prove(&request));
     let mut context = Context::from_waker(Waker::noop());
     assert!(proof.as_mut().poll(&mut context).is_pending());
-    let Poll::Ready(Ok(proof)) = proof.poll(&mut context) else { panic!("it is ready the second time") };
+    let Poll::Ready(Ok(proof)) = proof.poll(&mut context) else {
+        panic!("the future is ready when it is polled again")
+    };
     assert!(dpop_bound::SignedProof::verify_signature(proof.as_str(), &Es256).is_ok());
 }
 
-/// A key that cannot sign.
+/// A signer whose key cannot sign.
 struct LostSigner(PublicKey);
 
 impl ProofSigner for LostSigner {

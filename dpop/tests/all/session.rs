@@ -1,4 +1,5 @@
-//! A client's session with different servers: its proofs, its decisions after responses, and the first request.
+//! A client's session with different servers: its proofs, its decisions after responses, and its first
+//! requests.
 
 use std::{
     collections::HashSet,
@@ -34,7 +35,7 @@ use crate::{
 
 const API: &str = "https://gateway.example/exchange/v1/me/ships?limit=50";
 const TOKENS: &str = "https://id.example/token";
-/// The exchange's identity provider: LIM-11, A40.
+/// The window of the exchange's identity provider: LIM-11, A40.
 const AT_THE_PROVIDER: ProofWindow = ProofWindow::from_secs(25, 15);
 
 type TestSession = Session<KeyPair, SystemRandom>;
@@ -51,7 +52,7 @@ fn tokens() -> DpopRequest {
     DpopRequest::new("POST", Htu::from_url(TOKENS).unwrap()).with_window(AT_THE_PROVIDER)
 }
 
-/// The local clocks, so many seconds after the start; the wall clock is right.
+/// Returns the local clocks this many seconds after the start; the wall clock is correct.
 fn at(seconds: u64) -> ClockReading {
     ClockReading { wall: UnixTime::from_secs(NOW + seconds), monotonic: Duration::from_secs(seconds) }
 }
@@ -60,14 +61,14 @@ fn at(seconds: u64) -> ClockReading {
 fn go(turn: PrepareOutcome) -> Transmission {
     match turn {
         PrepareOutcome::Send(transmission) => transmission,
-        PrepareOutcome::Wait(first) => panic!("it waits: {first:?}"),
+        PrepareOutcome::Wait(first) => panic!("the request waits: {first:?}"),
     }
 }
 
 #[track_caller]
 fn wait(turn: PrepareOutcome) -> FirstResponse {
     match turn {
-        PrepareOutcome::Send(transmission) => panic!("it goes: {transmission:?}"),
+        PrepareOutcome::Send(transmission) => panic!("the request does not wait: {transmission:?}"),
         PrepareOutcome::Wait(first) => first,
     }
 }
@@ -77,17 +78,18 @@ fn claims(transmission: &Transmission) -> Value {
     serde_json::from_slice(&unbase64(part)).unwrap()
 }
 
-/// `Date` of so many seconds after the start.
+/// Returns the `Date` this many seconds after the start.
 fn date(seconds: i64) -> String {
     let time = NOW.strict_add_signed(seconds);
     httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(time))
 }
 
-/// A response in a table: status, header lines, body.
+/// The status, header lines and body of a server's response.
 struct ServerReply(u16, Vec<(&'static str, String)>, &'static str);
 
 impl ServerReply {
-    /// Responds to one transmission, and returns the nonce of its proof and the next step.
+    /// Prepares one transmission, passes this response to the session, and returns the nonce of the proof and
+    /// the next step.
     fn to(&self, session: &TestSession, call: &mut DpopRequest, seconds: u64) -> (Option<String>, NextStep) {
         let transmission = go(session.prepare_now(call, at(seconds)).unwrap());
         let nonce = claims(&transmission)["nonce"].as_str().map(str::to_owned);
@@ -103,8 +105,8 @@ fn challenged(nonce: &str, challenge: &str) -> ServerReply {
 
 const QUOTED: &str = r#"DPoP algs="ES256", error="use_dpop_nonce""#;
 
-/// Responses to successive calls, each with the expected nonce of its proof and the expected next step. A
-/// call continues while it has to be sent again.
+/// Checks responses to successive calls, each with the expected nonce of the proof and the expected next
+/// step. A row belongs to the same call as the previous row if that one was retried.
 #[track_caller]
 fn check(call: fn() -> DpopRequest, rows: &[(&str, ServerReply, Option<&str>, NextStep)]) {
     let session = session();
@@ -120,7 +122,7 @@ fn check(call: fn() -> DpopRequest, rows: &[(&str, ServerReply, Option<&str>, Ne
 
 const NONCE: NextStep = NextStep::Retry(RetryReason::Nonce);
 
-/// DPP-12 to DPP-14, ERR-07: one more transmission for a nonce, for each spelling of the challenge.
+/// DPP-12 to DPP-14, ERR-07: a nonce challenge causes one retry, in each notation of the challenge.
 #[test]
 fn challenge_is_retried_once() {
     for challenge in [
@@ -148,7 +150,7 @@ fn challenge_is_retried_once() {
     }
 }
 
-/// DPP-14, DPP-15: no server can cause an endless loop.
+/// DPP-14, DPP-15: no sequence of responses causes an endless loop.
 #[test]
 fn endless_challenges_are_given_up() {
     let done = ServerReply(200, vec![], "");
@@ -198,7 +200,7 @@ fn endless_challenges_are_given_up() {
     );
 }
 
-/// DPP-17: a token endpoint reports the error in the body, and its nonces are used for no other server.
+/// DPP-17: a token endpoint reports errors in the body, and its nonces are not sent to other servers.
 #[test]
 fn errors_of_a_token_endpoint() {
     let nonce = |body| ServerReply(400, vec![("DPoP-Nonce", "id-1".into()), ("Date", date(0))], body);
@@ -230,11 +232,11 @@ fn errors_of_a_token_endpoint() {
     let (_, next) = nonce(r#"{"error":"use_dpop_nonce"}"#).to(&session, &mut tokens(), 0);
     assert_eq!(next, NONCE);
     let (sent, _) = ServerReply(200, vec![], "").to(&session, &mut api(), 0);
-    assert_eq!(sent, None, "the provider's nonce went to the gateway");
+    assert_eq!(sent, None, "the nonce of the identity provider was sent to the gateway");
 }
 
-/// DPP-09, DPP-10, ERR-08: a proof refused for its time is replaced once, with the server's time; `iat` is
-/// aimed at the middle of that server's window.
+/// DPP-09, DPP-10, ERR-08: a proof that is rejected for its time is replaced once, with an `iat` in the
+/// middle of the server's window.
 #[test]
 fn wrong_clock() {
     let invalid = r#"DPoP error="invalid_dpop_proof""#;
@@ -253,7 +255,7 @@ fn wrong_clock() {
     assert_eq!(refused(Some(date(95))).to(&ours, &mut call, 0).1, NextStep::Retry(RetryReason::Clock));
     assert_eq!(iat(&ours, api(), 10), NOW + 105);
     assert_eq!(iat(&ours, api().with_window(AT_THE_PROVIDER), 10), NOW + 100);
-    assert_eq!(iat(&ours, tokens(), 10), NOW + 5, "another server's clock is another");
+    assert_eq!(iat(&ours, tokens(), 10), NOW + 5, "the clock of another server is not used");
     let doubt = NextStep::GiveUp(RetryError::Clock(ClockSyncError::RetryRefused));
     assert_eq!(refused(Some(date(96))).to(&ours, &mut call, 1).1, doubt);
 
@@ -267,14 +269,14 @@ fn wrong_clock() {
     two_dates.1.push(("Date", date(0)));
     assert_eq!(give_up(two_dates), NextStep::GiveUp(RetryError::Clock(ClockSyncError::NoDate)));
 
-    // An ambiguous error is retried once if the time explains it.
+    // An ambiguous error is retried once if the clock can explain it.
     let any = ServerReply(400, vec![("Date", date(95))], r#"{"error":"invalid_request"}"#);
     let (ours, mut call) = (session(), tokens());
     assert_eq!(any.to(&ours, &mut call, 0).1, NextStep::Retry(RetryReason::Clock));
     assert_eq!(any.to(&ours, &mut call, 0).1, NextStep::Done);
 }
 
-/// Counts how often it is woken.
+/// A waker that counts its calls.
 #[derive(Default)]
 struct WakeCounter(AtomicUsize);
 
@@ -284,7 +286,7 @@ impl Wake for WakeCounter {
     }
 }
 
-/// A7, DPP-13: while nothing is known of a server one request goes, and the rest wait for its answer.
+/// A7, DPP-13: until a server has responded, one request is sent to it and the others wait for the response.
 #[test]
 fn first_request_goes_alone() {
     let (session, origin) = (session(), Origin::from_url("https://gateway.example").unwrap());
@@ -302,25 +304,25 @@ fn first_request_goes_alone() {
     assert!(second.as_mut().poll(&mut context).is_pending());
     assert!(third.as_mut().poll(&mut context).is_pending());
 
-    // Other origins are not affected, nor requests that do not wait.
+    // Requests to other origins, and requests without waiting, are not affected.
     assert!(go(session.prepare_now(&tokens(), at(0)).unwrap()).is_first());
     let hasty = go(session.prepare_now(&api().without_waiting(), at(0)).unwrap());
     assert!(!hasty.is_first() && hasty.nonce().is_none());
     drop(hasty);
-    assert!(session.would_wait(&origin), "only the first's end ends the wait");
+    assert!(session.would_wait(&origin), "only the end of the first request ends the wait");
 
     let challenge =
         ResponseHead::new(401, [("DPoP-Nonce", &b"n-1"[..]), ("WWW-Authenticate", QUOTED.as_bytes())]);
     assert_eq!(session.handle_response(&mut call, first, &challenge, at(0)), NONCE);
-    assert_eq!(woken.0.load(Ordering::Relaxed), 1, "one waker, once");
+    assert_eq!(woken.0.load(Ordering::Relaxed), 1, "one waker is woken once");
     assert_eq!((second.poll(&mut context), third.poll(&mut context)), (Poll::Ready(()), Poll::Ready(())));
     let rest = go(session.prepare_now(&api(), at(0)).unwrap());
     assert_eq!((rest.is_first(), rest.nonce()), (false, Some(&Nonce::new("n-1").unwrap())));
     assert!(!session.would_wait(&origin));
 }
 
-/// DPP-13: waiting requests continue as soon as the server's state is known, from any response or from a
-/// saved session, even if the first request hangs.
+/// DPP-13: waiting requests continue as soon as any response or a saved session provides the server's state,
+/// even if the first request hangs.
 #[test]
 fn hanging_first_request_blocks_no_others() {
     let answered: fn(&TestSession) = |session| {
@@ -337,7 +339,7 @@ fn hanging_first_request_blocks_no_others() {
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
         let hangs = go(session.prepare_now(&api(), at(0)).unwrap());
-        // To another server, whose state stays unknown.
+        // This request is sent to another server, whose state stays unknown.
         let _other = go(session.prepare_now(&tokens(), at(0)).unwrap());
         let mut second = pin!(wait(session.prepare_now(&api(), at(0)).unwrap()));
         let mut third = pin!(wait(session.prepare_now(&tokens(), at(0)).unwrap()));
@@ -345,7 +347,11 @@ fn hanging_first_request_blocks_no_others() {
         assert!(third.as_mut().poll(&mut context).is_pending());
 
         learns(&session);
-        assert_eq!(woken.0.load(Ordering::Relaxed), 1, "the one who waited for this server");
+        assert_eq!(
+            woken.0.load(Ordering::Relaxed),
+            1,
+            "only the request that waits for this server is woken"
+        );
         assert_eq!(second.poll(&mut context), Poll::Ready(()));
         assert!(third.poll(&mut context).is_pending());
         drop(hangs);
@@ -353,7 +359,8 @@ fn hanging_first_request_blocks_no_others() {
     }
 }
 
-/// If the first request fails, another one goes first; one whose proof failed never was the first.
+/// If the first request fails, another one is sent next. A request whose proof could not be created is never
+/// the first.
 #[test]
 fn failed_first_request_passes_its_role_on() {
     let session = session();
@@ -364,7 +371,7 @@ fn failed_first_request_passes_its_role_on() {
     let next = go(session.prepare_now(&api(), at(1)).unwrap());
     assert!(next.is_first());
     let another = wait(session.prepare_now(&api(), at(1)).unwrap());
-    // A server without nonces has responded, too.
+    // A server without nonces also counts as having responded.
     let _ = session.handle_response(&mut api(), next, &ResponseHead::new(200, []), at(2));
     now(another);
     for _ in 0..2 {
@@ -376,7 +383,7 @@ fn failed_first_request_passes_its_role_on() {
     }
 }
 
-/// A key that signs when the test releases it.
+/// A signer that signs when the test releases it.
 struct SlowSigner(KeyPair);
 
 impl ProofSigner for SlowSigner {
@@ -389,7 +396,8 @@ impl ProofSigner for SlowSigner {
     }
 }
 
-/// If the caller is cancelled while signing, another request becomes the first. No lock is held meanwhile.
+/// If the caller is cancelled while signing, another request becomes the first. No lock is held while
+/// signing.
 #[test]
 fn slow_signer_blocks_no_others() {
     let session = Session::new(SlowSigner(forge::client()), SystemRandom);
@@ -403,7 +411,7 @@ fn slow_signer_blocks_no_others() {
     assert!(!session.would_wait(call.origin()));
 }
 
-/// A7, DPP-09: the next process starts with the nonce and the time.
+/// A7, DPP-09: the next process starts with the saved nonce and the saved clock.
 #[test]
 fn saved_session_is_restored_by_the_next_process() {
     let ours = session();
@@ -424,18 +432,18 @@ fn saved_session_is_restored_by_the_next_process() {
         assert_eq!((claims["nonce"].as_str(), transmission.is_first()), (Some("n-1"), false));
         assert_eq!(claims["iat"].as_u64(), Some(NOW + 155));
     }
-    // Ten minutes later the nonce is too old to be worth keeping.
+    // After ten minutes, the nonce is too old to be restored.
     let late = session();
     let started = ClockReading { wall: UnixTime::from_secs(NOW + 601), monotonic: Duration::ZERO };
     late.restore(serde_json::from_str(&text).unwrap(), started);
     assert!(go(late.prepare_now(&api(), started).unwrap()).is_first());
-    // A file of an older version: the known members are used.
+    // Files of other versions are parsed: missing members are empty, and unknown ones are ignored.
     for text in ["{}", r#"{"nonces":[]}"#, r#"{"clocks":[],"more":1}"#] {
         assert!(serde_json::from_str::<dpop_bound::session::SavedSession>(text).is_ok(), "{text}");
     }
 }
 
-/// A session can be shared, and its futures can be sent to other threads.
+/// A session can be shared between threads, and its futures can be sent to other threads.
 #[test]
 fn sessions_can_be_shared() {
     fn shared<T: Send + Sync>(_: &T) {}
@@ -451,7 +459,8 @@ fn sessions_can_be_shared() {
     }
 }
 
-/// DPP-20: existing headers are replaced by one token and one proof; responses are parsed from header maps.
+/// DPP-20: existing headers are replaced by one token and one proof, and responses are parsed from header
+/// maps.
 #[test]
 fn http_crate_headers() {
     let session = session();
@@ -480,7 +489,7 @@ fn http_crate_headers() {
     );
 }
 
-/// Servers that issue no nonces are remembered as responding, up to the capacity of the jar.
+/// The number of remembered servers that issue no nonces is limited by the capacity of the jar.
 #[test]
 fn remembered_origins_are_bounded() {
     let limits = JarLimits { max_origins: 2.try_into().unwrap(), ..JarLimits::default() };
@@ -496,13 +505,13 @@ fn remembered_origins_are_bounded() {
     assert_eq!([1, 2, 3].map(is_first), [false, true, false]);
 }
 
-/// A server: its clock, its nonces, and the proofs that it received.
+/// A simulated server with its clock, its nonces and the proofs that it received.
 struct Server {
-    /// By how many seconds its clock is ahead.
+    /// The number of seconds by which its clock is ahead.
     ahead: i64,
     nonces: Option<NonceIssuer>,
     live: ReplayCache,
-    /// Every `jti` that ever came, accepted or not.
+    /// Every `jti` that it received, also those of rejected proofs.
     ids: HashSet<String>,
 }
 
@@ -517,7 +526,7 @@ impl Server {
         if self.ahead < 0 { now.saturating_sub(by) } else { now + by }
     }
 
-    /// Returns its response to this transmission of [`api`], at a moment of its own clock.
+    /// Returns the response headers for a transmission of [`api`]; `now` is the time on the server's clock.
     fn answer(
         &mut self,
         transmission: &Transmission,
@@ -561,7 +570,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// DPP-01, DPP-05, DPP-10, DPP-12 to DPP-14: for any server clock, nonces and delays, every call succeeds
-    /// after at most three transmissions, and after one as soon as nonce and time are known.
+    /// after at most three transmissions, and after a single one once nonce and time are known.
     #[test]
     fn every_call_is_served(
         ahead in prop_oneof![-100_000..100_000_i64, -40..40_i64],
@@ -585,7 +594,7 @@ proptest! {
                 let headers = server.answer(&transmission, now, &jkt);
                 passed += Duration::from_millis(back);
                 if std::mem::take(&mut lost) {
-                    // The response was lost: the same call again, with another proof.
+                    // The response is lost: the call is sent again with a new proof.
                     continue;
                 }
                 sent += 1;
@@ -602,7 +611,7 @@ proptest! {
                 }
             }
         }
-        // Everything is known and current.
+        // The nonce and the clock are known and current.
         let transmission = go(session.prepare_now(&api().with_window(window), reading(passed)).unwrap());
         let now = server.time(UnixTime::from_secs(NOW) + passed);
         prop_assert_eq!(server.check(&transmission, now, &jkt), Ok(()));

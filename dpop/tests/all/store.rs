@@ -1,4 +1,5 @@
-//! The contract tests of replay stores: the cache in memory passes them, and each faulty store fails the matching rule.
+//! Tests of the contract for replay stores: the in-memory cache satisfies it, and for each faulty store the
+//! matching rule fails.
 
 use std::{
     future::poll_fn,
@@ -18,7 +19,7 @@ use dpop_bound::{
     },
 };
 
-/// Runs a future that may wait.
+/// Runs a future that may be pending.
 fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -40,51 +41,51 @@ async fn others_first() {
 enum Fault {
     /// No fault.
     None,
-    /// No fault, but it responds later, like a store over a network.
+    /// No fault, but the response is delayed, as by a network.
     Slow,
     /// Lookup and record are not atomic.
     TwoSteps,
     /// Each process has a separate store.
     NotShared,
-    /// It identifies proofs only by `jti`.
+    /// Proofs are identified only by `jti`.
     IdsOfAllKeys,
-    /// It identifies proofs by key, `jti` and `iat`.
+    /// Proofs are identified by key, `jti` and `iat`.
     IdsOfASecond,
-    /// It compares ids without case.
+    /// The comparison of ids ignores case.
     IdsWithoutCase,
-    /// It remembers for the length of some other window.
+    /// Proofs are remembered for half of the window's past.
     ShortMemory,
-    /// It does not check the time.
+    /// The time is not checked.
     NoTime,
     /// Proofs count one second too long.
     ASecondLonger,
-    /// It forgets all when the clock goes back.
+    /// All records are lost when the clock is set back.
     StepsBack,
-    /// Restarts with another window.
+    /// All records are lost when the window changes.
     ForgetsWithItsWindow,
-    /// One limit for all holders.
+    /// All holders share one limit.
     OneRoom,
-    /// Each key has its own limit.
+    /// Each key has a separate limit.
     RoomByKey,
-    /// It reports a limit before a replay.
+    /// A limit is reported before a replay.
     RoomFirst,
-    /// It reports the total limit before the holder's limit.
+    /// The total limit is reported before the holder's limit.
     AllFirst,
-    /// It records proofs that it rejected for a limit.
+    /// Proofs that were rejected for a limit are recorded.
     Trace,
-    /// The wait ends at the last valid moment, not after it.
+    /// The reported wait ends at the last valid moment, not after it.
     ShortWait,
-    /// It admits proofs while it is unavailable.
+    /// Proofs are admitted while the store is unavailable.
     Open,
 }
 
-/// A cache in memory with one injected fault.
+/// An in-memory cache with one injected fault.
 struct FaultyStore {
     fault: Fault,
     window: ProofWindow,
     caps: ReplayLimits,
     live: Arc<Mutex<ReplayCache>>,
-    /// State that a fault needs.
+    /// The state that some faults need.
     own: Arc<Mutex<Own>>,
     reachable: bool,
 }
@@ -226,14 +227,15 @@ impl StoreFactory for FaultyStoreFactory {
     }
 }
 
-/// DPP-18, DPP-19, LIM-06, LIM-10: the store in memory keeps every rule, at once and with a wait.
+/// DPP-18, DPP-19, LIM-06, LIM-10: the in-memory store satisfies every rule, with immediate and with delayed
+/// responses.
 #[test]
 fn memory_store_satisfies_the_contract() {
     block_on(contract::check_every_rule(&FaultyStoreFactory(Fault::None)));
     block_on(contract::check_every_rule(&FaultyStoreFactory(Fault::Slow)));
 }
 
-/// Each fault is caught, by the rule that names it.
+/// Each fault is detected by the matching rule.
 #[test]
 fn contract_detects_faulty_stores() {
     let faults = [
@@ -280,7 +282,7 @@ fn poisoned_store_is_unavailable() {
         let poison = Arc::clone(&live);
         let panicked = thread::spawn(move || {
             let _held = poison.lock();
-            panic!("with the lock held");
+            panic!("panic with the lock held");
         });
         assert!(panicked.join().is_err());
         live

@@ -1,4 +1,4 @@
-//! Every URL that the `url` crate writes has an `htu`, and it is that URL without query and fragment.
+//! Every URL that the `url` crate serializes has an `htu`: the URL without query and fragment.
 
 use dpop_bound::{
     AccessToken, Es256, ExpectedRequest, Htu, KeyBinding, Origin, ProofRequest, ProofWindow, Prover,
@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::forge::{self, NOW};
 
-/// Parses a string with the `url` crate. Returns `None` if it is not a URL that may be sent.
+/// Parses a string with the `url` crate. Returns `None` if it is not a URL of a request.
 fn written(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let sent =
@@ -24,7 +24,7 @@ fn without_query(url: &Url) -> Url {
     url
 }
 
-/// The address of the `htu`, its origin and the server's view of the same request.
+/// Checks the `htu` of the URL, its origin, and the comparison with the request target.
 #[track_caller]
 fn check(url: &Url) {
     let htu = Htu::from_url(url.as_str()).unwrap_or_else(|refusal| panic!("{url}: {refusal}"));
@@ -35,7 +35,7 @@ fn check(url: &Url) {
     assert!(RequestTarget::Request(&origin, target).matches(htu.as_str()), "{url}");
 }
 
-/// DPP-03, DPP-08: any host is also escaped correctly in JSON.
+/// DPP-03, DPP-08: creates a proof for the URL and checks that it is accepted.
 #[track_caller]
 fn check_in_a_proof(url: &Url) {
     let htu = Htu::from_url(url.as_str()).unwrap();
@@ -83,7 +83,8 @@ fn handwritten_urls() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Arbitrary characters, with URL delimiters more frequent.
+    /// Every URL that the `url` crate serializes has the expected `htu`, for strings with many URL
+    /// delimiters.
     #[test]
     fn every_url_that_the_url_crate_writes(
         scheme in "https?:/{0,3}",

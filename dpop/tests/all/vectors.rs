@@ -1,7 +1,7 @@
 //! The named cases as vector files: proofs with their expected results, for verifiers in any language.
 //! `dpop/vectors/README.md` describes the format.
 //!
-//! `UPDATE=1 cargo test -p dpop-bound --all-features --test all vectors` signs ours anew.
+//! To update `ours.json`, run `UPDATE=1 cargo test -p dpop-bound --all-features --test all vectors`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,10 +21,10 @@ use crate::{
 /// The libraries that created the other two files.
 const ORACLES: [&str; 2] = ["jose", "jwcrypto"];
 
-/// Longer proofs are left out of the file: they are repetitions of one letter.
+/// The maximum length of proofs in the file. Longer ones are repetitions of one letter.
 const LONGEST: usize = 9000;
 
-/// A file of vectors.
+/// A vector file.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Vectors {
@@ -70,7 +70,7 @@ fn word(response: Answer) -> String {
     refusal.reason().to_owned()
 }
 
-/// Those of the lists, and one that needs nothing else.
+/// Returns the cases of the lists, and one valid proof.
 fn ours() -> Vectors {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
     let mut cases = vec![Case {
@@ -98,7 +98,7 @@ fn ours() -> Vectors {
     }
 }
 
-/// DPP-15, DPP-16: the expected results of the file equal those of the lists and the actual ones.
+/// DPP-15, DPP-16: the expected results in the file equal those of the lists and the actual results.
 #[test]
 fn own_vectors() {
     let mut now = ours();
@@ -118,11 +118,11 @@ fn own_vectors() {
         .filter(|(a, b)| a != b)
         .map(|(case, _)| case.name.as_str())
         .collect();
-    assert_eq!(stale, [""; 0], "UPDATE=1 writes the file anew");
+    assert_eq!(stale, [""; 0], "run with UPDATE=1 to update the file");
     assert_eq!(file, now);
 }
 
-/// Signatures are random. If everything else in a proof is unchanged, the signature of the file is kept.
+/// Replaces each proof by the proof in the file if they differ only in the signature, which is random.
 fn keep_signatures(now: &mut Vectors, file: &Vectors) {
     let signed = |proof: &str| proof.split('.').take(2).map(str::to_owned).collect::<Vec<_>>();
     let known = |case: &Case| {
@@ -134,8 +134,8 @@ fn keep_signatures(now: &mut Vectors, file: &Vectors) {
     }
 }
 
-/// DPP-02 to DPP-06, DPP-15: proofs of other implementations, good ones and broken ones, get the answers that
-/// the files name. No key is shared.
+/// DPP-02 to DPP-06, DPP-15: valid and invalid proofs of other implementations have the results that the
+/// files name. Each file has its own key.
 #[test]
 fn vectors_of_other_implementations() {
     let ours = read("ours.json");
@@ -165,7 +165,7 @@ fn table(heading: &str) -> BTreeSet<String> {
     let page = fs::read_to_string(path("README.md")).unwrap();
     let section = page.split("\n## ").find_map(|section| section.strip_prefix(heading)).unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |"));
-    // A head and a line below it.
+    // Skips the header row; the separator row does not match.
     rows.skip(1).map(|(cell, _)| cell.trim_matches('`').to_owned()).collect()
 }
 
@@ -178,7 +178,7 @@ fn readme_explains_every_result() {
     assert_eq!(table("Results"), words);
 }
 
-/// The README gives a reason for every difference, and names a case once.
+/// The README explains every difference, and each difference names exactly one case.
 #[test]
 fn readme_explains_every_difference() {
     let text = fs::read_to_string(path("differences.json")).unwrap();
@@ -192,7 +192,7 @@ fn readme_explains_every_difference() {
     }
 }
 
-/// The file has at least 60 cases, and every result that does not depend on earlier proofs.
+/// The lists have at least 60 cases and cover every result that does not depend on earlier proofs.
 #[test]
 fn lists_cover_every_result() {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();
@@ -201,7 +201,7 @@ fn lists_cover_every_result() {
         *count.entry(word(*response)).or_default() += 1;
     }
     assert!(lists.len() >= 60, "{}", lists.len());
-    // A JWK inside of a header is always an object without repetitions, else the header is none.
+    // Errors of a JWK that is not an object, or has repeated members, are reported for the header instead.
     let missing: Vec<&str> = [
         "accepted",
         "proof-too-long",

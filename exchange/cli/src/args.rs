@@ -1,5 +1,5 @@
-//! The command line: commands, options and their help texts.
-#![allow(clippy::large_enum_variant, reason = "one command line is read in a run")]
+//! The command-line definition: commands, options and their help texts.
+#![allow(clippy::large_enum_variant, reason = "the program parses one command line")]
 
 pub(crate) mod ops;
 pub(crate) mod raw;
@@ -38,7 +38,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct GlobalArgs {
-    /// Print JSON; of commands that take long, one line for each event.
+    /// Print JSON. Commands that take long print one JSON line for each event.
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// When to use colors: auto (on a terminal, unless NO_COLOR is set), always, never.
@@ -52,10 +52,10 @@ pub(crate) struct GlobalArgs {
         global = true
     )]
     pub(crate) color: ColorChoice,
-    /// The configuration: issuer, gateway, client-id and info-url (TOML).
+    /// The configuration file (TOML) with issuer, gateway, client-id and info-url.
     #[arg(long, value_name = "FILE", env = "EXCHANGE_CONFIG", hide_env_values = true, global = true)]
     pub(crate) config: Option<PathBuf>,
-    /// The name of the connection, if there are several.
+    /// The name of the connection; needed only if there are several.
     #[arg(long, value_name = "NAME", default_value = "default", hide_default_value = true, global = true)]
     pub(crate) profile: String,
 }
@@ -72,39 +72,39 @@ pub(crate) enum Command {
     Whoami,
     /// Name this installation, as you see it among your connected applications.
     Label(LabelArgs),
-    /// Check whether a game-account handle is yours; exits with 7 unless it may be synchronized.
+    /// Check whether a game-account handle is yours; the exit code is 7 unless it may be synchronized.
     CheckHandle(CheckHandleArgs),
     /// Look up references in the catalogue.
     Resolve(ResolveArgs),
-    /// List the locations of stock and ships.
+    /// List the locations where stock and ships can be.
     Locations(LocationsArgs),
-    /// Your blueprints.
+    /// List and change your blueprints.
     #[command(subcommand, arg_required_else_help = true)]
     Blueprints(BlueprintsCommand),
-    /// Your stock.
+    /// List and change your stock.
     #[command(subcommand, arg_required_else_help = true)]
     Stock(StockCommand),
-    /// Your ships.
+    /// List and change your ships.
     #[command(subcommand, arg_required_else_help = true)]
     Ships(ShipsCommand),
-    /// The shared stock of your org units.
+    /// List and change the shared stock of your org units.
     #[command(subcommand, arg_required_else_help = true)]
     OrgStock(OrgStockCommand),
-    /// The org units that you belong to.
+    /// List the org units that you belong to.
     #[command(subcommand, arg_required_else_help = true)]
     OrgUnits(OrgUnitsCommand),
-    /// The open demand of your org units.
+    /// Show the open demand of your org units.
     #[command(subcommand, arg_required_else_help = true)]
     Demand(DemandCommand),
-    /// Read the updates of everything that this connection may read.
+    /// Read the changes of all areas that this connection may read.
     Sync(SyncArgs),
-    /// Changes that were not sent yet, or that need your action.
+    /// Manage changes that were not sent yet, or that need your action.
     #[command(subcommand, arg_required_else_help = true)]
     Outbox(OutboxCommand),
     /// Stage a draft that you confirm in your browser.
     #[command(subcommand, arg_required_else_help = true)]
     Draft(DraftCommand),
-    /// Files of blueprints for the web import.
+    /// Write and check files of blueprints for the import on the exchange's website.
     #[command(subcommand, arg_required_else_help = true)]
     Envelope(EnvelopeCommand),
     /// Call an operation of the contract directly, with a signed request.
@@ -115,8 +115,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct LoginArgs {
-    /// A capability to request in addition to those that you allowed before, such as stock.read; repeatable.
-    /// Default at the first login: read your own blueprints, stock, ships and units.
+    /// A capability to request in addition to those that you allowed before, such as stock.read; can be
+    /// repeated. Default at the first login: read your own blueprints, stock, ships and units.
     #[arg(long = "allow", value_name = "CAPABILITY", conflicts_with = "all")]
     pub(crate) allow: Vec<CapabilityArg>,
     /// Request only the capabilities of --allow, and give up those that you allowed before.
@@ -125,7 +125,7 @@ pub(crate) struct LoginArgs {
     /// Request all capabilities.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Name this installation afterwards; never the name of a computer.
+    /// Name this installation after the login; never use the name of a computer.
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
     /// Do not offer to open a browser.
@@ -136,7 +136,8 @@ pub(crate) struct LoginArgs {
     pub(crate) insecure_storage: bool,
 }
 
-/// A capability, such as `stock.read`, or the scope name of the contract.
+/// A capability such as `stock.read`, which is a scope of the contract with or without its prefix
+/// `exchange.`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CapabilityArg(pub(crate) exchange_client::api::scopes::Scope);
 
@@ -157,21 +158,22 @@ impl std::str::FromStr for CapabilityArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogoutArgs {
-    /// Disconnect without a confirmation prompt.
+    /// Disconnect without asking for confirmation.
     #[arg(long, short)]
     pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LabelArgs {
-    /// 1 to 40 letters, digits, dots, underscores, hyphens and spaces; never the name of a computer.
+    /// The label: 1 to 40 letters, digits, dots, underscores, hyphens and spaces; never the name of a
+    /// computer.
     #[arg(value_name = "TEXT")]
     pub(crate) text: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckHandleArgs {
-    /// The handle; - reads it from the standard input. It is sent only for this check.
+    /// The handle, or - to read it from the standard input. It is sent only for this check.
     #[arg(value_name = "HANDLE")]
     pub(crate) handle: String,
 }
@@ -200,39 +202,39 @@ pub(crate) struct ResolveArgs {
     /// The part of the catalogue.
     #[arg(long, value_enum)]
     pub(crate) kind: CatalogueKindArg,
-    /// A name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or JSON with several of them.
+    /// A name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or a JSON object with several of these.
     #[arg(required = true, value_name = "REFERENCE")]
     pub(crate) references: Vec<CatalogueReference>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LocationsArgs {
-    /// Only locations with this text in their names.
+    /// Only list locations whose names contain PART.
     #[arg(value_name = "PART")]
     pub(crate) part: Option<String>,
 }
 
-/// The filter of a list.
+/// The filter of the `list` commands.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only entries with this text in their names.
+    /// Only list entries whose names contain PART.
     #[arg(value_name = "PART")]
     pub(crate) part: Option<String>,
 }
 
-/// The key of an entry to show.
+/// The argument of the `show` commands.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Its key or id, as `list` shows it.
+    /// The key or id of the entry, as `list` shows it.
     #[arg(value_name = "KEY", allow_hyphen_values = true)]
     pub(crate) key: String,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BlueprintsCommand {
-    /// List them, as of the last `sync`.
+    /// List your blueprints, as of the last `sync`.
     List(ListArgs),
-    /// Show one of them.
+    /// Show one blueprint.
     Show(ShowArgs),
     #[command(flatten)]
     Op(BlueprintOps),
@@ -240,9 +242,9 @@ pub(crate) enum BlueprintsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StockCommand {
-    /// List the lots, as of the last `sync`.
+    /// List the lots of your stock, as of the last `sync`.
     List(ListArgs),
-    /// Show one of them.
+    /// Show one lot.
     Show(ShowArgs),
     #[command(flatten)]
     Op(StockOps),
@@ -250,9 +252,9 @@ pub(crate) enum StockCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ShipsCommand {
-    /// List them, as of the last `sync`.
+    /// List your ships, as of the last `sync`.
     List(ListArgs),
-    /// Show one of them.
+    /// Show one ship.
     Show(ShowArgs),
     #[command(flatten)]
     Op(ShipOps),
@@ -260,11 +262,11 @@ pub(crate) enum ShipsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OrgStockCommand {
-    /// List the lots, as of the last `sync`.
+    /// List the lots of your units, as of the last `sync`.
     List(ListArgs),
-    /// Show one of them, with its entries where you may see them.
+    /// Show one lot, with its entries if you may see them.
     Show(ShowArgs),
-    /// List the members of a unit who can hold stock.
+    /// List the members of a unit who can hold its stock.
     Members(UnitArgs),
     #[command(flatten)]
     Op(OrgStockOps),
@@ -279,15 +281,15 @@ pub(crate) struct UnitArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OrgUnitsCommand {
-    /// List them.
+    /// List your org units.
     List,
-    /// Show one of them.
+    /// Show one org unit.
     Show(UnitArgs),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DemandCommand {
-    /// List it. Requested at most every five minutes; in between the last result is shown.
+    /// List the demand. It is requested at most every five minutes; in between, the last result is shown.
     List(DemandArgs),
     /// Show the open demand for one item or material.
     Show(DemandShowArgs),
@@ -295,7 +297,7 @@ pub(crate) enum DemandCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemandShowArgs {
-    /// Its key or name, as `list` shows it.
+    /// The key or the name of the item or material, as `list` shows it.
     #[arg(value_name = "KEY", allow_hyphen_values = true)]
     pub(crate) key: String,
     #[command(flatten)]
@@ -304,16 +306,16 @@ pub(crate) struct DemandShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemandArgs {
-    /// How to count orders for items: as the items, or as the materials that they require.
+    /// Count orders for items as items, or as the materials that these items require.
     #[arg(long, value_enum, default_value = "items")]
     pub(crate) by: CountBy,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CountBy {
-    /// Ordered items, and materials that were ordered as such.
+    /// Count ordered items, and materials that were ordered directly.
     Items,
-    /// Only materials, including those of ordered items.
+    /// Count only materials, including those that ordered items require.
     Materials,
 }
 
@@ -326,24 +328,24 @@ pub(crate) struct SyncArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OutboxCommand {
-    /// List them.
+    /// List the changes in the outbox.
     List,
-    /// Show one with its ops and their results.
+    /// Show one change with its ops and their results.
     Show(OutboxEntryArgs),
-    /// Send one again, or all that can be sent.
+    /// Send one change again, or every change that can be sent.
     Retry(OptionalEntryArgs),
-    /// Remove one without sending it.
+    /// Remove one change without sending it.
     Drop(OutboxEntryArgs),
-    /// Record what you found after `sync`, for one with an unknown outcome or one that you confirmed or
-    /// discarded.
+    /// Record whether a change was applied, after you checked it with `sync`. For a change with an unknown
+    /// outcome, or one that you confirmed or discarded.
     Resolve(OutboxResolve),
-    /// Open the page on which you confirm one that is held.
+    /// Open the page on which you confirm a change that the exchange holds.
     Confirm(OutboxConfirm),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OutboxConfirm {
-    /// Its number, as `list` shows it.
+    /// The number of the change, as `list` shows it.
     #[arg(value_name = "NUMBER")]
     pub(crate) id: u64,
     #[command(flatten)]
@@ -352,61 +354,61 @@ pub(crate) struct OutboxConfirm {
 
 #[derive(Debug, Args)]
 pub(crate) struct OutboxResolve {
-    /// Its number, as `list` shows it.
+    /// The number of the change, as `list` shows it.
     #[arg(value_name = "NUMBER")]
     pub(crate) id: u64,
     #[command(flatten)]
     pub(crate) found: ResolutionArgs,
 }
 
-/// The result of the member's comparison; exactly one is required.
+/// The result of the member's check. Exactly one option is required.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct ResolutionArgs {
-    /// The requested state is there: the change is done.
+    /// The exchange has the requested state; the change is done.
     #[arg(long)]
     pub(crate) applied: bool,
-    /// The requested state is not there: the change is sent as a new one.
+    /// The exchange does not have the requested state; the change is sent again as a new one.
     #[arg(long)]
     pub(crate) missing: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OptionalEntryArgs {
-    /// Its number, as `list` shows it.
+    /// The number of the change, as `list` shows it. Without it, every change that can be sent is sent.
     #[arg(value_name = "NUMBER")]
     pub(crate) id: Option<u64>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OutboxEntryArgs {
-    /// Its number, as `list` shows it.
+    /// The number of the change, as `list` shows it.
     #[arg(value_name = "NUMBER")]
     pub(crate) id: u64,
 }
 
-/// Options for a secret link.
+/// The options for a link that is a secret.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct LinkArgs {
     /// Open the link in your browser without a prompt.
     #[arg(long, conflicts_with = "print_link")]
     pub(crate) open: bool,
-    /// Print the link, to be opened by hand: it is a secret, do not share it.
+    /// Print the link, so that you can open it by hand. It is a secret; do not share it.
     #[arg(long)]
     pub(crate) print_link: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DraftCommand {
-    /// Blueprints of an envelope file (see `envelope`).
+    /// Stage the blueprints of an envelope file (see `envelope`).
     Blueprints(DraftArgs),
-    /// A refinery order, as JSON in the format of the contract.
+    /// Stage a refinery order, given as JSON in the format of the contract.
     Refinery(DraftArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DraftArgs {
-    /// The file; - reads the standard input.
+    /// The file, or - to read the standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -415,28 +417,29 @@ pub(crate) struct DraftArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EnvelopeCommand {
-    /// Write a file of these blueprints.
+    /// Write an envelope file of these blueprints.
     Write(EnvelopeWrite),
-    /// Check a file: whether the web import accepts it, and whether it contains private data.
+    /// Check whether the website would accept a file, and whether the file contains private data.
     Check(EnvelopeCheck),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EnvelopeWrite {
-    /// The file; - writes to the standard output.
+    /// The file, or - to write to the standard output.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// A product: its name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or JSON with several of them.
+    /// A product: its name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or a JSON object with several of
+    /// these.
     #[arg(required = true, value_name = "PRODUCT")]
     pub(crate) products: Vec<CatalogueReference>,
-    /// When you got them (2026-01-31T12:00:00Z).
+    /// The time at which you acquired them, such as 2026-01-31T12:00:00Z.
     #[arg(long, value_name = "WHEN")]
     pub(crate) acquired_at: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EnvelopeCheck {
-    /// The file; - reads the standard input.
+    /// The file, or - to read the standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
@@ -466,7 +469,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// IDP-03: no option and no setting selects a sandbox.
+    /// IDP-03: no option selects a sandbox.
     #[test]
     fn no_flag_selects_a_sandbox() {
         let mut command = Cli::command();
@@ -480,7 +483,7 @@ mod tests {
         assert!(all.len() > 20 && all.iter().all(|name| !name.contains("sandbox")), "{all:?}");
     }
 
-    /// Keys and references of the exchange may begin with a hyphen; options stay options.
+    /// Keys and references may begin with a hyphen, and options after them are still parsed as options.
     #[test]
     fn keys_may_begin_with_a_hyphen() {
         let read = |args: &[&str]| Cli::try_parse_from([&["exchange"], args].concat());
@@ -500,7 +503,7 @@ mod tests {
         assert!(read(&["stock", "show", "--json"]).is_err());
     }
 
-    /// IDP-05: short capability names map to the scopes of the contract.
+    /// IDP-05: short capability names are mapped to the scopes of the contract.
     #[test]
     fn capabilities_have_short_names() {
         let scope =
@@ -518,7 +521,7 @@ mod tests {
         let readme = include_str!("../README.md");
         let typed: Vec<_> = readme.lines().filter_map(|line| line.strip_prefix("$ exchange ")).collect();
         for line in &typed {
-            // Every second part is quoted.
+            // Every second part is quoted and is therefore a single word.
             let parts = line.split('"').enumerate();
             let words = parts.flat_map(|(index, part)| match index % 2 {
                 0 => part.split_whitespace().collect(),

@@ -50,11 +50,11 @@ use crate::{
     output::{Output, read_stdin_line},
 };
 
-/// The maximum number of ops in a change set if the exchange's own limit cannot be read.
+/// The maximum number of ops in a change set if the limit of the exchange is not available.
 const DEFAULT_MAX_OPS: usize = 100;
 
-/// The maximum time to wait after Ctrl-C for background work: storing new tokens, or revoking tokens of an
-/// aborted login.
+/// The maximum time to wait after a command for background work, such as storing new tokens or revoking the
+/// tokens of an aborted login.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Runs a command until it completes or Ctrl-C interrupts it.
@@ -63,7 +63,7 @@ pub(crate) async fn run_command(
     command: Command,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    // These commands need no exchange.
+    // These commands do not need the exchange.
     let command = match command {
         Command::Completions(args) => return Ok(completions::print_completions(&args, output)),
         Command::Envelope(command) => {
@@ -78,13 +78,15 @@ pub(crate) async fn run_command(
     let done = run_until_interrupt(app.run_command(command, output)).await;
     if let Some(session) = app.session.get() {
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, session.wait_until_idle()).await;
-        // Saved nonces and wait times spare the next command a challenge. A failure is not worth reporting.
+        // Saved nonces and `Retry-After` times spare the next command a challenge or a rejected request. A
+        // failure has no other effect, so it is not reported.
         let _ = session.save_state().await;
     }
     done
 }
 
-/// Runs a command until Ctrl-C. An interrupted command leaves nothing behind except changes in the outbox.
+/// Runs a command until it completes or Ctrl-C interrupts it. After an interruption, only changes in the
+/// outbox remain.
 async fn run_until_interrupt(
     work: impl Future<Output = Result<ExitStatus, CommandError>>,
 ) -> Result<ExitStatus, CommandError> {
@@ -96,7 +98,7 @@ async fn run_until_interrupt(
 }
 
 /// Returns the retry policy for a user who waits at the terminal. Writes are tried once, because the outbox
-/// stores a change that cannot be sent.
+/// keeps a change that cannot be sent.
 fn retry_policy_for(command: &Command) -> RetryPolicy {
     let changes = matches!(
         command,
@@ -110,7 +112,7 @@ fn retry_policy_for(command: &Command) -> RetryPolicy {
     if changes { RetryPolicy::new(1, time, asked) } else { RetryPolicy::INTERACTIVE }
 }
 
-/// The state that commands share. Each part is opened at its first use.
+/// The state that commands share. Each part is opened when it is first used.
 struct CommandContext {
     config: Config,
     retry_policy: RetryPolicy,
@@ -119,7 +121,7 @@ struct CommandContext {
     exchange: OnceCell<Exchange>,
     connection: OnceCell<Connection>,
     replica: std::cell::OnceCell<Replica>,
-    /// The file store that a login created. It is removed with the context if no sign-in was completed.
+    /// Removes the file store that a login created, unless a sign-in was completed.
     file_store_guard: std::cell::RefCell<FileStoreGuard>,
 }
 
@@ -205,7 +207,7 @@ impl CommandContext {
                 }
                 api::run_api_call(args.call, &self.exchange().await?, output).await
             }
-            // Handled in `run_command`, before a context exists.
+            // `run_command` handles these commands before it creates a context.
             Command::Envelope(command) => envelope::run_envelope(command, output).await,
             Command::Completions(args) => Ok(completions::print_completions(&args, output)),
         }
@@ -215,25 +217,28 @@ impl CommandContext {
         self.environment.now().wall
     }
 
-    /// Opens the replica, whichever installation it was read for. Data of the organization that is older than
-    /// seven days is removed first (LIM-38). Use [`CommandContext::replica_view`] to display entries.
+    /// Opens the replica. Does not check for which installation its entries were read. Removes data of the
+    /// organization that is older than seven days first (LIM-38). Use [`CommandContext::replica_view`] to
+    /// display entries.
     fn replica(&self) -> Result<&Replica, CommandError> {
         if let Some(replica) = self.replica.get() {
             return Ok(replica);
         }
         let replica = Replica::new(SqliteReplica::open(&self.config.folders.cache)?);
-        // The clock lets the replica also hide data that becomes too old while the command runs.
+        // With the clock, the replica also hides data that becomes too old while the command runs.
         let replica = replica.with_clocks(&self.environment);
         replica.expire(self.wall_clock_now())?;
         Ok(self.replica.get_or_init(|| replica))
     }
 
-    /// Opens the session with the configured secret store: files if the member chose them at login.
+    /// Opens the session with the configured secret store, which is a file store if the member chose it at
+    /// login.
     async fn session(&self) -> Result<&Session, CommandError> {
         self.session.get_or_try_init(|| self.open_session()).await
     }
 
-    /// Opens the session, or if the secret store is unavailable, a session without secrets and the error.
+    /// Opens the session. If the secret store is unavailable, opens a session without secrets and also
+    /// returns the error.
     async fn session_or_summary(&self) -> Result<(&Session, Option<Error>), CommandError> {
         match self.session().await {
             Ok(session) => Ok((session, None)),
@@ -244,7 +249,7 @@ impl CommandContext {
         }
     }
 
-    /// Opens a session without a secret store: only the saved summary and the wait times of the exchange.
+    /// Opens a session without secrets. It has only the saved summary and the saved `Retry-After` times.
     async fn session_without_secrets(&self) -> Result<&Session, CommandError> {
         let opened = async {
             let builder = self.session_builder().credentials(self.open_credential_store()?);
@@ -257,7 +262,7 @@ impl CommandContext {
         self.config.folders.state.join("credentials")
     }
 
-    /// Returns true if the member chose to keep the secrets in files.
+    /// Returns true if the member chose the file store for the secrets.
     fn is_insecure(&self) -> bool {
         self.insecure_folder().is_dir()
     }
@@ -279,13 +284,13 @@ impl CommandContext {
             .state_folder(&self.config.folders.state)
     }
 
-    /// Reads the connection summary that an earlier run saved. Needs no secret store.
+    /// Reads the connection summary that an earlier run saved. Does not need the secret store.
     async fn connection_summary(&self) -> Result<ConnectionSummary, CommandError> {
         Ok(self.session_builder().connection_summary().await?)
     }
 
-    /// Opens the secret store: files if the member chose them at login, otherwise the platform's store. If
-    /// that is missing or locked, the session reports it, and the member cannot sign in.
+    /// Opens the secret store: the file store if the member chose it at login, or else the platform's store.
+    /// If the platform's store is missing or locked, the session reports it when it reads or writes secrets.
     fn open_credential_store(&self) -> Result<Arc<dyn CredentialStore>, CommandError> {
         if self.is_insecure() {
             return Ok(Arc::new(self.open_file_store()?));
@@ -312,8 +317,8 @@ impl CommandContext {
         self.exchange.get_or_try_init(|| build).await.cloned()
     }
 
-    /// Reads the service document, prints its warnings and returns the exchange. Fails if the connection
-    /// lacks the scope of the operation (SVC-07).
+    /// Reads the service document, prints its warnings and returns the exchange. Returns an error if the
+    /// connection lacks the scope of the operation (SVC-07).
     async fn exchange_for_operation(
         &self,
         operation: OperationId,
@@ -350,12 +355,13 @@ impl CommandContext {
 
     fn catalogue(&self, exchange: &Exchange) -> CatalogResolver {
         let stored = std::fs::read(self.catalogue_file()).ok();
-        // An unreadable file is replaced by new lookups.
+        // If the file cannot be read, new lookups replace it.
         let memory = stored.and_then(|json| CatalogMemory::from_json(&json).ok()).unwrap_or_default();
         exchange.catalog(memory)
     }
 
-    /// RES-13: saves the resolved keys for the next command. A failure is not worth reporting.
+    /// RES-13: saves the resolved keys for the next command. A failure only costs later lookups, so it is not
+    /// reported.
     fn save_catalogue(&self, catalogue: &CatalogResolver) {
         let _ = catalogue.memory_snapshot().write_to(&self.catalogue_file());
     }
@@ -379,7 +385,7 @@ impl CommandContext {
         Ok(Some(Outbox::new(core, self.outbox_store()?, environment, owner, policy)?))
     }
 
-    /// Reads the changes of this connection and counts those of earlier ones.
+    /// Reads the changes of this connection, and counts the changes of earlier connections.
     async fn read_local_changes(&self) -> Result<LocalChanges, CommandError> {
         let (mut own, mut cannot_be_read) = (Vec::new(), Vec::new());
         if let Some(outbox) = self.open_local_outbox().await? {
@@ -396,7 +402,7 @@ impl CommandContext {
         Ok(LocalChanges { entries: own, unreadable: cannot_be_read, earlier })
     }
 
-    /// Removes old data. A failure is only printed, so that the command can continue.
+    /// Removes old data. A failure is only printed as a warning, so that the command can continue.
     async fn expire_or_warn(&self, output: &mut Output) {
         if let Err(failure) = self.expire_old_data(output).await
             && let Some(report) = failure.to_report()
@@ -408,10 +414,11 @@ impl CommandContext {
         }
     }
 
-    /// Removes data of the organization that is older than seven days, of any installation (LIM-38, OST-14):
-    /// replica entries and outcomes of changes, whether or not they were shown.
+    /// Removes data of the organization that is older than seven days, for all installations (LIM-38,
+    /// OST-14): replica entries and outcomes of changes, even if the outcomes were never shown.
     ///
-    /// An error in one place does not prevent the removal in another. Returns the first error.
+    /// An error in one of the two stores does not prevent the removal in the other one. Returns the first
+    /// error.
     async fn expire_old_data(&self, output: &mut Output) -> Result<(), CommandError> {
         let (folders, now) = (&self.config.folders, self.wall_clock_now());
         let mut done = Ok(());
@@ -425,7 +432,7 @@ impl CommandContext {
             Ok(store) => store,
             Err(failure) => return done.and(Err(failure)),
         };
-        // Needed only for a warning.
+        // The own installation id only determines whether a warning is printed.
         let own = self.connection_summary().await.ok().and_then(|noted| noted.installation_id);
         let owners = match store.owners().await {
             Ok(owners) => owners,
@@ -455,15 +462,14 @@ impl CommandContext {
 struct LocalChanges {
     /// The readable changes of this connection.
     entries: Vec<OutboxEntry>,
-    /// The changes of this connection in a format that this version cannot read.
+    /// The changes of this connection that have a format which this version cannot read.
     unreadable: Vec<UnreadableEntry>,
-    /// The number of undecided changes of earlier connections. Another installation cannot send them
-    /// (ERR-13).
+    /// The number of undecided changes of earlier connections, which this installation cannot send (ERR-13).
     earlier: u64,
 }
 
 impl LocalChanges {
-    /// Warns about changes of earlier connections, which no list contains.
+    /// Warns about changes of earlier connections, because no list contains them.
     fn warn_about_earlier(&self, output: &mut Output) {
         if self.earlier > 0 {
             output.print_warning(format!(
@@ -475,19 +481,20 @@ impl LocalChanges {
     }
 }
 
-/// Creates the error for an operation whose scope the member did not grant. Nothing was sent.
+/// Creates the error for an operation whose scope the member did not grant. The operation was not sent.
 fn scope_missing_error(operation: &Operation) -> CommandError {
     let wanted = operation.scopes.first().and_then(|scopes| scopes.first()).copied().unwrap_or_default();
     let what = format!("this connection does not cover it: {wanted} was not granted");
     CommandError::new(ExitStatus::SignIn, what, "sign in again with --allow to grant it")
 }
 
-/// Formats a time as the contract does (RFC 3339).
+/// Formats a time in the format of the contract (RFC 3339).
 fn format_timestamp(time: UnixTime) -> Option<String> {
     timestamp::format_unix_seconds(i64::try_from(time.as_secs()).ok()?)
 }
 
-/// Reads a file, or the standard input for `-`. Runs on a blocking thread, so that Ctrl-C can interrupt it.
+/// Reads a file, or the standard input for `-`. The standard input is read on a blocking thread, so that
+/// Ctrl-C can interrupt the command.
 async fn read_input(file: &Path) -> Result<Vec<u8>, CommandError> {
     let read = if file == Path::new("-") {
         let read = tokio::task::spawn_blocking(|| {
@@ -501,7 +508,7 @@ async fn read_input(file: &Path) -> Result<Vec<u8>, CommandError> {
     read.map_err(|error| CommandError::from_io_error(&file.display().to_string(), &error))
 }
 
-/// Returns the argument, or for `-` the first line of the standard input.
+/// Returns the argument, or the first line of the standard input if the argument is `-`.
 async fn resolve_dash(text: &str) -> Result<String, CommandError> {
     if text != "-" {
         return Ok(text.to_owned());

@@ -1,7 +1,8 @@
 //! The configuration: the address of the exchange, the identity of this program, and its folders.
 //!
-//! This repository has no production exchange, so issuer, gateway and client id come from a configuration
-//! file. Only an environment variable selects a sandbox (IDP-03); it takes precedence over the file.
+//! This repository has no production exchange, so a configuration file must provide the issuer, the gateway
+//! and the client id. A sandbox can only be selected with an environment variable (IDP-03), which takes
+//! precedence over the file.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use crate::error::{CommandError, ExitStatus};
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct ConfigFile {
-    /// The issuer of the identity provider, exactly as it identifies itself.
+    /// The issuer of the identity provider, exactly as the provider's metadata contains it.
     issuer: String,
     /// The origin of the gateway.
     gateway: String,
@@ -36,26 +37,26 @@ pub(crate) struct Config {
 /// The folders of this program for one address, client and profile.
 #[derive(Clone, Debug)]
 pub(crate) struct ProgramFolders {
-    /// Data that must not be lost: unsent changes and saved state.
+    /// The folder for data that must not be lost: unsent changes and the saved state.
     pub(crate) state: PathBuf,
-    /// Data that can be read again. Excluded from backups.
+    /// The folder for data that can be read again. On macOS, it is excluded from backups.
     pub(crate) cache: PathBuf,
 }
 
 const NAME: &str = "exchange-cli";
 
-/// The client id of a sandbox, and an info page that a sandbox does not open.
+/// The client id and the info page for a sandbox. The sandbox does not open the page.
 const SANDBOX_CLIENT: &str = "sandbox-client";
 const SANDBOX_PAGE: &str = "https://exchange.example/cli";
 
-/// Returns the identity of this program in files that it writes, where no registration is needed.
+/// Returns the identity of this program for files that it writes, which do not require a registration.
 pub(crate) fn program_identity() -> Result<ClientIdentity, CommandError> {
     ClientIdentity::new(NAME, NAME, env!("CARGO_PKG_VERSION"), SANDBOX_PAGE)
         .map_err(CommandError::from_usage_error)
 }
 
 impl Config {
-    /// Loads the configuration from the sandbox variable, or else from the file.
+    /// Loads the configuration. The environment variable of a sandbox takes precedence over the file.
     pub(crate) fn load(file: Option<&Path>, profile: &str) -> Result<Self, CommandError> {
         if profile.is_empty()
             || !profile.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
@@ -115,7 +116,7 @@ impl ProgramFolders {
         };
         let state = base_folder("XDG_STATE_HOME", ".local/state", "LOCALAPPDATA").ok_or_else(missing)?;
         let cache = base_folder("XDG_CACHE_HOME", ".cache", "LOCALAPPDATA").ok_or_else(missing)?;
-        // Connections to different addresses, or as different clients, share nothing.
+        // Connections with different addresses, clients or profiles have separate folders.
         let names = [place.issuer(), place.gateway(), client, profile].map(encode_file_name);
         let below = |base: PathBuf, kind: &str| {
             names.iter().fold(base.join("exchange").join(kind), |folder, name| folder.join(name))
@@ -124,7 +125,7 @@ impl ProgramFolders {
     }
 }
 
-/// Returns the folder that a variable names, or else the default of the platform.
+/// Returns the folder in the environment variable, or else the default of the platform.
 fn base_folder(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(path) = absolute(variable) {
@@ -135,7 +136,7 @@ fn base_folder(variable: &str, below_home: &str, windows: &str) -> Option<PathBu
     }
     let home = absolute("HOME")?;
     Some(match (cfg!(target_os = "macos"), variable) {
-        // Like any cache, excluded from backups.
+        // macOS excludes this folder from backups.
         (true, "XDG_CACHE_HOME") => home.join("Library/Caches"),
         (true, _) => home.join("Library/Application Support"),
         (false, _) => home.join(below_home),
@@ -148,8 +149,8 @@ mod tests {
 
     use super::*;
 
-    /// Another issuer, gateway, client or profile uses other folders and other secret names, however similar
-    /// they are.
+    /// Connections with different issuers, gateways, clients or profiles use different folders and different
+    /// secret names, however similar the names are.
     #[cfg(unix)]
     #[test]
     fn connections_have_separate_folders_and_secrets() {
@@ -170,7 +171,7 @@ mod tests {
             folders("https://id.test/a-b", "https://gate.test", "desk", "Default"),
         ] {
             assert!(one.0 != other.0 && one.1 != other.1, "{one:?} {other:?}");
-            // None lies within another.
+            // No folder is inside the folder of another connection.
             assert!(!one.0.starts_with(&other.0) && !other.0.starts_with(&one.0));
         }
     }

@@ -1,4 +1,4 @@
-//! The errors of commands, and the exit code of each.
+//! The errors of commands, with their exit codes.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, io, time::Duration};
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::output::{InterruptNotice, Output};
 
-/// The exit code of a command, for scripts.
+/// The exit code of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum ExitStatus {
     /// The command succeeded.
     Done = 0,
-    /// The command failed for a reason without a code of its own.
+    /// The command failed for a reason that has no other exit code.
     Failed = 1,
     /// The command line or the configuration is wrong.
     Usage = 2,
@@ -23,27 +23,27 @@ pub(crate) enum ExitStatus {
     SignIn = 4,
     /// The exchange refuses this client or this member by policy.
     Refused = 5,
-    /// The exchange requires a wait, or a change is stored until it can be sent.
+    /// The client has to wait before it retries, or a change is stored until it can be sent.
     Wait = 6,
-    /// The data changed in the meantime, or the member has to confirm the change.
+    /// The data has changed in the meantime, or the member has to confirm the change.
     Conflict = 7,
-    /// Only a part of the command succeeded.
+    /// Only some parts of the command succeeded.
     Partly = 8,
     /// Ctrl-C interrupted the command.
     Interrupted = 130,
 }
 
-/// The table of exit codes in `--help`.
+/// The list of exit codes in `--help`.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 invalid command line or \
     configuration, 3 cancelled by the member, 4 sign-in needed, 5 refused by policy, 6 retry later, \
     or a change is stored until it can be sent, 7 conflict or confirmation needed, 8 partly applied, 130 \
     interrupted.";
 
-/// The advice for an unusable secret store, which names an option of this program.
+/// The advice for an unusable secret store. It mentions an option of this program.
 const UNLOCK_STORE_ADVICE: &str = "unlock the secret store of this computer, or sign in with --insecure-storage to keep the \
     secrets in a file";
 
-/// The advice for an unusable secret store if the member chose files.
+/// The advice for an unusable file store.
 const FILE_STORE_ADVICE: &str = "check the files of --insecure-storage: this account has to own them, and no other account may \
     read them (chmod 600)";
 
@@ -52,15 +52,15 @@ const FILE_STORE_ADVICE: &str = "check the files of --insecure-storage: this acc
 pub(crate) enum CommandError {
     /// An error of the client library.
     Client(Error),
-    /// An error of the client library for one call, with additional data.
+    /// An error of the client library for a call that the outbox does not store.
     Call(Box<FailedCall>),
-    /// An error of this program.
+    /// An error that this program detected.
     Cli { exit: ExitStatus, what: String, next: Cow<'static, str>, key: Option<String> },
-    /// The error was already printed; only the exit code is left.
+    /// The error was already printed, so only its exit code is kept.
     Reported(ExitStatus),
 }
 
-/// The error of a call that this command sent once and that no outbox stores.
+/// The error of a call that is sent once and that the outbox does not store.
 #[derive(Clone, Debug)]
 pub(crate) struct FailedCall {
     error: Error,
@@ -74,7 +74,7 @@ pub(crate) struct FailedCall {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResponseExcerpt {
     pub(crate) head: Option<ResponseHead>,
-    /// The problem document, limited to the members that the contract describes.
+    /// The problem document, including properties that the contract does not describe.
     pub(crate) problem: Option<Json>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct ResponseHead {
 }
 
 impl ResponseHead {
-    /// Formats status and headers as lines of text.
+    /// Formats the status and the headers, one per line.
     pub(crate) fn to_text(&self) -> String {
         let lines = self.headers.iter().map(|(name, value)| format!("\n{name}: {value}"));
         self.line.clone() + &lines.collect::<String>()
@@ -113,8 +113,8 @@ impl FailedCall {
         Self { error, next: None, key: None, excerpt: shown }
     }
 
-    /// Adds the idempotency key if the call may have been carried out: only a retry with this key is safe
-    /// (GW-12).
+    /// Adds the idempotency key if the call may have been applied, because then only a retry with this key is
+    /// safe (GW-12).
     pub(crate) fn with_idempotency_key(self, key: Option<&str>) -> Self {
         match key.filter(|_| self.error.may_have_been_applied()) {
             Some(key) => Self { next: Some(retry_advice(key).into()), key: Some(key.to_owned()), ..self },
@@ -122,7 +122,7 @@ impl FailedCall {
         }
     }
 
-    /// Adds advice if the call may have been carried out.
+    /// Adds advice if the call may have been applied.
     pub(crate) fn with_advice(self, next: &'static str) -> Self {
         if self.error.may_have_been_applied() { Self { next: Some(next.into()), ..self } } else { self }
     }
@@ -139,8 +139,8 @@ impl From<FailedCall> for CommandError {
     }
 }
 
-/// Returns the advice for a call that may have been carried out under a key. The exchange remembers a key for
-/// 24 hours (LIM-22).
+/// Returns the advice for a call that may have been applied with this key. The exchange stores a key for 24
+/// hours (LIM-22).
 pub(crate) fn retry_advice(key: &str) -> String {
     format!(
         "repeat it unchanged within 23 hours with --idempotency-key {key}, so that it is carried out only once; \
@@ -158,8 +158,8 @@ impl CommandError {
         Self::new(ExitStatus::Usage, what.to_string(), "see --help")
     }
 
-    /// Creates the error for a command line that clap rejects: its message on one line, without the usage
-    /// text.
+    /// Creates the error for a command line that clap rejects. The message is on one line and does not
+    /// include the usage.
     pub(crate) fn from_clap_error(error: &clap::Error) -> Self {
         let text = error.to_string();
         let what = match error.kind() {
@@ -174,7 +174,7 @@ impl CommandError {
         Self::from_usage_error(words.join(" "))
     }
 
-    /// Creates the error for Ctrl-C, with the notice of the interrupted command.
+    /// Creates the error for Ctrl-C, with the interrupt notice of the command, if any.
     pub(crate) fn from_interrupt(unfinished: Option<InterruptNotice>) -> Self {
         match unfinished {
             Some(InterruptNotice { what, next, key }) => {
@@ -192,7 +192,7 @@ impl CommandError {
         Self::new(ExitStatus::Failed, format!("{what}: {error}"), "check the file")
     }
 
-    /// Replaces the advice to unlock the secret store if the member keeps the secrets in files.
+    /// Replaces the advice to unlock the secret store if the member uses the file store.
     pub(crate) fn with_file_store_advice(self) -> Self {
         match self {
             Self::Client(error) if error.advice() == Advice::OpenSecretStore => {
@@ -214,7 +214,7 @@ impl CommandError {
         }
     }
 
-    /// Returns the content to print, or `None` if the error was already printed.
+    /// Returns the report to print, or `None` if the error was already printed.
     pub(crate) fn to_report(&self) -> Option<ErrorReport> {
         Some(match self {
             Self::Reported(_) => return None,
@@ -275,8 +275,8 @@ pub(crate) struct ErrorReport {
     pub(crate) status: Option<u16>,
 }
 
-/// The JSON document on the standard error. Serialized without reparsing, as a problem may contain numbers of
-/// any size.
+/// The JSON document on the standard error. It is serialized directly, without `serde_json::Value`, because a
+/// problem document may contain numbers of any size.
 #[derive(Serialize)]
 struct ErrorDocument<'a> {
     error: &'a ErrorReport,
@@ -321,7 +321,7 @@ fn whole_seconds(wait: Duration) -> u64 {
 }
 
 impl ExitStatus {
-    /// Returns the code of an error without a code of its own.
+    /// Returns the error code for an error that has no code from the exchange.
     const fn error_code(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -344,7 +344,7 @@ impl From<Error> for CommandError {
     }
 }
 
-/// Only the standard streams of this process report I/O errors without a file name.
+/// I/O errors without a file name come only from the standard streams of this process.
 impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         let what = format!("cannot write the output: {error}");
@@ -363,7 +363,7 @@ fn exit_status_for(error: &Error) -> ExitStatus {
             ExitStatus::Conflict
         }
         ErrorKind::Declined | ErrorKind::Cancelled => ExitStatus::Cancelled,
-        // Without a status the client rejected the arguments; with one the exchange did.
+        // Without a status, the client rejected the arguments; with a status, the exchange rejected them.
         ErrorKind::Invalid | ErrorKind::TooLarge if error.status().is_none() => ExitStatus::Usage,
         _ => ExitStatus::Failed,
     }
@@ -394,7 +394,7 @@ mod tests {
         }
     }
 
-    /// Message and advice stay separate for any characters they contain.
+    /// Message and advice stay separate, whatever characters the message contains.
     #[test]
     fn message_and_advice_are_separate() {
         for (kind, next) in [
@@ -407,7 +407,8 @@ mod tests {
         }
     }
 
-    /// IDP-18: only members with files get advice about files, and only the others about the secret store.
+    /// IDP-18: the advice is about files if the member uses the file store, and about the secret store
+    /// otherwise.
     #[test]
     fn advice_matches_the_secret_store() {
         let report =
@@ -420,7 +421,7 @@ mod tests {
         assert_eq!(report(ErrorKind::Storage).next, Advice::CheckDisk.message());
     }
 
-    /// An invalid command line is one line for programs, without the usage text.
+    /// The error of an invalid command line is one line and does not include the usage.
     #[test]
     fn usage_error_is_one_line() {
         use clap::Parser as _;

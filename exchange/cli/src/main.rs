@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let outcome = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(commands::run_command(&global, command, &mut output));
-            // Blocking tasks, such as a read of the standard input, must not delay the exit.
+            // Blocking tasks, such as reading the standard input, must not delay the exit.
             runtime.shutdown_background();
             outcome
         }
@@ -46,11 +46,11 @@ fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Prints the error of a failed command and drops its data.
+/// Prints the error of a failed command and discards its data.
 fn finish_with_error(output: &mut Output, failure: &CommandError) -> ExitStatus {
     output.discard_data();
     match failure.exit_status() {
-        // One line of JSON, as for every other error.
+        // In JSON output, an interruption is one line of JSON, like every other error.
         ExitStatus::Interrupted if output.is_json() => {
             CommandError::from_interrupt(output.take_interrupt_notice()).print(output);
         }
@@ -60,12 +60,12 @@ fn finish_with_error(output: &mut Output, failure: &CommandError) -> ExitStatus 
     failure.exit_status()
 }
 
-/// Prints help, or the error of an invalid command line. The arguments could not be parsed, so `--json` is
-/// searched among the words before `--`.
+/// Prints help, or the error of an invalid command line. Because the arguments could not be parsed, `--json`
+/// is looked up among the words before `--`.
 fn report_usage_error(error: &clap::Error) -> u8 {
     let mut words = env::args_os().skip(1).take_while(|word| word != "--");
     if error.exit_code() == 0 || !words.any(|word| word == "--json") {
-        // A closed stream is not worth reporting.
+        // A closed standard stream is not reported.
         let _ = error.print();
         return u8::try_from(error.exit_code()).unwrap_or(ExitStatus::Usage as u8);
     }

@@ -1,5 +1,5 @@
-//! The output of a command: data on the standard output, everything else on the standard error, and no data
-//! if the command fails.
+//! The output of a command: data is written to the standard output, and everything else to the standard
+//! error. If the command fails, no data is written.
 //!
 //! Data is buffered and written when the command succeeds. Only events (`--json` of long-running commands)
 //! are written immediately, one per line. If the reader closes the standard output, the command continues
@@ -27,11 +27,11 @@ pub(crate) enum OutputFormat {
 /// The setting of `--color`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set.
+    /// Use colors on a terminal, unless NO_COLOR is set.
     Auto,
-    /// Always.
+    /// Always use colors.
     Always,
-    /// Never.
+    /// Never use colors.
     Never,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Output {
     format: OutputFormat,
     color: bool,
     message_color: bool,
-    /// The line on the terminal that is overwritten with progress.
+    /// The state of the line on the terminal that shows progress and is overwritten.
     status_line: StatusLine,
     data: String,
     /// True if the reader closed the standard output.
@@ -71,7 +71,7 @@ pub(crate) struct InterruptNotice {
     pub(crate) key: Option<String>,
 }
 
-/// Creates the notice for changes that are in the outbox.
+/// Creates the notice for changes that are stored in the outbox.
 impl From<String> for InterruptNotice {
     fn from(what: String) -> Self {
         Self { what, next: "see `outbox list`", key: None }
@@ -83,7 +83,7 @@ enum StatusLine {
     Unavailable,
     Empty,
     Shown,
-    /// A question is displayed and the user is typing the answer.
+    /// A question is displayed, and the user is typing the answer.
     Prompting,
 }
 
@@ -109,18 +109,18 @@ impl Output {
         self.format == OutputFormat::Json
     }
 
-    /// Returns true if a user can answer a question: text output, with standard input and standard error on a
-    /// terminal.
+    /// Returns true if a user can answer a question: the output format is text, and standard input and
+    /// standard error are a terminal.
     pub(crate) fn can_prompt(&self) -> bool {
         self.format == OutputFormat::Text && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Applies a style to data, if colors are enabled.
+    /// Applies a style to data if colors are enabled.
     pub(crate) fn apply_style(&self, look: TextStyle, text: &str) -> String {
         apply_style(self.color, look, text)
     }
 
-    /// Appends a line of text to the data.
+    /// Appends a string and a line end to the data.
     pub(crate) fn write_line(&mut self, text: impl Display) {
         self.data.push_str(&text.to_string());
         self.data.push('\n');
@@ -132,14 +132,14 @@ impl Output {
         &self.data
     }
 
-    /// Appends text that contains its own line ends.
+    /// Appends a string that contains its own line ends.
     pub(crate) fn write_text(&mut self, text: &str) {
         self.data.push_str(text);
     }
 
     /// Appends a JSON document on one line.
     pub(crate) fn write_json(&mut self, value: &impl Serialize) {
-        // Serialization cannot fail: the values are those of the contract and of this program.
+        // Serialization cannot fail, because all values are types of the contract or of this program.
         if let Ok(text) = serde_json::to_string(value) {
             self.write_line(escape_controls_in_json(&text));
         }
@@ -152,7 +152,7 @@ impl Output {
         }
     }
 
-    /// Writes an event immediately, bypassing the buffer.
+    /// Writes an event immediately, without buffering it.
     pub(crate) fn write_event(&mut self, value: &impl Serialize) -> io::Result<()> {
         let text = escape_controls_in_json(&serde_json::to_string(value)?);
         self.write_stdout(&format!("{text}\n"))
@@ -178,7 +178,7 @@ impl Output {
         !self.closed
     }
 
-    /// Sets the notice to print if the command is interrupted from now on.
+    /// Sets the notice that is printed if the command is interrupted from now on.
     pub(crate) fn set_interrupt_notice(&mut self, unfinished: Option<impl Into<InterruptNotice>>) {
         self.interrupt_notice = unfinished.map(Into::into);
     }
@@ -193,12 +193,12 @@ impl Output {
         self.interrupt_notice.as_ref().map(|unfinished| unfinished.what.as_str())
     }
 
-    /// Takes the notice, to report it in another way.
+    /// Removes and returns the notice, so that it can be reported in another form.
     pub(crate) fn take_interrupt_notice(&mut self) -> Option<InterruptNotice> {
         self.interrupt_notice.take()
     }
 
-    /// Prints the notice, after Ctrl-C or an error.
+    /// Prints and removes the notice, after Ctrl-C or an error.
     pub(crate) fn print_interrupt_notice(&mut self) {
         if let Some(InterruptNotice { what, .. }) = self.interrupt_notice.take() {
             self.print_note(what);
@@ -208,7 +208,7 @@ impl Output {
     /// Prints a message for the user on the standard error.
     pub(crate) fn print_note(&mut self, text: impl Display) {
         self.clear_status();
-        // A closed standard error is not an error of the command.
+        // A closed standard error must not fail the command.
         let _ = writeln!(io::stderr(), "{}", sanitize_lines(&text.to_string()));
     }
 
@@ -219,7 +219,7 @@ impl Output {
         }
     }
 
-    /// Writes the data, then prints a message below it.
+    /// Writes the buffered data, and then prints a message below it.
     pub(crate) fn print_footnote(&mut self, text: impl Display) -> io::Result<()> {
         self.flush_data()?;
         self.print_note(text);
@@ -233,42 +233,42 @@ impl Output {
         let _ = writeln!(io::stderr(), "{label} {}", sanitize_lines(&text.to_string()));
     }
 
-    /// Prints an error for people.
+    /// Prints an error as text.
     pub(crate) fn print_error(&mut self, text: impl Display) {
         let label = apply_style(self.message_color, TextStyle::Bad, "error:");
         self.clear_status();
         let _ = writeln!(io::stderr(), "{label} {}", sanitize_lines(&text.to_string()));
     }
 
-    /// Prints an error as JSON.
+    /// Prints an error as one line of JSON.
     pub(crate) fn print_error_json(&mut self, value: &impl Serialize) {
         if let Ok(text) = serde_json::to_string(value) {
             let _ = writeln!(io::stderr(), "{}", escape_controls_in_json(&text));
         }
     }
 
-    /// Displays progress with a known end in the status line, if there is a terminal.
+    /// Displays progress with a known total in the status line, if there is one.
     pub(crate) fn show_progress(&mut self, done: usize, all: usize, what: impl Display) {
         self.show_status(format!("{} {done} of {all} {what}", progress_bar(done, all)));
     }
 
-    /// Displays the current activity in the status line, if there is a terminal.
+    /// Displays the current activity in the status line, if there is one.
     pub(crate) fn show_status(&mut self, text: impl Display) {
         if self.status_line != StatusLine::Unavailable {
             let text = apply_style(self.message_color, TextStyle::Faint, &sanitize(&text.to_string()));
-            // A longer line is cut off, because a second line could not be overwritten.
+            // A longer line is cut off, because a line that wraps cannot be overwritten.
             let _ = write!(io::stderr(), "\r\u{1b}[K\u{1b}[?7l{text}\u{1b}[?7h");
             let _ = io::stderr().flush();
             self.status_line = StatusLine::Shown;
         }
     }
 
-    /// Displays a long activity in the status line, or prints it once if there is no terminal.
+    /// Displays an activity in the status line, or prints it as a message if there is no status line.
     pub(crate) fn show_ongoing(&mut self, text: impl Display) {
         if self.has_status() { self.show_status(text) } else { self.print_note(text) }
     }
 
-    /// Returns true if there is a status line.
+    /// Returns true if there is a status line, which requires a terminal and text output.
     pub(crate) fn has_status(&self) -> bool {
         self.status_line != StatusLine::Unavailable
     }
@@ -313,8 +313,8 @@ impl Output {
     }
 }
 
-/// Reads a trimmed line of the standard input, or `None` at its end. Reads on a blocking thread, which Ctrl-C
-/// leaves behind.
+/// Reads and trims a line of the standard input. Returns `None` at the end of the input. The read runs on a
+/// blocking thread, which continues after Ctrl-C.
 pub(crate) async fn read_stdin_line() -> io::Result<Option<String>> {
     let read = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
@@ -324,7 +324,7 @@ pub(crate) async fn read_stdin_line() -> io::Result<Option<String>> {
     read.await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
 }
 
-/// Decides whether to use colors. NO_COLOR counts if it is not empty, see <https://no-color.org>.
+/// Returns true if colors should be used. A non-empty NO_COLOR disables them; see <https://no-color.org>.
 fn wants_color(color: ColorChoice, terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     match color {
         ColorChoice::Always => true,
@@ -338,7 +338,7 @@ fn wants_color(color: ColorChoice, terminal: bool, no_color: Option<&OsStr>, ter
 /// The width of a progress bar in characters.
 const BAR_WIDTH: usize = 20;
 
-/// Formats a progress bar.
+/// Formats a progress bar, such as `[=====               ]`.
 fn progress_bar(done: usize, all: usize) -> String {
     let full = done.min(all) * BAR_WIDTH / all.max(1);
     format!("[{}{}]", "=".repeat(full), " ".repeat(BAR_WIDTH - full))
@@ -357,14 +357,14 @@ fn apply_style(colour: bool, look: TextStyle, text: &str) -> String {
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-/// Replaces characters in foreign text that would move the cursor, change colors or reverse the text
-/// direction.
+/// Replaces characters that would move the cursor, change colors or reverse the text direction. Use it for
+/// all strings that do not come from this program.
 pub(crate) fn sanitize(text: &str) -> String {
     text.chars().map(|letter| if is_control(letter) { '\u{fffd}' } else { letter }).collect()
 }
 
-/// Escapes the same characters in JSON without changing its value: outside of strings JSON contains only its
-/// own whitespace.
+/// Escapes the characters that [`sanitize`] replaces. This does not change the value of the JSON, because
+/// these characters occur only inside of strings.
 fn escape_controls_in_json(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
@@ -376,7 +376,7 @@ fn escape_controls_in_json(json: &str) -> String {
     text
 }
 
-/// Replaces the same characters as [`sanitize`], except line ends.
+/// Replaces the same characters as [`sanitize`] except line ends.
 pub(crate) fn sanitize_lines(text: &str) -> String {
     text.chars()
         .map(|letter| if is_control(letter) && letter != '\n' { '\u{fffd}' } else { letter })
@@ -384,7 +384,7 @@ pub(crate) fn sanitize_lines(text: &str) -> String {
 }
 
 /// Returns true for control characters, line and paragraph separators, and bidirectional controls. Joiners
-/// and variation selectors are allowed, because scripts need them.
+/// and variation selectors are allowed, because some scripts need them.
 fn is_control(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{2028}' | '\u{2029}')
@@ -395,8 +395,8 @@ fn is_control(letter: char) -> bool {
 mod tests {
     use super::*;
 
-    /// After the reader closed the standard output, further data is dropped without an error. Any other error
-    /// is reported.
+    /// After the reader closed the standard output, further data is dropped without an error. Any other write
+    /// error is reported.
     #[test]
     fn closed_pipe_drops_further_output() {
         struct Pipe(Vec<io::ErrorKind>, usize);
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(sanitize("a\u{200c}b \u{2694}\u{fe0f}"), "a\u{200c}b \u{2694}\u{fe0f}");
     }
 
-    /// Escaping keeps the value of JSON and removes all control characters.
+    /// Escaping keeps the value of the JSON and removes all control characters.
     #[test]
     fn json_output_escapes_control_characters() {
         let name = "A\u{9b}31mB\u{202e}C\u{7f}\u{2066}\u{1b}\u{e4}";
@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<[String; 1]>(&text).unwrap(), [name]);
     }
 
-    /// Colors are used on a terminal unless the user disabled them; an empty NO_COLOR has no effect.
+    /// Colors are used on a terminal unless the user disabled them. An empty NO_COLOR has no effect.
     #[test]
     fn colors_depend_on_the_terminal() {
         let auto = |terminal, no_color: Option<&str>, term: Option<&str>| {
@@ -461,7 +461,7 @@ mod tests {
         );
     }
 
-    /// The bar is full only when everything is done.
+    /// The bar is full only if everything is done.
     #[test]
     fn progress_bar_matches_progress() {
         assert_eq!(progress_bar(0, 3), "[                    ]");

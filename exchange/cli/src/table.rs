@@ -1,4 +1,4 @@
-//! Tables and lists of facts for people. Columns are as wide as their content, and a row is one line.
+//! Tables and lists of facts for text output. Columns are as wide as their content, and a row is one line.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -13,7 +13,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Creates an empty table. A title that begins with `>` right-aligns its column, for numbers.
+    /// Creates an empty table. A title that begins with `>` aligns its column to the right, for numbers.
     pub(crate) fn new(head: &[&'static str]) -> Self {
         let right = head.iter().map(|title| title.starts_with('>')).collect();
         let head = head.iter().map(|title| title.trim_start_matches('>')).collect();

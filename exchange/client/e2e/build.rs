@@ -1,4 +1,4 @@
-//! Turns the client's examples into modules that `tests/all/examples.rs` runs: removes inner attributes,
+//! Converts the client's examples into modules that `tests/all/examples.rs` runs: removes inner attributes,
 //! replaces the shared setup module, and makes `main` public.
 
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// The folders of the examples, and the path by which each includes the shared setup.
+/// The folders of the examples, with the path by which each of them includes the shared setup.
 const FOLDERS: [(&str, &str); 2] =
     [("../examples", "common/setup.rs"), ("../sqlite/examples", "../../examples/common/setup.rs")];
 

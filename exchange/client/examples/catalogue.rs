@@ -1,10 +1,9 @@
-//! Catalogue names: looks them up in one batch, caches the results, and sends keys instead of names from then
-//! on.
+//! Looks up catalogue names in one batch, caches the results, and then sends keys instead of names.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example catalogue`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example catalogue`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -18,7 +17,7 @@ use exchange_client::{
 #[tokio::main]
 async fn main() -> common::Result {
     let exchange = common::sign_in(&[Scope::ExchangeStockRead]).await?;
-    // Use `CatalogMemory::from_json` if an earlier run saved one.
+    // Use `CatalogMemory::from_json` if an earlier run saved its cache.
     let catalogue = exchange.catalog(CatalogMemory::default());
     let names = ["Sandbox Metal", "Sandbox Mettal", "Nothing at all"];
     let by_name = |name: &str| KnownItem { name: Some(name.to_owned()), ..KnownItem::default() }.item_ref();
@@ -29,7 +28,7 @@ async fn main() -> common::Result {
         match lookup.resolution {
             ReferenceResolution::Resolved(entry) => println!("{name} is {}", entry.bt.as_str()),
             ReferenceResolution::Ambiguous(entries) => {
-                // The member picks one entry, once.
+                // The member selects one entry. The choice is stored.
                 let picked = entries.into_iter().next().ok_or("nothing to pick from")?;
                 println!("{name} may be {}: the member says yes", picked.name);
                 catalogue.record_choice(CatalogKind::Material, reference, picked);
@@ -39,7 +38,7 @@ async fn main() -> common::Result {
     }
     let sent = catalogue.sendable(CatalogKind::Material, &references[1]);
     println!("sent from now on: {:?} as {:?}", sent.name, sent.bt);
-    // Keys are permanent: save the cache, and no name is looked up twice.
+    // Keys are permanent. If the cache is saved, no name has to be looked up twice.
     println!("{} bytes to remember", catalogue.memory_snapshot().to_json().len());
 
     for place in catalogue.locations().await?.iter() {

@@ -1,9 +1,9 @@
-//! Changes of stock with the outcome of each op: first a preview, then the real change.
+//! Changes stock and prints the outcome of each op, first as a preview and then for real.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example change_set`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example change_set`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -29,9 +29,10 @@ async fn main() -> common::Result {
     let lot = lots.iter().find(|lot| lot.quantity.unit == QuantityUnit::Scu).ok_or("no lot in SCU")?;
 
     let mut changes = StockChanges::new();
-    // The lot as this program read it: the exchange reports a conflict if it changed since.
+    // The op contains the lot as this program read it. The exchange reports a conflict if the lot has changed
+    // since.
     changes.set_quantity(ExpectedLot::from_stock_lot(lot)?, quantity::scu("142.5")?)?;
-    // A location that the exchange does not know.
+    // The exchange does not know this location, so it rejects the op.
     let material =
         KnownItem { name: Some(lot.material.name.to_string()), ..KnownItem::default() }.item_ref()?;
     changes.set_quantity(
@@ -49,7 +50,7 @@ async fn main() -> common::Result {
         Some(WriteOutcome::Stock(outcome)) => tell(&outcome),
         _ => println!("not decided yet: {:?}", outbox.entry(entry).await?.state()),
     }
-    // The change is visible in the replica after the feed was read (WRT-08).
+    // The change is visible in the replica after the feed is read (WRT-08).
     sync.sync_area(Area::Stock).await?;
     let now = sync.replica().lot(&lot.key)?.ok_or("the lot is gone")?;
     println!("{} at {}: {} SCU", now.material.name, now.location.name, now.quantity.amount);

@@ -1,10 +1,10 @@
-//! Two programs change one lot: the second one gets a conflict, reads the current state, merges, and lets the
+//! Two programs change one lot. The second one gets a conflict, reads the current state, merges, and lets the
 //! member decide.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example conflict`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example conflict`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -32,16 +32,16 @@ async fn main() -> common::Result {
     let lot = lots.iter().find(|lot| lot.quantity.unit == QuantityUnit::Scu).ok_or("no lot in SCU")?;
     let outbox = exchange.outbox(MemoryOutbox::new(), &connection)?;
 
-    // A concurrent change by another program of the member, or by the member on the web.
+    // Simulate a concurrent change by another program of the member, or by the member on the website.
     set(&outbox, lot, &quantity::scu("100")?).await?;
-    // The member's input is based on the lot as read before: the exchange refuses to overwrite the unseen
-    // change.
+    // The member's input is based on the earlier state of the lot, so the exchange does not overwrite the
+    // other change.
     let mine = quantity::scu("142.5")?;
     if set(&outbox, lot, &mine).await? {
         return Err("nobody came in between".into());
     }
 
-    // Read the current state, and merge: the common base, the local value, and the remote value.
+    // Read the current state and merge three values: the common base, the local value, and the remote value.
     sync.sync_area(Area::Stock).await?;
     let now = replica.lot(&lot.key)?;
     let theirs = now.as_ref().map(|lot| &lot.quantity);
@@ -54,13 +54,13 @@ async fn main() -> common::Result {
         MergeAction::Send(quantity) => quantity,
         other => return Err(format!("nothing is left to be sent: {other:?}").into()),
     };
-    // A new change, based on the current state of the lot.
+    // Send a new change that is based on the current state of the lot.
     let done = set(&outbox, &now.ok_or("the lot is gone")?, &wanted).await?;
     println!("{}", if done { "and the exchange has it" } else { "somebody came in between again" });
     Ok(())
 }
 
-/// Sets the quantity of a lot if it is unchanged since it was read. Returns true if it was set.
+/// Sets the quantity of a lot unless the lot has changed since it was read. Returns true if it was set.
 async fn set(outbox: &Outbox, lot: &StockLot, to: &Quantity) -> common::Result<bool> {
     let mut changes = StockChanges::new();
     changes.set_quantity(ExpectedLot::from_stock_lot(lot)?, to.clone())?;

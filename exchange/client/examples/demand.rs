@@ -1,9 +1,9 @@
-//! The demand of the member's units: read when the view is opened, and then at most every five minutes.
+//! Reads the demand of the member's units: when the view is opened, and then at most every five minutes.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example demand`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example demand`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -17,7 +17,8 @@ async fn main() -> common::Result {
     match view.read_if_due().await?.as_deref() {
         Some(Demand::Open(open)) => {
             println!("as of {}, for this member's eyes alone", open.updated_at().as_str());
-            // Either by items or by materials, never the sum of both: an order would count twice.
+            // Count by items or by materials. Never add the two, because an order would then be counted
+            // twice.
             for line in open.by_items().items() {
                 let name = line.item.name.as_deref().unwrap_or("an item without a name");
                 let craftable = if line.craftable_by_me { ", craftable by you" } else { "" };
@@ -33,7 +34,7 @@ async fn main() -> common::Result {
         Some(Demand::Withheld(why)) => println!("{why}"),
         None => println!("not read yet"),
     }
-    // Until then `look` returns the copy, which is kept for at most seven days.
+    // Until then, `look` returns the cached demand, which is kept for at most seven days.
     println!("it is read again in {} s at the earliest", view.due_in().await.as_secs());
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! Blueprints staged as a draft, which the member reviews and accepts in a browser.
+//! Stages blueprints as a draft, which the member reviews and accepts in a browser.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example draft`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example draft`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -21,10 +21,10 @@ async fn main() -> common::Result {
     let envelope = envelope.seal();
     println!("{} blueprints; the same as a file:\n{}", envelope.len(), envelope.to_json_text()?);
 
-    // If the response is lost, call `stage` again: it uses the same key and stages the draft once.
+    // If the response is lost, call `stage` again. It uses the same key, so the draft is staged only once.
     let mut staging = exchange.drafts().blueprints(envelope);
     let handoff = staging.stage().await?;
-    // The link is a one-time secret: pass it to the browser, and never print it.
+    // The link is a one-time secret. Pass it to the browser and never print it.
     let link = handoff.frontend_url().expose();
     println!("staged a draft of kind {}; its link has {} characters", handoff.kind(), link.len());
     println!("what is printed of it: {handoff:?}");

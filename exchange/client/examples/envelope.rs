@@ -1,8 +1,8 @@
-//! A file of blueprints for the web import, written and checked without an exchange.
+//! Writes and checks a file of blueprints for the import on the website. Does not need an exchange.
 //!
 //! Run `cargo run -p exchange-client --example envelope`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use exchange_client::{
     ClientIdentity, EnvelopeBlueprint, EnvelopeBuilder, Environment,
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let program = ClientIdentity::new("sandbox-client", "ExchangeExamples", "1.0.0", "https://desk.example")?;
     let mut envelope = EnvelopeBuilder::new(&program, Environment::system().now().wall)?;
     for name in ["Sandbox Knife", "SBX Rifle"] {
-        // All that is known about the product: more data makes the match more reliable.
+        // Set all data that is known about the product, because more data makes the match more reliable.
         let product = KnownItem {
             name: Some(name.to_owned()),
             name_locale: Some("en".to_owned()),
@@ -26,12 +26,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         envelope.add(blueprint.with_provenance(ProvenanceSource::Log, None)?)?;
     }
     let file = std::env::temp_dir().join(format!("blueprints-{}.json", std::process::id()));
-    // Written atomically, readable by its owner only.
+    // The file is written atomically, and only its owner can read it.
     envelope.seal().write_to(&file)?;
 
     let checked = check_envelope(&std::fs::read(&file)?)?;
     println!("{} blueprints, which the web import takes", checked.envelope().items.len());
-    // Prints locations, never values: file paths would reveal details of this computer.
+    // The check returns positions and never values, because file paths would reveal details of this computer.
     println!(
         "private: {:?}, not declared by the contract: {:?}",
         checked.private(),

@@ -1,9 +1,9 @@
-//! Error handling: the kind, the advice, and the wait of an error.
+//! Error handling: the kind, the advice, and the `Retry-After` time of an error.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example errors`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example errors`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -18,7 +18,7 @@ use exchange_client::{
 
 #[tokio::main]
 async fn main() -> common::Result {
-    // The server is unreachable, and this call does not wait for it.
+    // The server is unreachable, and the retry policy allows only one attempt.
     let identity = ClientIdentity::new("sandbox-client", "Errors", "1.0.0", "https://desk.example")?;
     let nowhere = ExchangeAddress::new("http://127.0.0.1:9/idp", "http://127.0.0.1:9")?;
     let nowhere = Exchange::builder(nowhere, identity).build_signed_out()?;
@@ -26,13 +26,13 @@ async fn main() -> common::Result {
     let call = nowhere.api().contract_openapi(Default::default()).with_extension(once);
     tell("a server that is not there", call.await.map_err(Error::from));
 
-    // Without a session the call is not sent.
+    // Without a session, the call is not sent.
     tell("a call before the sign-in", nowhere.api().service_document().await.map_err(Error::from));
 
-    // A violation of the contract is detected locally, with its location.
+    // The client detects a violation of the contract before it sends a request.
     tell("a quantity that is none", quantity::scu("-3"));
 
-    // The member granted other scopes.
+    // The member granted other scopes than the one for this call.
     let exchange = common::sign_in(&[Scope::ExchangeStockRead]).await?;
     let ships = exchange.api().ships_read(ShipsReadOptions::new()).await;
     tell("a capability that is missing", ships.map_err(Error::from));
@@ -52,7 +52,7 @@ fn tell<T>(what: &str, result: Result<T, Error>) {
     println!("  so         {}", next_step(&error));
 }
 
-/// Returns the reaction of a program, which depends only on the kind.
+/// Returns the reaction of a program. It depends only on the kind of the error.
 fn next_step(error: &Error) -> String {
     match error.kind() {
         ErrorKind::SignInNeeded | ErrorKind::Ended(_) => {

@@ -1,13 +1,13 @@
-//! The low-level feed API: the state machine returns the next action, and this program performs it and stores
+//! The low-level feed API. A state machine returns the next action, and this program performs it and stores
 //! the position.
 //!
-//! `Sync` does the same for all areas, with schedule and back-off. Use the low-level API in programs with their
-//! own loop or store.
+//! `Sync` does the same for all areas, with a schedule and back-off. Use the low-level API in programs that
+//! have their own loop or store.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example feed`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example feed`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -22,9 +22,9 @@ use exchange_client::{
 #[tokio::main]
 async fn main() -> common::Result {
     let exchange = common::sign_in(&[Scope::ExchangeBlueprintsRead]).await?;
-    // A position is valid only for its reader, so both are stored together.
+    // A position is valid only for the reader that it was created for, so both are stored together.
     let reader = FeedReader::from_connection(&exchange.connection().await?);
-    // The store of entries and position: here in memory, in a real program a store of its own.
+    // The store of entries and positions. This one is in memory; a real program uses a persistent store.
     let store = MemoryReplica::default();
     let mut feed = Feed::new();
     for round in ["first", "second"] {
@@ -60,7 +60,7 @@ async fn read(
                     Err(error) => return Err(error),
                 }
             }
-            // Entries and position are committed together or not at all.
+            // Entries and position are committed in one transaction.
             FeedAction::Commit(commit) => match store.commit(&commit)? {
                 CommitOutcome::Done(tally) => FeedInput::Committed(tally),
                 CommitOutcome::Superseded(kept) => FeedInput::Superseded(kept),

@@ -1,10 +1,10 @@
-//! The first upload of ships: ships that exist on both sides are linked before new ones are created. Later
-//! changes are merged.
+//! Uploads ships for the first time. Ships that exist on both sides are linked before new ones are created.
+//! Later changes are merged.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example first_ships`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example first_ships`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -29,17 +29,17 @@ async fn main() -> common::Result {
     let outbox = exchange.outbox(MemoryOutbox::new(), &connection)?;
     let theirs = ships(&replica)?;
 
-    // The local ships: one that the exchange has too, and a new one of the same type.
+    // The local ships: one that also exists on the exchange, and a new one of the same type.
     let known = theirs.iter().find(|ship| ship.name.is_some()).ok_or("no ship with a name")?;
     let same = ShipValues::from_ship(known);
     let new = ShipValues { name: Some(ShipName::new("Short Haul")?), org_unit: None, ..same.clone() };
     let plan = ShipMatchPlan::match_ships([local("hangar-1", same)?, local("hangar-2", new)?], &theirs);
     for unsure in &plan.ambiguous {
-        // Pass the member's choice to `plan.decide`.
+        // If the member chooses a candidate, pass the choice to `plan.decide`.
         println!("{:?} may be one of {} ships", unsure.local.external_id, unsure.candidates.len());
     }
 
-    // All links first: otherwise every ship would be duplicated.
+    // Send all links before new ships, because unlinked ships would be created a second time.
     let mut links = ShipChanges::new();
     for link in plan.link_ops()? {
         links.push(link)?;
@@ -56,7 +56,7 @@ async fn main() -> common::Result {
     let agreed = ships(&replica)?;
     replica.set_baseline(&agreed, &[])?;
 
-    // Later: the member renamed the ship locally, and may have changed it on the web as well.
+    // Later, the member renames the ship locally, and may have changed it on the website as well.
     let id = ExternalId::new("hangar-2")?;
     let ship = agreed.iter().find(|ship| ship.external_id.as_ref() == Some(&id)).ok_or("no such ship")?;
     let base = ShipValues::from_ship(ship);

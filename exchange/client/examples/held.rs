@@ -1,9 +1,9 @@
-//! A change that removes so much that the member has to confirm it on the web.
+//! Sends a change that removes so much that the member has to confirm it on the website.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example held`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example held`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -38,15 +38,15 @@ async fn main() -> common::Result {
         return Err("so little needs no confirmation".into());
     }
 
-    // Only at the member's request, because a new link invalidates the previous one. Pass it only to the
-    // browser.
+    // Request a link only if the member wants to confirm now, because a new link invalidates the previous
+    // one. Pass the link only to the browser.
     let link = outbox.request_confirmation_link(entry).await?.ok_or("it is not held any more")?;
     println!(
         "held; the member opens a link of {} characters, of which this is printed: {link:?}",
         link.expose().len()
     );
 
-    // After the member decided, the feed reveals the decision.
+    // After the member has decided, the feed shows the decision.
     sync.sync_area(Area::Stock).await?;
     match replica.count(Area::Stock)? {
         0 => {

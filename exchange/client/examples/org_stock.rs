@@ -1,9 +1,9 @@
-//! The stock pool of a unit: its content, a booking, and changes of the new entry.
+//! Reads the stock pool of a unit, books stock in, and changes the new entry.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example org_stock`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example org_stock`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "common/setup.rs"]
 mod common;
@@ -19,18 +19,18 @@ use exchange_client::{
 
 #[tokio::main]
 async fn main() -> common::Result {
-    // Entries, with holders and notes, are visible to Logisticians with the details scope.
+    // Entries with holders and notes are visible only to Logisticians, and require the details scope.
     let scopes = [Scope::ExchangeOrgstockRead, Scope::ExchangeOrgstockDetails, Scope::ExchangeOrgstockWrite];
     let exchange = common::sign_in(&scopes).await?;
     let connection = exchange.connection().await?;
-    // Kept for at most seven days, in memory as well as in files.
+    // The replica keeps this data for at most seven days, in memory as well as in files.
     let replica = Replica::in_memory();
     let sync = exchange.sync(&replica);
     sync.begin_session(&connection).await?;
     sync.sync_once().await?;
     println!("{} lots in the pools of the member's units", replica.count(Area::OrgStock)?);
 
-    // The roster has the holders, under references that are valid only for this program.
+    // The roster lists the holders. Their references are valid only for this program.
     let unit = UnitId::new("unit-squadron")?;
     let roster = exchange.api().org_stock_members(&unit).await.map_err(Error::from)?.into_body();
     let holder = roster.items.first().ok_or("nobody can hold stock there")?;
@@ -48,11 +48,11 @@ async fn main() -> common::Result {
     changes.push(book_in.build()?)?;
     println!("booked in: {}", send(&outbox, changes).await?);
 
-    // The change is visible after the feed was read (WRT-08).
+    // The change is visible in the replica after the feed is read (WRT-08).
     sync.sync_area(Area::OrgStock).await?;
     let lot = lot_of(&replica, 123)?;
     let entry = lot.entries.iter().flatten().next().ok_or("the entries are not shown to this member")?;
-    // Several ops on one entry: each uses the version that the previous one creates.
+    // Each of several ops on one entry uses the version that the previous op creates.
     let mut changes = OrgStockChanges::new();
     let mut on_entry = changes.on_entry(lot.unit.id.clone(), entry);
     on_entry.note(Some("for the next run".to_owned()))?;

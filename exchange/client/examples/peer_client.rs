@@ -5,11 +5,12 @@
 //! peer_client DIRECTORY
 //! ```
 //!
-//! DIRECTORY is the first line that `exchange/service/tests/peers/oauth4webapi.mjs` prints. Prints one line of
-//! JSON per step, `{name, ok, why}`, and stops after the first failed step. `cargo xtask peers oauth4webapi` runs
-//! this. The last steps tamper with the proofs, to verify that the peers reject them.
+//! DIRECTORY is the first line that `exchange/service/tests/peers/oauth4webapi.mjs` prints. The program
+//! prints one line of JSON per step, `{name, ok, why}`, and stops after the first failed step. The last steps
+//! tamper with the proofs, to verify that the peers reject them. `cargo xtask peers oauth4webapi` runs this
+//! program.
 
-#![allow(clippy::print_stdout, reason = "the steps are what it is for")]
+#![allow(clippy::print_stdout, reason = "the program prints the result of each step")]
 
 use std::{
     error::Error as StdError,
@@ -72,7 +73,7 @@ fn ensure_equal<T: PartialEq + Debug>(left: &T, right: &T) -> Result<(), StepErr
     if left == right { Ok(()) } else { Err(format!("{left:?} is not {right:?}").into()) }
 }
 
-/// The addresses of the peers.
+/// The URLs of the peers.
 #[derive(Deserialize)]
 struct PeerDirectory {
     issuer: String,
@@ -81,13 +82,13 @@ struct PeerDirectory {
     peer: String,
 }
 
-/// The peers, with their control endpoints.
+/// The peers, and an HTTP client for their control endpoints.
 struct Peers {
     at: PeerDirectory,
     http: reqwest::Client,
 }
 
-/// The records of the gateway's guard.
+/// The counters and lists of the `oauth4webapi` peer, which stands in for the gateway.
 #[derive(Deserialize)]
 struct GatewayReport {
     tokens: u64,
@@ -102,7 +103,8 @@ impl Peers {
         Ok(self.http.post(url).body(body.to_string()).send().await?.error_for_status()?.text().await?)
     }
 
-    /// Returns the number of refresh tokens that the provider replaced, and of grants that it ended.
+    /// Returns the number of refresh tokens that the provider replaced, and the number of grants that it
+    /// ended.
     async fn provider_counts(&self) -> Result<(u64, u64), StepError> {
         let said: Value = serde_json::from_str(&self.call_provider("said", json!({})).await?)?;
         let count = |name: &str| said[name].as_u64().ok_or_else(|| StepError::from(format!("no {name}")));
@@ -123,7 +125,7 @@ impl Peers {
         Ok(ClientIdentity::new("sandbox-client", "Desk", "1.0.0", "https://desk.example")?)
     }
 
-    /// Opens a session over this transport and key, and signs a member in.
+    /// Opens a session with this transport and key, and signs a member in.
     async fn open_session(
         &self,
         way: impl Transport + 'static,
@@ -147,7 +149,8 @@ impl Peers {
     }
 }
 
-/// IDP-16, IDP-19, IDP-24, ERR-47: from the login to the end, by the client or by the provider.
+/// IDP-16, IDP-19, IDP-24, ERR-47: a connection works from the login until the client or the provider ends
+/// it.
 async fn check_connection_lifecycle(peers: &Peers, nonces: bool) -> Result<(), StepError> {
     peers.call_provider("nonce", json!({ "required": nonces })).await?;
     let session = peers.open_session(ReqwestTransport::new()?, &SharedKey::default()).await?;
@@ -156,7 +159,7 @@ async fn check_connection_lifecycle(peers: &Peers, nonces: bool) -> Result<(), S
     let api = exchange.api();
     let (before, (rotated, revoked)) = (peers.gateway_report().await?, peers.provider_counts().await?);
 
-    // A challenged write is resent under its key.
+    // A write that gets a nonce challenge is sent again with the same idempotency key.
     peers.call_gateway("nonce").await?;
     let set = BlueprintChangeSet::parse(br#"{"ops": [{"op": "add", "ref": {"bt": "bp-1"}}]}"#)?;
     let key = if nonces { "the-key-of-a-write-2" } else { "the-key-of-a-write-1" };
@@ -165,12 +168,12 @@ async fn check_connection_lifecycle(peers: &Peers, nonces: bool) -> Result<(), S
     ensure_equal(&seen.keys.iter().filter(|sent| *sent == key).count(), &2)?;
     ensure_equal(&seen.challenged, &(before.challenged + 1))?;
 
-    // A problem response is parsed, and nothing is resent.
+    // A problem response is parsed, and the request is not sent again.
     let refused = Error::from(api.catalog_locations().await.err().ok_or("it was answered")?);
     ensure_equal(&refused.kind(), &ErrorKind::ScopeMissing)?;
 
-    // A rejected token is renewed, and once more with the new refresh token. More renewals at once would trigger
-    // the back-off of the client.
+    // The client renews a rejected token, and can then renew it again with the new refresh token. More
+    // renewals in a short time would trigger the client's back-off.
     let renewals = if nonces { 2 } else { 1 };
     for _ in 0..renewals {
         peers.call_gateway("token").await?;
@@ -181,13 +184,13 @@ async fn check_connection_lifecycle(peers: &Peers, nonces: bool) -> Result<(), S
     ensure_equal(&peers.gateway_report().await?.refused, &before.refused)?;
 
     if nonces {
-        // The client disconnects.
+        // In this run, the client ends the connection.
         let done = session.disconnect().await;
         ensure_equal(&(done.revoked.is_done(), done.is_complete()), &(true, true))?;
         ensure_equal(&peers.provider_counts().await?, &(rotated + renewals, revoked + 1))?;
         return ensure_equal(&session.state(), &SessionState::SignedOut);
     }
-    // The provider ends the connection, which the client notices at the next renewal.
+    // The provider ends the connection, and the client detects this at the next renewal.
     peers.call_provider("disconnect", json!({})).await?;
     peers.call_gateway("token").await?;
     let over = Error::from(api.service_document().await.err().ok_or("it was answered")?);
@@ -205,7 +208,7 @@ async fn spoilt_proofs_are_refused(peers: &Peers, spoilt: ProofTampering) -> Res
     way.begin();
     let refused = Error::from(exchange.api().service_document().await.err().ok_or("it was answered")?);
     ensure_equal(&refused.kind(), &ErrorKind::Proof)?;
-    // It stopped retrying, and the reason is the expected one.
+    // The client stopped retrying, and the peer rejected each proof for the expected reason.
     let reasons = peers.gateway_report().await?.refused.split_off(before);
     if reasons.is_empty()
         || reasons.len() > 2
@@ -218,8 +221,8 @@ async fn spoilt_proofs_are_refused(peers: &Peers, spoilt: ProofTampering) -> Res
     Ok(())
 }
 
-/// `oidc-provider` rejects the proof with `invalid_grant` instead of `invalid_dpop_proof` (RFC 9449, 5), so the
-/// connection ends (ERR-47).
+/// ERR-47: `oidc-provider` rejects a repeated proof with `invalid_grant` instead of `invalid_dpop_proof` (RFC
+/// 9449, 5), so the connection ends.
 async fn a_repeated_proof_renews_nothing(peers: &Peers) -> Result<(), StepError> {
     let key = SharedKey::default();
     let way = TamperingTransport::new(ProofTampering::Repeated, key.clone())?;
@@ -232,7 +235,7 @@ async fn a_repeated_proof_renews_nothing(peers: &Peers) -> Result<(), StepError>
     ensure_equal(&refused.kind(), &ErrorKind::Ended(EndReason::GrantRevoked))
 }
 
-/// A key source that the test can read as well.
+/// A key source whose key the test can read.
 #[derive(Clone, Default)]
 struct SharedKey(Arc<Mutex<Option<Arc<KeyPair>>>>);
 
@@ -269,19 +272,19 @@ impl KeySource for SharedKey {
     }
 }
 
-/// The kind of tampering.
+/// The way in which a proof is modified.
 #[derive(Clone, Copy, Debug)]
 enum ProofTampering {
-    /// Repeats the last valid proof.
+    /// The last valid proof is sent again.
     Repeated,
-    /// Omits `ath`.
+    /// The proof has no `ath`.
     WithoutToken,
-    /// Sets `htu` to another path.
+    /// The `htu` of the proof has another path.
     OfAnotherPath,
 }
 
 impl ProofTampering {
-    /// Returns a part of the reason with which the peer rejects it.
+    /// Returns a substring of the reason for which the peer rejects the proof.
     const fn reason(self) -> &'static str {
         match self {
             Self::Repeated => "was sent before",
@@ -291,7 +294,7 @@ impl ProofTampering {
     }
 }
 
-/// The network transport, which tampers with proofs when enabled.
+/// The network transport, which replaces valid proofs between `begin` and `end`.
 #[derive(Clone)]
 struct TamperingTransport {
     inner: ReqwestTransport,
@@ -324,7 +327,7 @@ impl TamperingTransport {
         self.last(|last| last.spoils = false);
     }
 
-    /// Returns the proof that replaces the valid one.
+    /// Returns the proof that replaces the valid one, or `None` if it cannot be created.
     fn spoilt(&self, request: &http::Request<Bytes>) -> Option<http::HeaderValue> {
         if matches!(self.how, ProofTampering::Repeated) {
             return self.last(|last| last.proof.clone());

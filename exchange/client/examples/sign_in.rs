@@ -1,9 +1,10 @@
-//! A device login from the member's point of view: the code, the wait, the granted scopes, and disconnecting.
+//! Signs in with the device flow, as the member sees it: the code, the wait, the granted scopes, and
+//! disconnecting.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example sign_in`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example sign_in`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use exchange_client::{
     ClientIdentity, ErrorKind, ExchangeAddress, LoginProgress, MemoryCredentials, Session, api::scopes::Scope,
@@ -11,12 +12,12 @@ use exchange_client::{
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A real program uses its own pinned address if the variable is unset.
+    // If the variable is not set, a real program uses the address that it was built for.
     let address =
         ExchangeAddress::from_variable(|name| std::env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
     let identity = ClientIdentity::new("sandbox-client", "SignIn", "1.0.0", "https://desk.example")?;
-    // Secrets in memory do not outlive the program. A real program sets the platform's store and a state
-    // folder.
+    // Secrets in memory are lost when the program ends. A real program uses the platform's store and sets a
+    // state folder.
     let session = Session::builder(&address, &identity).credentials(MemoryCredentials::new()).open().await?;
     println!("before    {:?}, secrets are kept in {}", session.state(), session.credential_store_name());
 

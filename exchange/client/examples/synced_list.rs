@@ -1,9 +1,9 @@
-//! A synchronized list in 20 lines: sign in, read the member's stock, print it.
+//! A synchronized list in 20 lines: signs in, reads the member's stock, and prints it.
 //!
-//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
-//! --example synced_list`.
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run
+//! `cargo run -p exchange-client --example synced_list`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use exchange_client::{
     ClientIdentity, Exchange, ExchangeAddress, MemoryCredentials, Replica, Session, api::scopes::Scope,

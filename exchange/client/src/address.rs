@@ -1,12 +1,12 @@
-//! The address of the exchange: a pinned issuer and the gateway's origin (IDP-02, CON-01), or a sandbox from an
-//! environment variable (IDP-03).
+//! The address of the exchange: a pinned issuer and the gateway's origin (IDP-02, CON-01), or a sandbox from
+//! an environment variable (IDP-03).
 
 use std::fmt;
 
 use dpop_bound::Htu;
 
-/// The environment variable with the origin of a sandbox (IDP-03). Issuer and gateway are below this origin. It
-/// must not be offered in settings or a user interface.
+/// The environment variable that selects a sandbox (IDP-03). Its value is the origin under which both the
+/// issuer and the gateway are reached. It must not be offered in settings or a user interface.
 pub const SANDBOX_VARIABLE: &str = "EXCHANGE_SANDBOX";
 
 /// The pinned issuer and gateway of an exchange.
@@ -17,27 +17,28 @@ pub struct ExchangeAddress {
     sandbox: bool,
 }
 
-/// The reason why an address is invalid.
+/// The reason an address is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExchangeAddressError {
-    /// It is not an http(s) URL.
+    /// The address is not an http(s) URL.
     #[error("{0:?} is not an http(s) URL")]
     InvalidUrl(String),
-    /// It is not https. Only loopback addresses may omit TLS, because a proof does not cover the body of its
-    /// request.
+    /// The address is not an https URL. Only loopback addresses may omit TLS, because a proof does not cover
+    /// the body of its request.
     #[error("{0:?} is not an https URL: without TLS, requests can be modified in transit")]
     InsecureScheme(String),
-    /// It has a query or a fragment, or a gateway address has a path.
+    /// The address has a query or a fragment, or a gateway address has a path.
     #[error("{0:?} is not an origin: remove path, query, and fragment")]
     NotAnOrigin(String),
 }
 
 impl ExchangeAddress {
-    /// Creates an address from an identity provider with exactly this issuer and a gateway with this origin.
+    /// Creates an address from the exact issuer of the identity provider and the origin of the gateway.
     ///
     /// # Errors
-    /// Returns an error if one of them is not an https URL of this form.
+    /// Returns an error if one of them is not an http(s) URL of this form, or omits TLS without being a
+    /// loopback address.
     pub fn new(issuer: &str, gateway: &str) -> Result<Self, ExchangeAddressError> {
         let _ = parse_origin(issuer)?;
         let origin = parse_origin(gateway)?;
@@ -47,9 +48,9 @@ impl ExchangeAddress {
         Ok(Self { issuer: issuer.into(), gateway: origin.into(), sandbox: false })
     }
 
-    /// Returns the sandbox that the variable [`SANDBOX_VARIABLE`] names, or `None` if it is unset:
-    /// `ExchangeAddress::from_variable(|name| std::env::var(name).ok())`. Call this before reading the program's own
-    /// configuration.
+    /// Returns the address of the sandbox in the variable [`SANDBOX_VARIABLE`], or `None` if the variable is
+    /// unset: `ExchangeAddress::from_variable(|name| std::env::var(name).ok())`. Call this before reading the
+    /// program's own configuration.
     ///
     /// # Errors
     /// Returns an error if the value is not an origin.
@@ -91,12 +92,12 @@ impl fmt::Debug for ExchangeAddress {
     }
 }
 
-/// Returns true if requests may be sent to a URL: it has TLS or is a loopback address.
+/// Returns true if requests may be sent to a URL: it uses TLS, or its host is a loopback address.
 pub(crate) fn is_allowed_url(text: &str) -> bool {
     parse_origin(text).is_ok()
 }
 
-/// Returns the origin of a URL to which requests may be sent.
+/// Returns the origin of a URL, or an error if requests must not be sent to the URL.
 fn parse_origin(text: &str) -> Result<String, ExchangeAddressError> {
     if text.contains(['?', '#']) {
         return Err(ExchangeAddressError::NotAnOrigin(text.to_owned()));
@@ -118,7 +119,7 @@ fn parse_origin(text: &str) -> Result<String, ExchangeAddressError> {
 mod tests {
     use super::*;
 
-    /// IDP-02, CON-01: an address is kept exactly as given.
+    /// IDP-02, CON-01: the issuer is kept exactly as given, and the gateway's origin has no trailing slash.
     #[test]
     fn address_is_pinned() {
         let place = ExchangeAddress::new("https://id.example/realms/x", "https://api.example/").unwrap();

@@ -1,9 +1,9 @@
-//! Exponential back-off between attempts of a request (LIM-16, CLI-02).
+//! Exponential back-off between the attempts of a request (LIM-16, CLI-02).
 
 use std::time::Duration;
 
-/// An exponential back-off: starts at 5 seconds, doubles up to 5 minutes, adds up to 10 % jitter, and is never
-/// shorter than `Retry-After` (LIM-16).
+/// An exponential back-off: it starts at 5 seconds, doubles up to 5 minutes, adds up to 10 % jitter, and is
+/// never shorter than `Retry-After` (LIM-16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// The delay after the first failure.
@@ -21,7 +21,7 @@ impl Default for Backoff {
 impl Backoff {
     /// Returns the delay after this number of consecutive failures (0 counts as 1).
     ///
-    /// `asked` is the value of `Retry-After`: a lower bound that is never shortened. `fraction` is a random number
+    /// `retry_after` is the value of `Retry-After`; the delay is never shorter. `fraction` is a random number
     /// in `0.0..1.0` that determines the jitter.
     #[must_use]
     pub fn delay_after(&self, failures: u32, retry_after: Option<Duration>, fraction: f64) -> Duration {
@@ -43,7 +43,7 @@ fn add_jitter(time: Duration, fraction: f64) -> Duration {
 mod tests {
     use super::*;
 
-    /// LIM-16: 5 s, doubled, 5 minutes at most.
+    /// LIM-16: the delay starts at 5 s, doubles with each failure, and never exceeds 5 minutes plus jitter.
     #[test]
     fn waits_double_from_five_seconds_to_five_minutes() {
         let waits =
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(Backoff::default().delay_after(0, None, 0.0), Duration::from_secs(5));
     }
 
-    /// CLI-02: `Retry-After` is a lower bound, independent of the back-off.
+    /// CLI-02: `Retry-After` is a lower bound of the delay, even if it is longer than the maximum back-off.
     #[test]
     fn retry_after_is_a_lower_bound() {
         let wait = |failures, retry_after, fraction| {

@@ -1,8 +1,9 @@
-//! For tests: captures the complete log output of a test in a process of its own.
+//! Captures the complete log output of a test, by running the test in a separate process.
 //!
-//! `tracing` caches for the whole process whether a call site is enabled, based on the subscriber of the first
-//! thread that reaches it. A test that captures only the log of its own thread therefore misses call sites that
-//! another test reached first. In a separate process the subscriber is installed before anything is logged.
+//! `tracing` caches for the whole process whether a call site is enabled, based on the subscriber of the
+//! first thread that reaches it. A test that captures only the log of one thread therefore misses call
+//! sites that another test reached first. In a separate process the subscriber is installed before anything
+//! is logged.
 use std::{
     env, io,
     process::Command,
@@ -19,8 +20,9 @@ const CHILD_VARIABLE: &str = "EXCHANGE_CLIENT_LOGGED";
 pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
 impl CapturedLog {
-    /// Captures the log of this process if it is the child process of this test. Otherwise starts the child, fails
-    /// if the test fails there, and returns `None`. `module` is the `module_path!()` of the test.
+    /// Captures the log of this process if it is the child process of this test. Otherwise runs the test in a
+    /// child process, panics if it fails there, and returns `None`. `module` is the `module_path!()` of the
+    /// test.
     pub(crate) fn capture(module: &str, test: &str) -> Option<Self> {
         if env::var_os(CHILD_VARIABLE).is_some() {
             let log = Self::default();

@@ -1,5 +1,5 @@
-//! References to the catalog: resolved in batches and remembered with the key that the exchange returned.
-//! Also the list of locations, read once per session (RES-13, RES-15, TYP-03).
+//! Catalog references, resolved in batches and remembered with the key that the exchange returned, and the
+//! list of locations, read once per session (RES-13, RES-15, TYP-03).
 
 mod memory;
 
@@ -20,19 +20,19 @@ use crate::{
     exchange::Exchange,
 };
 
-/// Maximum number of references in a request (RES-01).
+/// The maximum number of references in a request (RES-01).
 pub const MAX_REFERENCES: usize = 500;
 
 /// The result of resolving a reference (RES-13).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReferenceResolution {
-    /// The reference is this entry; send its `bt` from then on.
+    /// The reference identifies this entry; send its `bt` from then on.
     Resolved(CatalogEntry),
-    /// The reference may be any of these: let the member choose, then call
+    /// The reference matches several entries: let the member choose one, then call
     /// [`CatalogResolver::record_choice`].
     Ambiguous(Vec<CatalogEntry>),
-    /// No entry matches: show that to the member, and do not send the reference in a change set.
+    /// No entry matches: show the reference to the member, and do not send it in a change set.
     Unmatched,
 }
 
@@ -47,17 +47,17 @@ impl ReferenceResolution {
     }
 }
 
-/// A reference with its result.
+/// A reference's lookup result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReferenceLookup {
     /// The result of the lookup.
     pub resolution: ReferenceResolution,
-    /// True if the `locKey` matched no entry and the name was used instead (RES-10).
+    /// True if the `locKey` matched no entry and the exchange used the name instead (RES-10).
     pub loc_key_unresolved: bool,
 }
 
-/// Resolves references and caches the results and the locations of one session.
+/// Resolves catalog references. Caches the results, and for the session also the list of locations.
 pub struct CatalogResolver {
     api: Client,
     memory: std::sync::Mutex<CatalogMemory>,
@@ -82,18 +82,19 @@ impl Exchange {
 }
 
 impl CatalogResolver {
-    /// Creates a resolver with remembered results; [`CatalogMemory::default`] is empty.
+    /// Creates a resolver with results from an earlier process; [`CatalogMemory::default`] has none.
     #[must_use]
     pub fn new(api: Client, memory: CatalogMemory) -> Self {
         Self { api, memory: std::sync::Mutex::new(memory), locations: Mutex::default() }
     }
 
-    /// Resolves any number of references of one kind. Remembered ones are not requested; the others are sent
-    /// in requests of at most [`MAX_REFERENCES`]. Returns the results in the order of `references`, and
-    /// remembers the resolved ones.
+    /// Resolves any number of references of one kind. Remembered references are not requested; the others are
+    /// sent in requests of at most [`MAX_REFERENCES`]. Returns the results in the order of `references`, and
+    /// remembers the resolved references.
     ///
     /// # Errors
-    /// As every call. Results of earlier requests are remembered, so that a repeated call continues there.
+    /// Returns the errors that every call can return. Results of earlier requests are remembered, so a
+    /// repeated call resolves only the remaining references.
     pub async fn resolve(
         &self,
         kind: CatalogKind,
@@ -126,8 +127,8 @@ impl CatalogResolver {
         self.lock_memory().learn(kind, reference, entry);
     }
 
-    /// Returns the reference as it is sent: all known fields, `locKey` without its `@`, and the remembered
-    /// `bt` if there is one (TYP-03).
+    /// Returns the reference in the form in which it is sent: all known fields, `locKey` without its `@`, and
+    /// the `bt` if it is remembered (TYP-03).
     #[must_use]
     pub fn sendable(&self, kind: CatalogKind, reference: &ItemRef) -> ItemRef {
         let mut sent = strip_loc_key_prefix(reference);
@@ -147,11 +148,12 @@ impl CatalogResolver {
         self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Returns all locations that a stock lot or a ship can have, ordered by name; read once per session
-    /// (RES-15).
+    /// Returns all locations that a stock lot or a ship can have, ordered by name. They are read once per
+    /// session (RES-15).
     ///
     /// # Errors
-    /// As every call; the next call tries again.
+    /// Returns the errors that every call can return. Errors are not cached: the next call reads the
+    /// locations again.
     pub async fn locations(&self) -> Result<Arc<[Location]>, Error> {
         let mut locations = self.locations.lock().await;
         if let Some(known) = &*locations {
@@ -162,13 +164,13 @@ impl CatalogResolver {
         Ok(read)
     }
 
-    /// Begins another session, in which the locations are read again. Resolved references are kept.
+    /// Starts a new session, in which the locations are read again. Resolved references are kept.
     pub async fn begin_session(&self) {
         *self.locations.lock().await = None;
     }
 }
 
-/// Removes the `@` of a `locKey`, which is not sent (TYP-03).
+/// Removes the leading `@` of a `locKey`, which must not be sent (TYP-03).
 fn strip_loc_key_prefix(reference: &ItemRef) -> ItemRef {
     let mut sent = reference.clone();
     if let Some(key) = sent.loc_key.as_mut().filter(|key| key.starts_with('@')) {
@@ -177,7 +179,8 @@ fn strip_loc_key_prefix(reference: &ItemRef) -> ItemRef {
     sent
 }
 
-/// Checks that there is one result for each reference, in order, and converts the results.
+/// Checks that there is one result for each reference, in the order of the references, and converts the
+/// results.
 fn parse_lookups(response: ResolveResponse, expected_count: usize) -> Result<Vec<ReferenceLookup>, Error> {
     let ResolveResponse { results, warnings, .. } = response;
     let in_order = results.iter().enumerate().all(|(at, result)| match result {
@@ -195,7 +198,7 @@ fn parse_lookups(response: ResolveResponse, expected_count: usize) -> Result<Vec
     let resolution = |result| match result {
         ResolveResult::Resolved(result) => ReferenceResolution::Resolved(result.ref_),
         ResolveResult::Ambiguous(result) => ReferenceResolution::Ambiguous(result.candidates),
-        // An unknown result of a later version does not identify an entry (CON-12).
+        // A result that a later version adds does not identify an entry (CON-12).
         ResolveResult::Unmatched(_) | ResolveResult::Unknown(_) => ReferenceResolution::Unmatched,
     };
     let mut lookups: Vec<ReferenceLookup> = results
@@ -210,7 +213,8 @@ fn parse_lookups(response: ResolveResponse, expected_count: usize) -> Result<Vec
     Ok(lookups)
 }
 
-/// Returns the index of the reference that a RES-10 warning is about.
+/// Returns the index of the reference that a `LOC_KEY_UNRESOLVED` warning is about (RES-10); `None` for other
+/// warnings.
 fn loc_key_unresolved(warning: &Warning) -> Option<usize> {
     if !matches!(warning.code, WarningCode::LocKeyUnresolved) {
         return None;
@@ -249,7 +253,7 @@ mod tests {
         (200, format!(r#"{{"results": [{results}], "warnings": []}}"#))
     }
 
-    /// RES-13: resolved, ambiguous, unmatched, and an unknown result.
+    /// RES-13: references are resolved, ambiguous or unmatched; an unknown result counts as unmatched.
     #[tokio::test]
     async fn references_resolve_or_are_ambiguous() {
         let double = MockGateway::with_responses([answer(
@@ -274,7 +278,8 @@ mod tests {
         assert_eq!(found.iter().filter(|lookup| lookup.resolution.entry().is_some()).count(), 1);
     }
 
-    /// RES-13, TYP-03: the remembered key is sent from then on, and remembered references are not requested.
+    /// RES-13, TYP-03: once a reference is resolved, its key is sent and the reference is not requested
+    /// again.
     #[tokio::test]
     async fn resolved_references_are_remembered() {
         let first = answer(r#"{"index": 0, "status": "resolved", "ref": {"bt": "b-1", "name": "One"}}"#);
@@ -282,7 +287,7 @@ mod tests {
         let double = MockGateway::with_responses([first, second]);
         let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
         let one = ItemRef::builder().name("One").loc_key("@item_One").build();
-        // The contract does not allow such a key, but the game's files contain it.
+        // The contract does not permit such a key, but the game's files contain it.
         assert!(one.is_err());
         let mut one = named("One");
         one.loc_key = Some("@item_One".to_owned());
@@ -296,20 +301,21 @@ mod tests {
         let sent = catalogue.sendable(CatalogKind::Item, &one);
         assert_eq!(sent.bt.as_ref().map(|bt| bt.as_str()), Some("b-1"));
         assert_eq!((sent.loc_key.as_deref(), sent.name.as_deref()), (Some("item_One"), Some("One")));
-        // The same name of another kind is another entry.
+        // The same name of a different kind identifies a different entry.
         assert_eq!(catalogue.sendable(CatalogKind::Material, &one).bt, None);
         let again = catalogue.resolve(CatalogKind::Item, &[one, named("Two")]).await.unwrap();
         assert_eq!(again[0].resolution.entry().unwrap().bt.as_str(), "b-1");
         assert_eq!(again[1].resolution, ReferenceResolution::Unmatched);
         assert!(double.requests()[1].contains(r#"[{"name":"Two"}]"#), "{:?}", double.requests());
-        // A choice of the member is remembered like a resolved entry.
+        // The member's choice is remembered like a resolved entry.
         catalogue.record_choice(CatalogKind::Item, &named("Two"), entry("b-2"));
         let picked = catalogue.resolve(CatalogKind::Item, &[named("Two")]).await.unwrap();
         assert_eq!(picked[0].resolution, ReferenceResolution::Resolved(entry("b-2")));
         assert_eq!((double.requests().len(), catalogue.memory_snapshot().len()), (2, 2));
     }
 
-    /// RES-01: no request has more than 500 references, and a repeated call after a refusal continues.
+    /// RES-01: no request has more than 500 references. A repeated call after an error requests only the
+    /// remaining ones.
     #[tokio::test]
     async fn references_are_sent_in_batches() {
         let results = |from: usize, to: usize| {
@@ -343,7 +349,7 @@ mod tests {
         assert!(catalogue.resolve(CatalogKind::Item, &[]).await.unwrap().is_empty());
     }
 
-    /// RES-10: the warning identifies the reference that was resolved by its name.
+    /// RES-10: a warning is assigned to the reference that was resolved by its name.
     #[tokio::test]
     async fn warning_is_assigned_to_its_reference() {
         let body = r#"{"results": [{"index": 0, "status": "unmatched"}, {"index": 1, "status": "unmatched"}],
@@ -355,7 +361,7 @@ mod tests {
         assert_eq!(found.iter().map(|found| found.loc_key_unresolved).collect::<Vec<_>>(), [false, true]);
     }
 
-    /// A response without exactly one result per reference is refused.
+    /// A response is rejected unless it has exactly one result per reference, in order.
     #[tokio::test]
     async fn results_must_match_their_references() {
         let crossed = r#"{"index": 1, "status": "unmatched"}, {"index": 0, "status": "unmatched"}"#;
@@ -368,7 +374,7 @@ mod tests {
         }
     }
 
-    /// RES-15: once per session, also with concurrent calls; a refusal is not cached.
+    /// RES-15: locations are read once per session, even by concurrent calls. An error is not cached.
     #[tokio::test]
     async fn locations_are_read_once_per_session() {
         let list = (200, r#"{"items": [{"name": "Area 18"}, {"name": "Everus Harbor"}]}"#.to_owned());

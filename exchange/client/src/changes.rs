@@ -1,4 +1,4 @@
-//! Change sets: ops are collected per area, validated, identified and split into batches that the exchange
+//! Change sets: ops are collected per area, validated, given ids and split into batches that the exchange
 //! accepts. The results are assigned to the ops.
 //!
 //! ```
@@ -54,10 +54,10 @@ pub type BlueprintChanges = Changes<BlueprintOp>;
 pub type StockChanges = Changes<StockOp>;
 /// Changes to the member's ships.
 pub type ShipChanges = Changes<ShipOp>;
-/// Changes to the pools of units whose Logistician the member is.
+/// Changes to the pools of units whose stock the member may book as Logistician.
 pub type OrgStockChanges = Changes<OrgStockOp>;
 
-/// An area that can be written to. Change sets of one area are sent in order.
+/// An area to which the client can write. Change sets of one area are sent in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Lane {
@@ -86,7 +86,7 @@ impl Lane {
         }
     }
 
-    /// Returns the operation that sends its change sets.
+    /// Returns the operation that sends change sets of this area.
     #[must_use]
     pub const fn operation(self) -> OperationId {
         match self {
@@ -110,9 +110,10 @@ impl fmt::Display for Lane {
     }
 }
 
-/// Ops of one area in the order in which the exchange is to decide them, without a limit of their number.
+/// A list of ops of one area, in the order in which the exchange decides them. Their number is not limited.
 ///
-/// Each op has an id (`opId`): its own, or else its position among the ops, counted from 1.
+/// Each op has an id (`opId`): the one it was created with, or otherwise its position among the ops, counted
+/// from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changes<O> {
     ops: Vec<O>,
@@ -156,9 +157,9 @@ impl<O: ChangeOp> Changes<O> {
     /// Appends an op and returns the id of its result.
     ///
     /// # Errors
-    /// `Invalid` for an op that violates the contract, for one with undeclared members (including purchase
-    /// data, which is never exchanged: SHP-23), for a duplicate id, and for a second upsert or removal of a
-    /// ship, which the exchange would refuse (SHP-17).
+    /// Returns `Invalid` for an op that violates the contract, an op with undeclared properties (including
+    /// purchase data, which is never exchanged: SHP-23), a duplicate id, and a second upsert or removal of a
+    /// ship, which the exchange would reject (SHP-17).
     pub fn push(&mut self, op: impl Into<O>) -> Result<OpId, Error> {
         let mut op = op.into();
         let id = match op.id() {
@@ -189,9 +190,9 @@ impl<O: ChangeOp> Changes<O> {
         Ok(id)
     }
 
-    /// Ties ops together, so that they are sent in one batch. Moves, ops on one entry and ops on one ship are
-    /// tied automatically. Use this for dependencies that the ops do not show, such as a move that merges
-    /// into another entry (`mergeScu`) followed by an op on that entry.
+    /// Ties ops together, so that they are sent in one batch. The ops of a move, ops on one entry and ops on
+    /// one ship are tied automatically. Use this for other dependencies, such as a move that merges into
+    /// another entry (`mergeScu`) followed by an op on that entry.
     pub fn keep_together(&mut self, ids: impl IntoIterator<Item = OpId>) {
         self.together.push(ids.into_iter().collect());
     }
@@ -203,17 +204,17 @@ impl<O: ChangeOp> Changes<O> {
         self
     }
 
-    /// Splits the changes into batches of at most `most` ops: `limits.batchMaxOps` of the service document,
-    /// or fewer. Sent in order, the batches have the effect of the whole.
+    /// Splits the changes into batches of at most `most` ops, which is `limits.batchMaxOps` of the service
+    /// document or less. The batches, sent in order, have the same effect as one change set with all ops.
     ///
-    /// Batches of org stock are smaller if their ops have long ids. Even a response that refuses every op
-    /// must be small enough for the exchange to store it under the key (LIM-22), because repeating a booking
-    /// would apply it twice.
+    /// Batches of org stock are smaller if their ops have long ids. The exchange must be able to store a
+    /// response that rejects every op under the idempotency key (LIM-22), because a booking whose response is
+    /// lost must not be applied twice.
     ///
-    /// The ops keep their order if possible; otherwise ops that are tied move up to the first of them.
+    /// The ops keep their order if possible; otherwise, tied ops move up to the first of them.
     ///
     /// # Errors
-    /// `TooLarge` if tied ops exceed the limit, `Invalid` without an op.
+    /// Returns `TooLarge` if tied ops exceed the limit, and `Invalid` if there is no op.
     pub fn into_batches(self, most: usize) -> Result<Vec<ChangeBatch<O>>, Error> {
         if self.ops.is_empty() {
             return Err(Error::new(ErrorKind::Invalid, "a change set needs at least one op"));
@@ -244,7 +245,8 @@ impl<O: ChangeOp> Changes<O> {
     }
 }
 
-/// One change set as it is sent: 1 to 500 ops that are decided in order and applied atomically.
+/// One change set in the form in which it is sent: 1 to 500 ops that are decided in order and applied
+/// atomically.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangeBatch<O> {
     ops: Vec<O>,
@@ -267,10 +269,10 @@ impl<O: ChangeOp> ChangeBatch<O> {
         self
     }
 
-    /// Builds the request under this idempotency key, with its exact bytes.
+    /// Builds the request with this idempotency key. The request contains the exact bytes that are sent.
     ///
     /// # Errors
-    /// `Invalid` if it violates the contract.
+    /// Returns `Invalid` if the change set violates the contract.
     pub fn to_stored_request(&self, core: &ApiClient, key: &str) -> Result<StoredRequest, Error> {
         let dry_run = self.dry_run.then_some(true);
         let request = O::build_request(core, key, self.ops.clone(), dry_run, self.extensions.clone());
@@ -282,12 +284,12 @@ impl<O: ChangeOp> ChangeBatch<O> {
     /// Parses a batch from the body of a request built by [`ChangeBatch::to_stored_request`].
     ///
     /// # Errors
-    /// `Storage` if the body is corrupt.
+    /// Returns `Storage` if the body is corrupt.
     pub fn from_body(body: &[u8]) -> Result<Self, Error> {
         let (ops, dry_run, extensions) = O::parse_change_set(body)
             .ok_or_else(|| Error::new(ErrorKind::Storage, "corrupt stored change set: cannot be parsed"))?;
-        // The body does not contain the ties. Where the order matters, all ops are tied, since they fitted
-        // into one set.
+        // The body does not record which ops are tied. In areas where the order matters, tying all ops is
+        // safe, because they fitted into one batch.
         let all = || ops.iter().filter_map(|op: &O| op.id().cloned()).collect();
         let together = if O::INDEPENDENT { Vec::new() } else { vec![all()] };
         Ok(Self { ops, dry_run: dry_run.unwrap_or(false), extensions, together })
@@ -303,7 +305,7 @@ impl<O: ChangeOp> ChangeBatch<O> {
         ChangeSetOutcome::from_result(self, result)
     }
 
-    /// Converts the batch back into changes, to edit and send them again. Ties are kept.
+    /// Converts the batch back into changes that can be edited and sent again. Ties are kept.
     #[must_use]
     pub fn into_changes(self) -> Changes<O> {
         let ids = self.ops.iter().filter_map(|op| op.id().cloned()).collect();
@@ -311,11 +313,11 @@ impl<O: ChangeOp> ChangeBatch<O> {
     }
 }
 
-/// Returns a reference to a location by its exact name. The locations list has references with a catalog
-/// link.
+/// Returns a reference to a location by its exact name. References from the list of locations also have a
+/// catalog link.
 ///
 /// # Errors
-/// `Invalid` for an empty name or one of more than 200 characters.
+/// Returns `Invalid` for an empty name and for a name of more than 200 characters.
 pub fn location_by_name(name: &str) -> Result<LocationRef, Error> {
     let name =
         LocationName::new(name).map_err(|violations| contract_error("invalid location name", violations))?;
@@ -326,7 +328,7 @@ fn contract_error(what: &'static str, violations: Violations) -> Error {
     Error::with_source(ErrorKind::Invalid, what, violations)
 }
 
-/// Converts contract violations of a locally built value.
+/// Converts the violations of a locally built value into an [`ErrorKind::Invalid`] error.
 impl From<Violations> for Error {
     fn from(violations: Violations) -> Self {
         contract_error("a value violates the contract", violations)

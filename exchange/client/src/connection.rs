@@ -26,7 +26,7 @@ use crate::{
     transport::{RetryPolicy, SendConditions},
 };
 
-/// The daily number of writes if the service document has no limit of its own (LIM-19).
+/// The number of writes per day if the service document sets no limit (LIM-19).
 pub(crate) const WRITES_PER_DAY: usize = 500;
 
 /// The service document of this connection, read at the start of every session (SVC-07).
@@ -35,13 +35,13 @@ pub struct Connection {
     document: ServiceDocument,
     installation_id: Option<InstallationId>,
     required_update: Option<RequiredUpdate>,
-    /// The local id of the connection; `None` for a document that [`from_document`](Self::from_document)
-    /// parsed.
+    /// The local id of the connection; `None` if the document was evaluated by
+    /// [`from_document`](Self::from_document).
     id: Option<Box<str>>,
 }
 
-/// This program is older than the oldest version that the exchange supports: the member has to update it
-/// (SVC-07, CLI-04).
+/// The update that a program needs if it is older than the oldest supported version. Ask the member to update
+/// the program (SVC-07, CLI-04).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequiredUpdate {
@@ -59,18 +59,19 @@ impl fmt::Display for RequiredUpdate {
 }
 
 impl Exchange {
-    /// Reads the service document, as is due at the start of every session (SVC-07).
+    /// Reads the service document. Call this at the start of every session (SVC-07).
     ///
-    /// The installation id is stored with the session. It remains valid when a later service document has none
-    /// (SVC-03).
+    /// Stores the installation id with the session. If a later service document contains no id, the stored
+    /// one remains valid (SVC-03).
     ///
     /// # Errors
-    /// Fails as every call does. Errors that stop the whole client are reported here first (SVC-06).
+    /// Returns the errors that every call can return. Errors that stop the whole client are reported here
+    /// first (SVC-06).
     pub async fn connection(&self) -> Result<Connection, Error> {
         self.read_connection(self.settings().retry_policy, None).await
     }
 
-    /// Reads the service document for `ownership`. Fails if another member signed in meanwhile.
+    /// Reads the service document for `ownership`. Fails if another member has signed in since.
     pub(crate) async fn connection_for(
         &self,
         whose: &Ownership,
@@ -89,7 +90,8 @@ impl Exchange {
             Some(terms) => call.with_extension(terms).await?,
             None => call.await?,
         };
-        // Taken from the response: another connection may have replaced this one by now.
+        // The owner comes from the response, because another connection may have replaced this one since the
+        // request.
         let of = response.extensions().get::<Ownership>().cloned().unwrap_or_default();
         let known = of.installation.as_deref().and_then(|id| id.parse().ok());
         let mut connection = Connection::from_document(response.into_body(), self.identity(), known.as_ref());
@@ -100,8 +102,9 @@ impl Exchange {
         Ok(connection)
     }
 
-    /// Reads the service document if the owner of the connection is still unknown, for example because another
-    /// process signed in or the first read failed. Per-member data waits until the owner is known.
+    /// Reads the service document if the owner of the connection is still unknown, for example because
+    /// another process signed in or the first read failed. Data of a member is not processed until the owner
+    /// is known.
     pub(crate) async fn identify_connection(&self, patience: RetryPolicy) {
         let is_known = self.tokens().current_owner().is_none_or(|whose| whose.installation.is_some());
         if !is_known && let Err(error) = self.read_connection(patience, None).await {
@@ -109,16 +112,16 @@ impl Exchange {
         }
     }
 
-    /// Stores a note about a connection and logs a failure to do so: this process keeps the value in memory, and
-    /// the exchange repeats it in the next session.
+    /// Stores data about a connection. Only logs an error, because this process keeps the value in memory and
+    /// the exchange returns it again in the next session.
     async fn record_note(&self, of: &Ownership, note: ConnectionNote<'_>) {
         if let Err(error) = self.tokens().record_note(of, note).await {
             tracing::warn!(%error, "cannot store the note about this installation");
         }
     }
 
-    /// Sets the label of this installation and stores it with the session. Call it after sign-in and whenever the
-    /// member changes the label (SVC-12).
+    /// Sets the label of this installation and stores it with the session. Call it after sign-in and whenever
+    /// the member changes the label (SVC-12).
     ///
     /// ```
     /// # use exchange_client::{Exchange, Label, ComputerNames};
@@ -130,7 +133,7 @@ impl Exchange {
     /// ```
     ///
     /// # Errors
-    /// Fails as every call does.
+    /// Returns the errors that every call can return.
     pub async fn set_label(&self, wanted: &Label) -> Result<Installation, Error> {
         let body = LabelledInstallation {
             label: wanted.as_contract().clone(),
@@ -148,10 +151,10 @@ impl Exchange {
 }
 
 impl Connection {
-    /// Evaluates a service document that the program read itself. [`Exchange::connection`] reads the document and
-    /// also records the owner.
+    /// Evaluates a service document that the program requested directly. In contrast,
+    /// [`Exchange::connection`] also requests the document and records the owner.
     ///
-    /// `known` is the previously stored installation id; it is used if the document has none (SVC-03).
+    /// `known` is the stored installation id, which is used if the document contains none (SVC-03).
     #[must_use]
     pub fn from_document(
         document: ServiceDocument,
@@ -172,15 +175,16 @@ impl Connection {
         Ownership { connection: self.id.clone(), installation }
     }
 
-    /// Returns the id by which a removal made by this installation is recognized (TYP-16). `None` until the
-    /// exchange has returned it once.
+    /// Returns the id that identifies removals made by this installation (TYP-16). `None` if no service
+    /// document has contained it yet.
     #[must_use]
     pub const fn installation_id(&self) -> Option<&InstallationId> {
         self.installation_id.as_ref()
     }
 
-    /// Returns the capabilities that both the token and the registry allow, including ones that this version does
-    /// not know. Offer the member only features that they cover (SVC-07).
+    /// Returns the capabilities that both the token and the client registry of the exchange permit, including
+    /// capabilities that are unknown to this version. Offer the member only features that they cover
+    /// (SVC-07).
     #[must_use]
     pub fn capabilities(&self) -> &[Scope] {
         &self.document.capabilities
@@ -210,8 +214,8 @@ impl Connection {
         usize::try_from(self.document.limits.batch_max_ops).unwrap_or(1).clamp(1, 500)
     }
 
-    /// Returns the number of writes per day for this client and member: the document's quota if it has one
-    /// (SVC-04), otherwise 500 (LIM-19).
+    /// Returns the number of writes per day for this client and member: the document's quota, or 500 if it
+    /// has none (SVC-04, LIM-19).
     #[must_use]
     pub fn writes_per_day(&self) -> usize {
         let own = self.document.limits.writes_per_day;
@@ -243,8 +247,8 @@ impl Connection {
     }
 }
 
-/// Compares versions like the gateway: a pre-release precedes its release, build metadata is ignored, and an
-/// invalid own version is older than any valid one (ERR-16). An invalid minimum is ignored.
+/// Compares versions as the gateway does: a pre-release precedes its release, build metadata is ignored, and
+/// an invalid version of this program is older than any valid one (ERR-16). An invalid minimum is ignored.
 fn is_older_version(own: &str, least: &str) -> bool {
     let Ok(least) = Version::parse(least) else { return false };
     Version::parse(own).map_or(true, |own| own.cmp_precedence(&least).is_lt())
@@ -278,7 +282,8 @@ mod tests {
         Connection::from_document(document, &identity(version), known.as_ref())
     }
 
-    /// SVC-07: only features that the capabilities cover are offered, and an unknown capability is no error.
+    /// SVC-07: only features that the capabilities cover are offered, and an unknown capability is not an
+    /// error.
     #[tokio::test(start_paused = true)]
     async fn session_begins_with_the_service_document() {
         let machine = VirtualEnvironment::new(1);
@@ -312,7 +317,7 @@ mod tests {
         assert_eq!(connection.required_update(), None);
     }
 
-    /// SVC-07: the id is stored and used when the exchange cannot look it up.
+    /// SVC-07: the stored installation id is used if the service document contains none.
     #[test]
     fn installation_id_is_retained() {
         let id = |installation, known| {
@@ -324,7 +329,7 @@ mod tests {
         assert_eq!(id(r#""installationId": "i-8","#, Some("i-7")).as_deref(), Some("i-8"));
     }
 
-    /// SVC-07, ERR-16: versions are compared like the gateway compares them.
+    /// SVC-07, ERR-16: versions are compared as the gateway compares them.
     #[test]
     fn outdated_program_requires_an_update() {
         let update_for = |own, least: &str| connection("", least, own, None).required_update().cloned();
@@ -372,7 +377,7 @@ mod tests {
         assert_eq!((writes("\"writesPerDay\": 0"), writes("\"writesPerDay\": 5000")), (1, 5000));
     }
 
-    /// SVC-12: the request body contains nothing but the label.
+    /// SVC-12: the request body contains only the label.
     #[tokio::test(start_paused = true)]
     async fn label_request_contains_only_the_label() {
         let response = r#"{"label": "Desk", "installationId": "i-1", "firstSeenAt": "2026-01-01T00:00:00Z",

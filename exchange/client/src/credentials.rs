@@ -1,7 +1,8 @@
 //! Storage of secrets: the key and the tokens of this installation (IDP-18, DPP-07).
 //!
-//! [`CredentialStore`] is the trait; [`MemoryCredentials`] is for tests, [`InsecureFileCredentials`] for machines
-//! without a secret store. There is no default and no fallback: if a store cannot be used, the error names it.
+//! [`CredentialStore`] is the trait; [`MemoryCredentials`] is for tests, [`InsecureFileCredentials`] for
+//! machines without a secret store. There is no default and no fallback: if a store cannot be used, the error
+//! names it.
 
 mod file;
 mod memory;
@@ -30,10 +31,10 @@ use crate::{
     token_source::BoxFuture,
 };
 
-/// The maximum duration of one store call: the member may have to type the password of a keyring.
+/// The maximum duration of one store call. It leaves time for the member to type the password of a keyring.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes that are zeroed when dropped. They have neither `Display` nor `Serialize`:
+/// Bytes that are zeroed when they are dropped. The type implements neither `Display` nor `Serialize`:
 ///
 /// ```
 /// use exchange_client::SecretBytes;
@@ -62,7 +63,7 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct SecretBytes(Zeroizing<Vec<u8>>);
 
 impl SecretBytes {
-    /// Takes ownership of the bytes. Copies made before are not zeroed.
+    /// Takes ownership of the bytes. Earlier copies of them are not zeroed.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(Zeroizing::new(bytes))
@@ -89,7 +90,7 @@ impl From<Zeroizing<Vec<u8>>> for SecretBytes {
     }
 }
 
-/// Omits the bytes and their number.
+/// Prints neither the bytes nor their number.
 impl fmt::Debug for SecretBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretBytes")
@@ -104,7 +105,7 @@ pub enum CredentialEntry {
     DpopKey,
     /// The refresh token with the thumbprint of its key (IDP-18).
     RefreshToken,
-    /// The access token with its lifetime and scopes; several processes share it.
+    /// The access token with its lifetime and scopes. Several processes can share it.
     AccessToken,
 }
 
@@ -131,8 +132,8 @@ impl fmt::Display for CredentialEntry {
 
 /// The owner of a set of secrets: client, issuer, gateway, and profile.
 ///
-/// Two gateways of one issuer have separate keys and tokens, because a token for one must not reach the
-/// other.
+/// Two gateways of one issuer have separate keys and tokens, because a token for one gateway must not be sent
+/// to the other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CredentialOwner {
     client_id: Box<str>,
@@ -142,8 +143,8 @@ pub struct CredentialOwner {
 }
 
 impl CredentialOwner {
-    /// Creates an owner. `profile` separates several members, or several connections of one member, on one account
-    /// of the machine.
+    /// Creates an owner. `profile` separates several members, or several connections of one member, that use
+    /// one operating-system account.
     #[must_use]
     pub fn new(address: &ExchangeAddress, identity: &ClientIdentity, profile: &str) -> Self {
         let [client, issuer, gateway, profile] =
@@ -193,8 +194,8 @@ impl CredentialOwner {
         }
     }
 
-    /// Returns the owner under which earlier versions, which did not include the gateway in names, stored secrets.
-    /// The session only revokes and deletes these entries, on disconnect.
+    /// Returns the owner under which earlier versions stored secrets. Their names did not include the
+    /// gateway. The session only revokes and deletes these entries, when the member disconnects.
     #[must_use]
     pub fn without_gateway(&self) -> Self {
         Self { gateway: "".into(), ..self.clone() }
@@ -204,7 +205,7 @@ impl CredentialOwner {
 /// A store of secrets. Implement it for another store, such as a vault, a smart card, or a helper program.
 ///
 /// The methods run on the async executor: move blocking work to `tokio::task::spawn_blocking`. The session
-/// abandons a call after 30 seconds.
+/// stops waiting for a call after 30 seconds.
 pub trait CredentialStore: Send + Sync {
     /// Returns the name of the store for status output and errors, such as `Secret Service`.
     fn name(&self) -> &str;
@@ -212,19 +213,19 @@ pub trait CredentialStore: Send + Sync {
     /// Reads an entry; `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if the store cannot be read, for example because it is locked. A locked store must not return
-    /// `None`.
+    /// Returns an error if the store cannot be read, for example because it is locked. A locked store must
+    /// not return `None`.
     fn read<'a>(
         &'a self,
         owner: &'a CredentialOwner,
         entry: CredentialEntry,
     ) -> BoxFuture<'a, Result<Option<SecretBytes>, CredentialError>>;
 
-    /// Writes an entry, replacing the previous value. The write is atomic and, once this returns, survives a power
-    /// loss.
+    /// Writes an entry, replacing the previous value. The write is atomic. Once the future completes, the
+    /// entry survives a power loss.
     ///
     /// # Errors
-    /// Fails if the secret is not stored.
+    /// Returns an error if the secret is not stored.
     fn write<'a>(
         &'a self,
         owner: &'a CredentialOwner,
@@ -235,7 +236,7 @@ pub trait CredentialStore: Send + Sync {
     /// Deletes an entry. Deleting a missing entry succeeds.
     ///
     /// # Errors
-    /// Fails if the entry may still exist.
+    /// Returns an error if the entry may still exist.
     fn delete<'a>(
         &'a self,
         owner: &'a CredentialOwner,
@@ -274,11 +275,11 @@ impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
     }
 }
 
-/// The reason why a store call failed. The message must not contain a secret: it is printed.
+/// The reason a store call failed. The message is printed, so it must not contain a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialError {
-    /// The store does not exist on this machine: no service, no session, no keyring.
+    /// The store does not exist on this machine: there is no service, session or keyring.
     #[error("is missing: {0}")]
     Missing(String),
     /// The store is locked, and the member did not unlock it.
@@ -301,7 +302,7 @@ pub(crate) struct CredentialVault {
     store: Arc<dyn CredentialStore>,
     owner: CredentialOwner,
     environment: Environment,
-    /// Held while the store works on a call; calls run in the order in which they were made.
+    /// Locked while the store processes a call; calls run in the order in which they were made.
     call_lock: Arc<Mutex<()>>,
 }
 
@@ -343,21 +344,21 @@ impl CredentialVault {
         self.run_with_timeout(move |vault| async move { vault.store.delete(&vault.owner, entry).await }).await
     }
 
-    /// Returns an error of kind [`ErrorKind::Secrets`] that names the store.
+    /// Creates an error of kind [`ErrorKind::Secrets`] that names the store.
     pub(crate) fn store_error(&self, why: &CredentialError) -> Error {
         Error::new(ErrorKind::Secrets, format!("the secret store ({}) {why}", self.store_name()))
     }
 
-    /// Runs a store call and abandons waiting for it after [`STORE_TIMEOUT`]. The call itself continues, and later
-    /// calls wait for it: the last write wins even if the store is slow.
+    /// Runs a store call and stops waiting for it after [`STORE_TIMEOUT`]. The call itself continues, and
+    /// later calls start after it, so the last write takes effect even if the store is slow.
     async fn run_with_timeout<T, F>(&self, work: impl FnOnce(Self) -> F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, CredentialError>> + Send + 'static,
     {
         let work = work(self.clone());
-        // Polled once here, so that the order of the calls determines the queue, not the order in which tasks
-        // start.
+        // Polling the lock once here puts the calls into the queue in the order in which they were made,
+        // instead of the order in which their tasks start.
         let mut turn = Box::pin(unconstrained(Arc::clone(&self.call_lock).lock_owned()));
         let taken = poll_fn(|context| Poll::Ready(turn.as_mut().poll(context))).await;
         let work = tokio::spawn(async move {
@@ -376,7 +377,7 @@ impl CredentialVault {
     }
 }
 
-/// Runs blocking work on a thread of its own.
+/// Runs blocking work on tokio's blocking threads.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, CredentialError> + Send + 'static,
 ) -> Result<T, CredentialError> {
@@ -401,8 +402,8 @@ pub(crate) mod tests {
         SecretBytes::new(text.as_bytes().to_vec())
     }
 
-    /// Checks the contract of every store: separate entries and owners, last write wins, no entry after
-    /// deletion.
+    /// Checks the requirements for every store: entries and owners are separate, the last write takes effect,
+    /// and a deleted entry does not exist.
     pub(crate) async fn keeps(store: &dyn CredentialStore) {
         let (mine, other) = (owner("default"), owner("second"));
         for entry in CredentialEntry::ALL {
@@ -421,7 +422,7 @@ pub(crate) mod tests {
         assert_eq!(store.read(&other, CredentialEntry::DpopKey).await, Ok(Some(secret("\0\u{ff}"))));
     }
 
-    /// IDP-18: the error for a locked, slow, or missing store names it and the next step.
+    /// IDP-18: if a store is locked, slow or missing, the error names the store and the next step.
     #[tokio::test(start_paused = true)]
     async fn unusable_store_is_named() {
         let check = async |slow, error: CredentialError| {
@@ -460,8 +461,8 @@ pub(crate) mod tests {
         );
     }
 
-    /// IDP-18: the first of two calls runs first, even if its caller drops it at once and the runtime schedules
-    /// its task last, as a multi-threaded runtime may.
+    /// IDP-18: the first of two calls runs first, even if its caller drops it immediately and the runtime
+    /// schedules its task last, which a multi-threaded runtime can do.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn calls_are_executed_in_order() {
         let vault =
@@ -481,7 +482,8 @@ pub(crate) mod tests {
         assert!(kept.await.unwrap() == Some(secret("new")));
     }
 
-    /// IDP-18: a slow store keeps the last write, and an abandoned write does not undo a later deletion.
+    /// IDP-18: a slow store keeps the last write, and a write whose caller stopped waiting does not undo a
+    /// later deletion.
     #[tokio::test(start_paused = true)]
     async fn slow_store_executes_calls_in_order() {
         let kept = MemoryCredentials::new();

@@ -1,5 +1,5 @@
-//! Open demand of the member's units: withheld or open, counted in one way, and read rarely (DEM-07, DEM-08,
-//! DEM-11).
+//! Open demand of the member's units: whether it is withheld or open, its two ways of counting, and the
+//! minimum interval between reads (DEM-07, DEM-08, DEM-11).
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -26,18 +26,18 @@ use crate::{
 pub enum Demand {
     /// Demand that the member may see.
     Open(OpenDemand),
-    /// The member may not see it: show the reason, and delete stored demand (DEM-07).
+    /// Demand that the member may not see: show the reason, and delete stored demand (DEM-07).
     Withheld(DemandWithheld),
 }
 
-/// The reason why demand is withheld.
+/// The reason the exchange withholds demand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemandWithheld {
     reason: DemandReason,
 }
 
 impl DemandWithheld {
-    /// Returns the reason; it may be unknown to this version (CON-12).
+    /// Returns the reason, which may be unknown to this version (CON-12).
     #[must_use]
     pub const fn reason(&self) -> &DemandReason {
         &self.reason
@@ -56,27 +56,27 @@ impl fmt::Display for DemandWithheld {
     }
 }
 
-/// Demand that the member may see. Internal data of the member's organization: show it only to this member
-/// and keep it for at most 7 days (DEM-10).
+/// Demand that the member may see. It is internal data of the member's organization: show it only to this
+/// member, and keep it for at most 7 days (DEM-10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenDemand {
     document: OrgDemand,
 }
 
-/// All open demand, counted by items where items are ordered (DEM-08).
+/// All open demand, counted as ordered: items by item, orders for materials by material (DEM-08).
 #[derive(Clone, Copy, Debug)]
 pub struct DemandByItems<'d> {
     document: &'d OrgDemand,
 }
 
-/// All open demand, counted by the materials that it requires (DEM-08).
+/// All open demand, counted by material: ordered items count as the materials that they require (DEM-08).
 #[derive(Clone, Copy, Debug)]
 pub struct DemandByMaterials<'d> {
     document: &'d OrgDemand,
 }
 
 impl From<OrgDemand> for Demand {
-    /// A document with a reason is withheld, even if it contains lines.
+    /// Returns `Withheld` for a document with a reason, even if the document contains lines.
     fn from(document: OrgDemand) -> Self {
         match document.reason {
             Some(reason) => Self::Withheld(DemandWithheld { reason }),
@@ -92,19 +92,20 @@ impl OpenDemand {
         &self.document.updated_at
     }
 
-    /// Returns true if nothing is open.
+    /// Returns true if there is no open demand.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.document.items.is_empty() && self.document.materials.is_empty()
     }
 
-    /// Counts ordered items, and materials that are ordered as such. No order is counted twice.
+    /// Counts ordered items, and the materials of orders for materials, without those that items need. No
+    /// order is counted twice.
     #[must_use]
     pub const fn by_items(&self) -> DemandByItems<'_> {
         DemandByItems { document: &self.document }
     }
 
-    /// Counts all materials, including those of ordered items, and no items. No order is counted twice.
+    /// Counts all materials, including those of ordered items, but not the items. No order is counted twice.
     #[must_use]
     pub const fn by_materials(&self) -> DemandByMaterials<'_> {
         DemandByMaterials { document: &self.document }
@@ -118,7 +119,7 @@ impl<'d> DemandByItems<'d> {
         &self.document.items
     }
 
-    /// Returns the materials that are ordered as such. Lines with an unknown source are omitted, because they
+    /// Returns the materials of orders for materials. Lines with an unknown source are omitted, because they
     /// may belong to an item.
     pub fn materials(self) -> impl Iterator<Item = &'d MaterialDemand> {
         let ordered = |line: &&MaterialDemand| matches!(line.source, DemandSource::MaterialOrder);
@@ -127,35 +128,35 @@ impl<'d> DemandByItems<'d> {
 }
 
 impl<'d> DemandByMaterials<'d> {
-    /// Returns the materials that orders of both kinds require.
+    /// Returns the materials of orders for items and of orders for materials.
     #[must_use]
     pub fn materials(self) -> &'d [MaterialDemand] {
         &self.document.materials
     }
 }
 
-/// Decides when demand may be read: once when the member opens the view, then at most every 5 minutes
-/// (DEM-11, LIM-38). Closing and opening the view again does not shorten the interval.
+/// The schedule of reading demand: when the member opens the view, and then at most every 5 minutes (DEM-11,
+/// LIM-38). Closing and opening the view again does not shorten the interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DemandCadence {
     read_at: Option<UnixTime>,
 }
 
 impl DemandCadence {
-    /// Minimum interval between two reads.
+    /// The minimum interval between two reads.
     pub const MIN_INTERVAL: Duration = Duration::from_secs(5 * 60);
 
-    /// Maximum age of a stored copy (DEM-10, LIM-38).
+    /// The maximum age of a stored copy (DEM-10, LIM-38).
     pub const MAX_AGE: Duration = MAX_ORGANISATION_AGE;
 
-    /// Continues from the last read, perhaps of another process.
+    /// Continues from the last read, which another process may have made.
     #[must_use]
     pub const fn from_last_read(read_at: UnixTime) -> Self {
         Self { read_at: Some(read_at) }
     }
 
-    /// Returns the wait until the next read; zero if it may be read now. A read time in the future means that
-    /// the clock was set back, so demand may be read; a correction of up to a minute is tolerated.
+    /// Returns the time until demand may be read again; zero if it may be read now. If the time of the last
+    /// read is more than a minute in the future, the clock was set back since, and demand may be read.
     #[must_use]
     pub fn due_in(&self, now: UnixTime) -> Duration {
         let Some(read_at) = self.read_at.filter(|read_at| *read_at <= now + CLOCK_TOLERANCE) else {
@@ -170,8 +171,8 @@ impl DemandCadence {
     }
 }
 
-/// Demand for one view: reads it when the cadence allows and keeps the latest copy in memory, for at most
-/// seven days and only for the member who was signed in.
+/// The demand that one view shows. Reads demand when the cadence permits it. Keeps the latest copy in memory
+/// for at most seven days, and only for the member who was signed in.
 pub struct DemandView {
     api: Client,
     environment: Environment,
@@ -187,7 +188,7 @@ struct DemandState {
 
 impl Exchange {
     /// Creates a view of the demand of the member's units. `cadence` is [`DemandCadence::default`], or
-    /// [the last read of another process](DemandCadence::from_last_read).
+    /// continues from [the last read of another process](DemandCadence::from_last_read).
     ///
     /// ```
     /// # use exchange_client::{Demand, DemandCadence, Error, Exchange};
@@ -207,14 +208,15 @@ impl Exchange {
         DemandView::with_token_source(self.api().clone(), self.environment().clone(), tokens, cadence)
     }
 
-    /// Reads demand now, for this connection. For a program that stores it in a
-    /// [`Replica`](crate::Replica::store_demand) and respects the [`DemandCadence`], which the replica
+    /// Reads demand now, for this connection. It is meant for programs that store demand in a
+    /// [`Replica`](crate::Replica::store_demand) and respect the [`DemandCadence`], which the replica
     /// [shares](crate::Replica::demand_cadence) between processes. If the read fails, the stored copy may
     /// still be shown with its age.
     ///
     /// # Errors
-    /// As every call; [`ErrorKind::SignInNeeded`](crate::ErrorKind::SignInNeeded) if another member signed in
-    /// since the connection was read.
+    /// Returns the errors that every call can return, and
+    /// [`ErrorKind::SignInNeeded`](crate::ErrorKind::SignInNeeded) if another member signed in since the
+    /// connection was read.
     pub async fn read_demand(&self, connection: &Connection) -> Result<OrgDemand, Error> {
         let terms = SendConditions { owner: connection.ownership(), proof_time: None };
         Ok(self.api().demand_read().with_extension(terms).await?.into_body())
@@ -222,9 +224,9 @@ impl Exchange {
 }
 
 impl DemandView {
-    /// Creates a view without a copy. `cadence` is [`DemandCadence::default`], or the last read of another
-    /// process. The calls of `api` must belong to one member until [`clear`](Self::clear);
-    /// [`Exchange::demand`] checks the signed-in member.
+    /// Creates a view without cached demand. `cadence` is [`DemandCadence::default`], or continues from the
+    /// last read of another process. All calls of `api` must belong to one member until the next call of
+    /// [`clear`](Self::clear). [`Exchange::demand`] detects a change of the signed-in member.
     #[must_use]
     pub fn new(api: Client, environment: Environment, cadence: DemandCadence) -> Self {
         Self::with_token_source(api, environment, None, cadence)
@@ -240,11 +242,11 @@ impl DemandView {
         Self { api, environment, signers: CurrentSigner::new(tokens), state }
     }
 
-    /// Reads demand if it is due, else returns the copy; `None` if there is no copy and it is not due. Call
-    /// it when the member opens the view, and whenever the view should be refreshed.
+    /// Reads demand if it is due, otherwise returns the cached copy; `None` if there is none. Call this when
+    /// the member opens the view, and whenever the view should be refreshed.
     ///
     /// # Errors
-    /// As every call; [`DemandView::cached`] has the copy.
+    /// Returns the errors that every call can return. [`DemandView::cached`] still returns the cached copy.
     pub async fn read_if_due(&self) -> Result<Option<Arc<Demand>>, Error> {
         let mut private = self.state.lock().await;
         let now = self.environment.now().wall;
@@ -252,28 +254,29 @@ impl DemandView {
         if state.cadence.due_in(now).is_zero() {
             state.cadence.mark_read(now);
             let response = self.api.demand_read().await?;
-            // Another member may have signed in meanwhile.
+            // Another member may have signed in during the request.
             let state = private.owner(self.signers.response_owner(&response).as_ref());
             state.cadence.mark_read(now);
-            // Replaces the copy even if demand is withheld now (DEM-07).
+            // The response replaces the copy even if it withholds demand (DEM-07).
             state.copy = Some((now, Arc::new(Demand::from(response.into_body()))));
         }
         Ok(private.owner(self.signers.owner().as_ref()).cached(now))
     }
 
-    /// Returns the copy without reading; `None` if it is seven days old.
+    /// Returns the cached demand without a request; `None` if there is none or if it is at least seven days
+    /// old.
     pub async fn cached(&self) -> Option<Arc<Demand>> {
         let mut private = self.state.lock().await;
         private.owner(self.signers.owner().as_ref()).cached(self.environment.now().wall)
     }
 
-    /// Returns the wait until [`DemandView::read_if_due`] reads again.
+    /// Returns the time until [`DemandView::read_if_due`] sends a request again.
     pub async fn due_in(&self) -> Duration {
         let mut private = self.state.lock().await;
         private.owner(self.signers.owner().as_ref()).cadence.due_in(self.environment.now().wall)
     }
 
-    /// Deletes the copy, because the member may no longer see it.
+    /// Deletes the cached demand. Call this when the member may no longer see it.
     pub async fn clear(&self) {
         self.state.lock().await.owner(self.signers.owner().as_ref()).copy = None;
     }
@@ -329,10 +332,10 @@ mod tests {
         )
     }
 
-    /// DEM-08: no view contains an item and the materials of its order.
+    /// DEM-08: no way of counting includes both an item and the materials of its order.
     #[test]
     fn item_order_is_counted_once() {
-        let Demand::Open(open) = demand(OPEN) else { panic!("it is open") };
+        let Demand::Open(open) = demand(OPEN) else { panic!("the demand is open") };
         let amounts = |lines: Vec<&MaterialDemand>| {
             lines
                 .iter()
@@ -346,12 +349,12 @@ mod tests {
         assert!(!open.is_empty());
     }
 
-    /// DEM-07, CON-12: any reason withholds demand and is shown.
+    /// DEM-07, CON-12: demand with any reason is withheld, and the reason is shown.
     #[test]
     fn withheld_demand_shows_its_reason() {
         let reason_text = |reason: &str| match demand(&withheld(reason)) {
             Demand::Withheld(withheld) => withheld.to_string(),
-            Demand::Open(_) => panic!("it is withheld"),
+            Demand::Open(_) => panic!("the demand is withheld"),
         };
         assert!(reason_text("NOT_PERMITTED").contains("profit sharing"));
         assert_eq!(reason_text("LATER_REASON"), "demand is withheld by the exchange (LATER_REASON)");
@@ -359,8 +362,8 @@ mod tests {
         assert!(matches!(demand(&both), Demand::Withheld(_)));
     }
 
-    /// DEM-11, LIM-38: once when opened, then at most every five minutes; a clock that was set back does not
-    /// block reads.
+    /// DEM-11, LIM-38: demand is read when the view is opened, then at most every five minutes. A clock that
+    /// was set back does not block reads.
     #[test]
     fn demand_is_read_at_most_every_five_minutes() {
         let at = UnixTime::from_secs;
@@ -371,17 +374,17 @@ mod tests {
         assert_eq!(cadence.due_in(at(1000)), Duration::from_secs(300));
         assert_eq!(cadence.due_in(at(1299)), Duration::from_secs(1));
         assert!(cadence.due_in(at(1300)).is_zero());
-        // A small correction of the clock restarts the interval.
+        // A correction of the clock by up to a minute restarts the interval.
         assert_eq!(cadence.due_in(at(999)), Duration::from_secs(300));
         assert_eq!(cadence.due_in(at(940)), Duration::from_secs(300));
-        // The clock was set back: the interval would be 1290 seconds or more.
+        // The clock was set back so far that the interval would be at least 1290 seconds.
         assert!(cadence.due_in(at(10)).is_zero());
         cadence.mark_read(at(10));
         assert_eq!(cadence.due_in(at(11)), Duration::from_secs(299));
     }
 
-    /// DEM-11: opening the view reads, opening it again does not, and a failure does not shorten the
-    /// interval.
+    /// DEM-11: opening the view reads demand. Opening it again within the interval does not, and a failed
+    /// read does not shorten the interval.
     #[tokio::test(start_paused = true)]
     async fn opening_a_view_reads_demand() {
         let machine = VirtualEnvironment::new(1);
@@ -394,12 +397,12 @@ mod tests {
         assert_eq!(double.requests(), ["GET /exchange/v1/me/org-demand"]);
         pass(300).await;
         assert_eq!(view.read_if_due().await.unwrap_err().kind(), ErrorKind::Busy);
-        // The copy is still available.
+        // The cached copy is still available after the failed read.
         assert_eq!(view.read_if_due().await.unwrap().as_deref(), Some(&demand(OPEN)));
         assert_eq!((double.requests().len(), view.due_in().await), (2, Duration::from_secs(300)));
     }
 
-    /// DEM-07: withheld demand replaces the copy.
+    /// DEM-07: withheld demand replaces the cached copy.
     #[tokio::test(start_paused = true)]
     async fn withheld_demand_replaces_the_copy() {
         let machine = VirtualEnvironment::new(1);
@@ -411,7 +414,8 @@ mod tests {
         assert!(matches!(view.cached().await.as_deref(), Some(Demand::Withheld(_))));
     }
 
-    /// DEM-10, DEM-11: the copy of one member is not shown to another, for whom demand is read at once.
+    /// DEM-10, DEM-11: the cached copy of one member is not shown to another member, for whom demand is read
+    /// immediately.
     #[tokio::test(start_paused = true)]
     async fn demand_view_belongs_to_one_member() {
         let machine = VirtualEnvironment::new(1);
@@ -429,15 +433,15 @@ mod tests {
         assert!(view.cached().await.is_none() && view.due_in().await.is_zero());
         assert!(matches!(view.read_if_due().await.unwrap().as_deref(), Some(Demand::Withheld(_))));
         members.sign_in(&[Some("i-1")]);
-        assert!(view.cached().await.is_none(), "it does not come back");
-        // The last read of another process counts for the signed-in member.
+        assert!(view.cached().await.is_none(), "a deleted copy does not return");
+        // The last read of another process counts as a read for the signed-in member.
         let view = members
             .exchange_for(&machine, &gateway)
             .demand(DemandCadence::from_last_read(machine.environment().now().wall));
         assert_eq!((view.read_if_due().await.unwrap(), gateway.request_count()), (None, 2));
     }
 
-    /// DEM-10: demand is read for the connection that it is stored for.
+    /// DEM-10: demand is read only for the connection for which it will be stored.
     #[tokio::test(start_paused = true)]
     async fn demand_is_read_for_its_connection_only() {
         let machine = VirtualEnvironment::new(1);
@@ -452,7 +456,7 @@ mod tests {
         assert_eq!((error.kind(), gateway.request_count()), (ErrorKind::SignInNeeded, 1));
     }
 
-    /// LIM-38, DEM-10: exactly seven days.
+    /// LIM-38, DEM-10: a cached copy expires after exactly seven days.
     #[tokio::test(start_paused = true)]
     async fn demand_copy_expires_after_seven_days() {
         let machine = VirtualEnvironment::new(1);

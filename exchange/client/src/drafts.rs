@@ -1,5 +1,5 @@
 //! Drafts that the member confirms in a browser. A draft is staged under one idempotency key until the
-//! exchange responds; staging it again uses a new key (DRF-13, DRF-15).
+//! exchange responds. Staging it again after a response uses a new key (DRF-13, DRF-15).
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
     transport::SendConditions,
 };
 
-/// Creates stagings of drafts.
+/// A factory of draft stagings.
 #[derive(Clone)]
 pub struct DraftStager {
     api: Client,
@@ -26,8 +26,9 @@ pub struct DraftStager {
     signers: CurrentSigner,
 }
 
-/// A staged draft. It can be used once, within 30 minutes. `Debug` prints neither its link nor its id, which
-/// are secrets: open the link in the member's browser, and never log or share either (DRF-13).
+/// A staged draft, which can be opened once, within 30 minutes. `Debug` does not print its link and its id,
+/// because they are secrets: open the link in the member's browser, and never log or share the link or the id
+/// (DRF-13).
 ///
 /// ```
 /// fn open(handoff: &exchange_client::DraftHandoff) -> &str {
@@ -48,19 +49,20 @@ pub struct DraftHandoff {
 }
 
 impl DraftHandoff {
-    /// Returns the page where the member reviews and confirms the draft; only for the browser.
+    /// Returns the URL of the page where the member reviews and confirms the draft. Open it only in the
+    /// browser.
     #[must_use]
     pub const fn frontend_url(&self) -> &FrontendUrl {
         &self.frontend_url
     }
 
-    /// Returns the secret id that the link refers to.
+    /// Returns the secret id that the link contains.
     #[must_use]
     pub const fn handoff_id(&self) -> &HandoffId {
         &self.handoff_id
     }
 
-    /// Returns the kind of the draft; later versions may add kinds.
+    /// Returns the kind of the draft. Later versions of the exchange may add kinds.
     #[must_use]
     pub const fn kind(&self) -> &DraftKind {
         &self.kind
@@ -74,7 +76,7 @@ impl From<DraftResult> for DraftHandoff {
     }
 }
 
-/// A draft of blueprints to be staged.
+/// A draft of blueprints that can be staged.
 #[derive(Debug)]
 pub struct BlueprintStaging {
     api: Client,
@@ -82,7 +84,7 @@ pub struct BlueprintStaging {
     key: StagingKey,
 }
 
-/// A draft of a refinery order to be staged.
+/// A draft of a refinery order that can be staged.
 #[derive(Debug)]
 pub struct RefineryStaging {
     api: Client,
@@ -90,7 +92,7 @@ pub struct RefineryStaging {
     key: StagingKey,
 }
 
-/// The idempotency key of a draft, and the installation that it is used for.
+/// The idempotency key of a draft, and the installation that used it first.
 struct StagingKey {
     environment: Environment,
     signers: CurrentSigner,
@@ -99,8 +101,8 @@ struct StagingKey {
 }
 
 impl Exchange {
-    /// Creates stagings for the signed-in member. A draft is resent under its key only for the member who was
-    /// signed in when it was first sent.
+    /// Creates a factory of stagings for the signed-in member. A draft is sent again under its key only for
+    /// the member who was signed in when it was first sent.
     #[must_use]
     pub fn drafts(&self) -> DraftStager {
         let signers = CurrentSigner::new(Some(Arc::clone(self.tokens())));
@@ -109,25 +111,25 @@ impl Exchange {
 }
 
 impl DraftStager {
-    /// Creates stagings with an API client. The caller must guarantee that its calls belong to one member
-    /// while a draft is resent; [`Exchange::drafts`] checks the signed-in member.
+    /// Creates a factory of stagings that uses an API client. The caller must guarantee that all calls with
+    /// one key belong to one member; [`Exchange::drafts`] checks this.
     #[must_use]
     pub const fn new(api: Client, environment: Environment) -> Self {
         Self { api, environment, signers: CurrentSigner::new(None) }
     }
 
-    /// Prepares a draft of blueprints (DRF-06). Nothing is sent before [`BlueprintStaging::stage`].
+    /// Prepares a draft of blueprints (DRF-06). It is sent by [`BlueprintStaging::stage`].
     #[must_use]
     pub fn blueprints(&self, envelope: SealedEnvelope) -> BlueprintStaging {
         BlueprintStaging { api: self.api.clone(), envelope, key: self.new_key() }
     }
 
-    /// Prepares a draft of a refinery order (DRF-08). Nothing is sent before [`RefineryStaging::stage`].
+    /// Prepares a draft of a refinery order (DRF-08). It is sent by [`RefineryStaging::stage`].
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if it violates the contract or the content rules of the route (DRF-11), or
-    /// contains data that must not be uploaded (CLI-05): an undeclared member, a string that is a file path,
-    /// or a screenshot name with a folder.
+    /// Returns [`ErrorKind::Invalid`] if the draft violates the contract or the content rules of the route
+    /// (DRF-11), or contains data that must not be uploaded (CLI-05): an undeclared property, a string that
+    /// is a file path, or a screenshot name with a folder.
     pub fn refinery(&self, draft: RefineryDraft) -> Result<RefineryStaging, Error> {
         if let Some(what) = content_error(&draft) {
             return Err(Error::new(ErrorKind::Invalid, what));
@@ -151,8 +153,8 @@ impl DraftStager {
     }
 }
 
-/// Returns the content rule that a draft violates although its schema is valid (DRF-11), including folders in
-/// image names.
+/// Returns the content rule that a draft violates although it matches its schema (DRF-11). Folders in image
+/// names are also a violation.
 fn content_error(draft: &RefineryDraft) -> Option<&'static str> {
     if draft.schema_version != 1 {
         return Some("the draft's schemaVersion is not 1");
@@ -171,8 +173,8 @@ fn content_error(draft: &RefineryDraft) -> Option<&'static str> {
         .then_some("a screenshot name contains a folder: use the file name only")
 }
 
-/// Returns an error for data beyond the contents of a panel: the type keeps undeclared members, and any
-/// string may be a file path that contains an account name (CLI-05).
+/// Returns a description of data that does not come from a panel, if the draft contains any: undeclared
+/// properties, which the type keeps, and file paths, which may contain an account name (CLI-05).
 fn privacy_error(draft: &RefineryDraft) -> Result<Option<Cow<'static, str>>, Error> {
     let at = |pointer: &str| if is_safe_pointer(pointer) { format!(" at {pointer}") } else { String::new() };
     if let Some(pointer) = draft.undeclared_members(1).first() {
@@ -187,13 +189,14 @@ fn privacy_error(draft: &RefineryDraft) -> Result<Option<Cow<'static, str>>, Err
 }
 
 impl BlueprintStaging {
-    /// Stages the draft. A repeated call after a missing response, or one that requested a wait, uses the
-    /// same key, so that the draft is staged once. A repeated call after a response stages it again under a
-    /// new key (DRF-15).
+    /// Stages the draft. If a call ended without a response or with a `Retry-After`, the next call uses the
+    /// same key, so that the draft is staged once. After a response, the next call stages the draft again
+    /// under a new key (DRF-15).
     ///
     /// # Errors
-    /// As every call; [`ErrorKind::SignInNeeded`] if the draft may already be staged for another member than
-    /// the signed-in one, who needs a new staging.
+    /// Returns the errors that every call can return, and [`ErrorKind::SignInNeeded`] if the draft may
+    /// already be staged for a member who is no longer signed in. The signed-in member then needs a new
+    /// staging.
     pub async fn stage(&mut self) -> Result<DraftHandoff, Error> {
         let (api, envelope) = (&self.api, self.envelope.as_draft());
         let send = async |key: String, terms: Option<SendConditions>| {
@@ -206,10 +209,10 @@ impl BlueprintStaging {
 }
 
 impl RefineryStaging {
-    /// Stages the draft, as [`BlueprintStaging::stage`] does.
+    /// Stages the draft in the same way as [`BlueprintStaging::stage`].
     ///
     /// # Errors
-    /// As every call.
+    /// Returns the errors of [`BlueprintStaging::stage`].
     pub async fn stage(&mut self) -> Result<DraftHandoff, Error> {
         let (api, draft) = (&self.api, &self.draft);
         let send = async |key: String, terms: Option<SendConditions>| {
@@ -240,8 +243,7 @@ impl StagingKey {
 }
 
 impl StagingKey {
-    /// Returns the installation for which the key was first used, with everything that is known about it by
-    /// now.
+    /// Returns the installation that used the key first, with its ids that became known since.
     fn owner(&mut self) -> Option<Ownership> {
         let now = self.signers.owner();
         let is_own =
@@ -253,18 +255,19 @@ impl StagingKey {
     }
 }
 
-/// Returns true if the exchange stores this refusal under the key and would only repeat it (A2): a response
-/// with an error code, as opposed to the page of a proxy or an error of the identity provider.
+/// Returns true if the exchange has stored this refusal under the key and would only return it again (A2).
+/// This applies to responses with an error code, but not to the page of a proxy or an error of the identity
+/// provider.
 fn is_stored_refusal(error: &Error) -> bool {
     let is_kept = |status: http::StatusCode| matches!(status.as_u16(), 400 | 404 | 409 | 410 | 413 | 422);
     !error.may_have_been_applied() && error.code().is_some() && error.status().is_some_and(is_kept)
 }
 
-/// Generates an idempotency key for a write, to be used with the same body in all retries: 128 random bits
-/// (GW-12).
+/// Generates an idempotency key of 128 random bits for a write. All retries of the write must use the same
+/// key and the same body (GW-12).
 ///
 /// # Errors
-/// If the random number generator of the environment fails.
+/// Returns an error if the random number generator of the environment fails.
 pub fn idempotency_key(environment: &Environment) -> Result<String, Error> {
     environment.random_token()
 }
@@ -322,7 +325,8 @@ mod tests {
         RefineryDraft::parse(json.as_bytes()).unwrap()
     }
 
-    /// DRF-15: a lost response is requested again under the same key; a repeated staging has a new one.
+    /// DRF-15: after a lost response, the draft is sent again under the same key. After a response, the next
+    /// staging has a new key.
     #[tokio::test]
     async fn restaging_uses_a_new_key() {
         let responses = [
@@ -348,8 +352,8 @@ mod tests {
         );
     }
 
-    /// DRF-15, GW-12: a draft that may be staged for one member is not staged for another one who is signed
-    /// in at the retry. It continues once the same member is signed in.
+    /// DRF-15, GW-12: a draft that may already be staged for one member is not staged for another member who
+    /// is signed in at the retry. Staging continues when the first member is signed in again.
     #[tokio::test(start_paused = true)]
     async fn draft_is_staged_only_for_its_member() {
         let machine = VirtualEnvironment::new(1);
@@ -370,13 +374,13 @@ mod tests {
         let keys: Vec<_> =
             gateway.requests().iter().map(|seen| seen.idempotency_key().unwrap().to_owned()).collect();
         assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
-        // After a response, the next staging belongs to the signed-in member.
+        // After a response, the next staging is made for the signed-in member.
         members.sign_in(&[Some("i-2")]);
         staging.stage().await.unwrap();
         assert_eq!(gateway.requests().last().unwrap().token(), Some("token-of-i-2"));
     }
 
-    /// DRF-15, A2: a refusal that the exchange stores ends the use of its key.
+    /// DRF-15, A2: a key is not used again after a refusal that the exchange has stored under it.
     #[tokio::test]
     async fn stored_rejection_ends_its_key() {
         let responses =
@@ -391,8 +395,8 @@ mod tests {
         assert!(keys[0] != keys[1] && keys[1] == keys[2], "{keys:?}");
     }
 
-    /// DRF-15: neither the page of a proxy nor an error of another server is a response to the draft, which
-    /// may already be staged under its key.
+    /// DRF-15: the page of a proxy or an error of another server is not a response to the draft. The key is
+    /// kept, because the draft may already be staged under it.
     #[tokio::test]
     async fn foreign_response_keeps_the_key() {
         let page = |status: u16| (status, "<html>".to_owned());
@@ -408,7 +412,7 @@ mod tests {
         assert!(!is_stored_refusal(&Error::from_oauth_error(provider, http::StatusCode::BAD_REQUEST, None)));
     }
 
-    /// DRF-13, CLI-05: link and id are not printed.
+    /// DRF-13, CLI-05: the link and the id are not printed.
     #[tokio::test]
     async fn debug_output_hides_the_handoff() {
         let double = MockGateway::with_responses([staged()]);
@@ -420,7 +424,8 @@ mod tests {
         assert!(!printed.contains("hush") && !printed.contains(&double.idempotency_keys()[0]), "{printed}");
     }
 
-    /// DRF-11, CLI-05: a draft that violates a content rule is not sent, and no image name contains a folder.
+    /// DRF-11, CLI-05: a draft that violates a content rule is not sent; this includes a folder in an image
+    /// name.
     #[tokio::test]
     async fn refinery_draft_is_validated_before_sending() {
         let double = MockGateway::with_responses([] as [(u16, &str); 0]);

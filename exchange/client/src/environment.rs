@@ -1,4 +1,5 @@
-//! Time, sleep, and randomness, injected so that a seed reproduces a run and tests do not wait.
+//! Time, sleep and randomness. A program can replace them, so that a seed reproduces a run and tests do not
+//! wait.
 
 use std::{
     fmt,
@@ -12,8 +13,8 @@ use dpop_bound::{RandomSource, SystemRandom, UnixTime, clock::ClockReading, rand
 
 use crate::error::{Error, ErrorKind};
 
-/// The tolerated correction of a wall clock: a timestamp further in the future was recorded before the clock was
-/// set back.
+/// The tolerated correction of the wall clock. If a recorded timestamp is further in the future, the clock
+/// was set back after it was recorded.
 pub(crate) const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
 /// The future that [`Clock::sleep`] returns.
@@ -21,10 +22,10 @@ pub type SleepFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// The wall clock, the monotonic clock, and a timer.
 pub trait Clock: Send + Sync {
-    /// Reads both clocks at one moment.
+    /// Reads both clocks at the same moment.
     fn now(&self) -> ClockReading;
 
-    /// Returns a future that completes after this time. Dropping it cancels the timer.
+    /// Returns a future that completes after this duration. Dropping the future cancels the timer.
     fn sleep(&self, time: Duration) -> SleepFuture<'_>;
 }
 
@@ -36,19 +37,20 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Uses the machine's clocks, tokio's timer, and the operating system's random source.
+    /// Creates an environment with the machine's clocks, tokio's timer, and the operating system's random
+    /// source.
     #[must_use]
     pub fn system() -> Self {
         Self::new(SystemClock { started_at: Instant::now() }, SystemRandom)
     }
 
-    /// Uses a custom clock and random source.
+    /// Creates an environment with a custom clock and a custom random source.
     #[must_use]
     pub fn new(clock: impl Clock + 'static, random: impl RandomSource + 'static) -> Self {
         Self { clock: Arc::new(clock), random: Arc::new(random) }
     }
 
-    /// Reads both clocks at one moment.
+    /// Reads both clocks at the same moment.
     #[must_use]
     pub fn now(&self) -> ClockReading {
         self.clock.now()
@@ -59,15 +61,15 @@ impl Environment {
         Arc::ptr_eq(&self.clock, &other.clock)
     }
 
-    /// Returns a future that completes after this time.
+    /// Returns a future that completes after this duration.
     pub fn sleep(&self, time: Duration) -> SleepFuture<'_> {
         self.clock.sleep(time)
     }
 
-    /// Returns 128 random bits as 32 hexadecimal digits, unique and unguessable.
+    /// Returns 128 random bits as 32 hexadecimal digits: a unique token that cannot be guessed.
     ///
     /// # Errors
-    /// [`ErrorKind::Bug`] if the random source fails.
+    /// Returns [`ErrorKind::Bug`] if the random source fails.
     pub(crate) fn random_token(&self) -> Result<String, Error> {
         let mut bytes = [0; 16];
         let what = "the random number generator of this computer failed";

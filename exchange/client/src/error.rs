@@ -21,7 +21,7 @@ use crate::state::{Advice, EndReason, HaltReason};
 #[cfg(test)]
 mod tests;
 
-/// The reason why an operation failed. Cloning is cheap.
+/// The error of a failed operation. Cloning is cheap.
 ///
 /// `Display` prints one line: the message, the code, the correlation id, and the advice. It never contains a
 /// request body, an address, or a stored value.
@@ -40,7 +40,7 @@ struct ErrorInner {
     problem: Option<Box<Problem>>,
     violations: Option<Violations>,
     may_have_been_applied: bool,
-    /// The repeat safety of the operation, if the transport recorded it.
+    /// The repeat safety of the call's operation, if the transport recorded it.
     repeat: Option<RepeatSafety>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
@@ -48,7 +48,7 @@ struct ErrorInner {
 /// The call to which a response or a transport error belongs.
 #[derive(Clone, Debug)]
 pub(crate) struct CallIdentity {
-    /// The effect of sending the call again.
+    /// The effect of sending the call a second time.
     pub(crate) repeat: RepeatSafety,
     /// The id by which the operators of the exchange find the call (GW-13).
     pub(crate) correlation_id: Box<str>,
@@ -61,7 +61,7 @@ struct UnansweredCall {
     error: TransportError,
 }
 
-/// The category of a failure, by which a program decides how to react.
+/// The category of a failure, by which a program decides its reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -73,31 +73,32 @@ pub enum ErrorKind {
     Halted(HaltReason),
     /// The connection lacks a capability. A device login with more scopes grants it.
     ScopeMissing,
-    /// The member is not permitted to do this. Other operations are unaffected.
+    /// The member is not permitted to perform this operation. Other operations are unaffected.
     NotPermitted,
-    /// The request violates the contract and was not carried out. Never send it again unchanged.
+    /// The request violates the contract and was not applied. Never send it again unchanged.
     Invalid,
     /// The request exceeds a size limit.
     TooLarge,
     /// The resource changed in the meantime: pull, merge, and send under a new key.
     Conflict,
-    /// The change waits for the member's confirmation. [`Error::problem`] has the link, which is a secret.
+    /// The exchange holds the change until the member confirms it. [`Error::problem`] has the link, which is
+    /// a secret.
     ConfirmationNeeded,
-    /// The feed cannot continue from this cursor: read a snapshot.
+    /// The feed cannot continue from this cursor: read a new snapshot.
     CursorExpired,
-    /// The exchange requests a wait. The request was not carried out.
+    /// The server requests that the client waits (`Retry-After`). The request was not applied.
     Busy,
-    /// The quota of writes per day is used up until [`Error::retry_after`]. Reads continue to work.
+    /// The quota of writes is exhausted; it is renewed after [`Error::retry_after`]. Reads continue to work.
     QuotaExceeded,
     /// The server cannot be reached. The request was not sent.
     Unreachable,
-    /// A write may or may not have been carried out; a read has no response.
+    /// A write may or may not have been applied; a read has no response.
     OutcomeUnknown,
-    /// The DPoP proof was rejected, and another proof would be rejected as well.
+    /// The server rejected the DPoP proof and would reject a new proof as well.
     Proof,
-    /// The clock of this machine must be set (DPP-10).
+    /// The clock of this machine is wrong: the member has to set it (DPP-10).
     Clock,
-    /// The response is not from the exchange: a proxy, another server, or a redirection.
+    /// The response is not from the exchange but from a proxy or another server, or it is a redirect.
     Protocol,
     /// The secret store cannot be used.
     Secrets,
@@ -107,9 +108,9 @@ pub enum ErrorKind {
     Declined,
     /// The code of the device login has expired (ERR-46).
     CodeExpired,
-    /// The client abandoned the operation.
+    /// The client canceled the operation.
     Cancelled,
-    /// A defect of this program or a violated precondition.
+    /// A defect of this program, or a violated precondition.
     Bug,
 }
 
@@ -131,13 +132,13 @@ impl ErrorKind {
 }
 
 impl Error {
-    /// Creates an error of the client. `what` is one line without secrets.
+    /// Creates an error that was detected by the client. `what` is one line without secrets.
     #[must_use]
     pub fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
         Self::from_inner(ErrorInner::new(kind, what))
     }
 
-    /// Creates an error with a source, whose message is printed and must not contain secrets.
+    /// Creates an error with a source. The message of the source is printed, so it must not contain secrets.
     #[must_use]
     pub fn with_source(
         kind: ErrorKind,
@@ -164,7 +165,7 @@ impl Error {
             }
             (None, _) => error_kind_for_status(status),
         };
-        // Any other string could contain something that must not be logged.
+        // Any other string could contain data that must not be logged.
         let plain = |text: &str| {
             text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
         };
@@ -181,7 +182,8 @@ impl Error {
         })
     }
 
-    /// Creates an error from a response that is not an error document of the exchange or the provider.
+    /// Creates an error from a response that is not an error document of the exchange or the identity
+    /// provider.
     pub(crate) fn from_status(
         kind: ErrorKind,
         what: impl Into<Cow<'static, str>>,
@@ -214,7 +216,7 @@ impl Error {
         })
     }
 
-    /// Creates an error for a call that was not sent because it has to wait for `wait` first.
+    /// Creates an error for a call that was not sent, because the client has to wait this long first.
     pub(crate) fn not_sent_yet(
         kind: ErrorKind,
         what: &'static str,
@@ -229,7 +231,7 @@ impl Error {
         self.update(|inner| inner.message = what.into())
     }
 
-    /// Replaces the requested wait.
+    /// Replaces the minimum wait that [`Error::retry_after`] returns.
     pub(crate) fn with_retry_after(self, retry_after: Option<Duration>) -> Self {
         self.update(|inner| inner.retry_after = retry_after)
     }
@@ -248,7 +250,7 @@ impl Error {
     }
 
     /// Wraps the error in a transport error, so that it passes through the generated client unchanged.
-    /// `maybe_sent` states that the exchange may have received the request.
+    /// `maybe_sent` is true if the exchange may have received the request.
     pub(crate) fn into_transport(self, maybe_sent: bool) -> TransportError {
         let delivery = if maybe_sent { Delivery::Unknown } else { Delivery::NotSent };
         TransportError::new(TransportFault::Declined, delivery).with_source(self)
@@ -264,7 +266,7 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the code from the exchange, including codes that this version does not know.
+    /// Returns the code from the exchange, including codes that are unknown to this version.
     #[must_use]
     pub fn code(&self) -> Option<&Code> {
         self.0.code.as_ref()
@@ -288,41 +290,42 @@ impl Error {
         self.0.correlation_id.as_deref()
     }
 
-    /// Returns the minimum wait that the server requested, counted from the response (CLI-02).
+    /// Returns the minimum time that the client has to wait, counted from the response (`Retry-After`,
+    /// CLI-02).
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Returns true if the exchange may have carried out the call in spite of the error.
+    /// Returns true if the exchange may have applied the call despite the error.
     ///
-    /// Such a write must be sent again unchanged under its own key, or looked up in the feed; never send it anew
-    /// (GW-12).
+    /// Such a write must be sent again unchanged under its own key, or its effect looked up in the feed.
+    /// Never send it under a new key (GW-12).
     ///
-    /// The flag is independent of the kind. The exchange may reject a proof because a duplicate of the message
-    /// arrived first and was carried out, whereas the identity provider rejects a proof before anything is sent to
-    /// the exchange. It is true for every [`ErrorKind::OutcomeUnknown`] and for responses that did not come from
-    /// the exchange.
+    /// The flag is independent of the kind. For example, the exchange may reject a proof because a duplicate
+    /// of the message arrived first and was applied, whereas the identity provider rejects a proof before
+    /// anything is sent to the exchange. The flag is true for every [`ErrorKind::OutcomeUnknown`] and for
+    /// responses that did not come from the exchange.
     #[must_use]
     pub fn may_have_been_applied(&self) -> bool {
         self.0.may_have_been_applied
     }
 
-    /// Returns the problem document of the response. Its `confirmationUrl` is a secret: open it for the member,
-    /// and never log or store it (WRT-11).
+    /// Returns the problem document of the response. Its `confirmationUrl` is a secret: open it for the
+    /// member, and never log or store it (WRT-11).
     #[must_use]
     pub fn problem(&self) -> Option<&Problem> {
         self.0.problem.as_deref()
     }
 
-    /// Returns the contract violations of a request that the client rejected before sending it.
+    /// Returns the violations of a request that the client rejected before sending it.
     #[must_use]
     pub fn violations(&self) -> Option<&Violations> {
         self.0.violations.as_ref()
     }
 
-    /// Returns the line that `Display` prints without the advice: the message, the first location, the code, and
-    /// the correlation id. For programs that show the advice separately.
+    /// Returns the line that `Display` prints, but without the advice: the message, the first location, the
+    /// code, and the correlation id. Use it in programs that show the advice separately.
     #[must_use]
     pub fn message(&self) -> String {
         let ErrorInner { message: what, code, correlation_id, .. } = &*self.0;
@@ -352,7 +355,7 @@ impl Error {
             ErrorKind::Conflict | ErrorKind::CursorExpired => Advice::Synchronise,
             ErrorKind::ConfirmationNeeded => Advice::Confirm,
             ErrorKind::Busy | ErrorKind::QuotaExceeded => Advice::Wait,
-            // A response that is not from the exchange most often is the login page of a network.
+            // A response that is not from the exchange is usually the login page of a network.
             ErrorKind::Unreachable | ErrorKind::Protocol => Advice::Reconnect,
             ErrorKind::OutcomeUnknown if self.has_no_idempotency_key() => Advice::TryAgain,
             ErrorKind::OutcomeUnknown => Advice::WaitForOutcome,
@@ -360,13 +363,13 @@ impl Error {
             ErrorKind::Secrets => Advice::OpenSecretStore,
             ErrorKind::Storage => Advice::CheckDisk,
             ErrorKind::Declined | ErrorKind::CodeExpired | ErrorKind::Cancelled => Advice::StartAgain,
-            // The outbox sends the write again under its key, which reveals the outcome.
+            // The outbox sends the write again under its key. The response then shows the outcome.
             ErrorKind::Proof | ErrorKind::Bug if self.may_have_been_applied() => Advice::WaitForOutcome,
             ErrorKind::Proof | ErrorKind::Bug => Advice::Report,
         }
     }
 
-    /// Returns true if the call is known to be one without an idempotency key, such as a read.
+    /// Returns true if the call is known to have no idempotency key, as reads do.
     fn has_no_idempotency_key(&self) -> bool {
         self.0.repeat.is_some_and(|repeat| repeat != RepeatSafety::Keyed)
     }
@@ -391,15 +394,15 @@ impl ErrorInner {
     }
 }
 
-/// Returns true if a call with such a response may have been carried out: its outcome is unknown, or the first
-/// request under its key is still running.
+/// Returns true if a call with such a response may have been applied: its outcome is unknown, or the first
+/// request under its key is still being processed.
 fn may_have_been_applied(kind: ErrorKind, code: Option<&Code>) -> bool {
     matches!(kind, ErrorKind::OutcomeUnknown | ErrorKind::Protocol)
         || code == Some(&Code::IdempotencyInProgress)
 }
 
-/// Returns the kind that the registry's `action` for a code implies. An unknown code is classified by its status
-/// (CON-12).
+/// Returns the kind that follows from the registry's `action` of the code. An unknown code is classified by
+/// the status (CON-12).
 #[must_use]
 pub fn error_kind_for_code(code: Option<&Code>, status: StatusCode) -> ErrorKind {
     let Some((code, action)) = code.and_then(|code| Some((code, code.action()?))) else {
@@ -441,14 +444,14 @@ fn error_kind_for_status(status: StatusCode) -> ErrorKind {
     }
 }
 
-/// Converts an error of the generated client. Other code of this crate uses [`Error`] only.
+/// Converts an error of the generated client. All other code of this crate uses only [`Error`].
 impl From<CallError<Problem>> for Error {
     fn from(error: CallError<Problem>) -> Self {
         let (code, correlation_id) = (error.code(), error.correlation_id().map(String::into_boxed_str));
         let (status, what) = (error.status(), error.describe());
         let retry_after = error.retry_after().and_then(|after| match after {
             RetryAfter::Delay(delay) => Some(delay),
-            // The transport has replaced a date by seconds of the server's clock.
+            // The transport has already converted a date to seconds by the server's clock.
             RetryAfter::At(_) => None,
         });
         let about = |kind: ErrorKind| {
@@ -479,7 +482,7 @@ impl From<CallError<Problem>> for Error {
                 let kind = match (&code, answer.status) {
                     (None, status) if status.is_client_error() => match error_kind_for_status(status) {
                         kind @ (ErrorKind::Busy | ErrorKind::TooLarge) => kind,
-                        // The page of a proxy is no statement of the exchange.
+                        // The page of a proxy does not come from the exchange.
                         _ => ErrorKind::Protocol,
                     },
                     (None, status) if status.is_success() => match answer.reason {
@@ -490,7 +493,8 @@ impl From<CallError<Problem>> for Error {
                     },
                     _ => error_kind_for_code(code.as_ref(), answer.status),
                 };
-                // The operators can find the call by its id, and its repeat safety applies, in every case.
+                // In every case, the operators can find the call by its id, and the repeat safety of its
+                // operation applies.
                 let called = answer.extensions.get::<CallIdentity>().cloned();
                 let error = Self::from_inner(about(kind));
                 match called {
@@ -507,8 +511,8 @@ impl From<CallError<Problem>> for Error {
 }
 
 impl Error {
-    /// Converts a transport error of a request without a response. If the source is an [`Error`] of this crate,
-    /// returns that error with the delivery state of this request.
+    /// Converts the transport error of a request without a response. If the source is an [`Error`] of this
+    /// crate, returns that error, updated with the delivery state of this request.
     #[must_use]
     pub fn from_transport_error(error: TransportError) -> Self {
         let may_have_been_applied = error.delivery() == Delivery::Unknown;
@@ -539,7 +543,7 @@ pub(crate) fn attach_call(error: TransportError, called: CallIdentity) -> Transp
     TransportError::new(fault, delivery).with_source(UnansweredCall { call: called, error })
 }
 
-/// Prints the reason, if there is one, and the correlation id.
+/// Prints the reason, if one is known, and the correlation id.
 impl fmt::Display for UnansweredCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(why) = self.error.source() {
@@ -567,14 +571,14 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// Returns the location of the first violation in the problem document, if it is safe to print.
+    /// Returns the location of the first violation in the problem document, if it can be printed safely.
     fn first_pointer(&self) -> Option<&str> {
         let pointer = self.problem()?.errors.as_ref()?.first()?.pointer.as_str();
         Some(pointer).filter(|pointer| is_safe_pointer(pointer))
     }
 }
 
-/// Returns true if a JSON Pointer has names and numbers only, so that printing it reveals no value.
+/// Returns true if a JSON Pointer consists of plain names and numbers, so that printing it reveals no value.
 pub(crate) fn is_safe_pointer(pointer: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-".contains(&byte);
     (1..=100).contains(&pointer.len()) && pointer.bytes().all(plain)

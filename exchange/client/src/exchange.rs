@@ -1,5 +1,5 @@
-//! The entry point of the crate: [`Exchange`] and its builder. The methods of each area are in the module of
-//! the area.
+//! The entry point of the crate: [`Exchange`] and its builder. The methods of each area are in the area's
+//! module.
 
 use std::{fmt, sync::Arc};
 
@@ -66,8 +66,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Returns a builder for this address and client identity. The identity is mandatory because every request
-    /// names its client (CLI-01).
+    /// Returns a builder for this address and client identity. The identity is mandatory because every
+    /// request names its client (CLI-01).
     ///
     /// ```
     /// # use exchange_client::{Exchange, ExchangeBuilder, ClientIdentity, ExchangeAddress};
@@ -98,9 +98,10 @@ impl Exchange {
         self.session.as_ref()
     }
 
-    /// Returns the generated API. Its calls are signed, paced, and resent by the rules of this crate.
+    /// Returns the generated API client. Its calls are signed, rate-limited, and retried as this crate
+    /// prescribes.
     ///
-    /// A [`RetryPolicy`](crate::RetryPolicy) and a correlation id can be set per call:
+    /// A [`RetryPolicy`](crate::RetryPolicy) and a correlation id can be set for each call:
     /// `exchange.api().org_units_read().with_extension(RetryPolicy::BACKGROUND)`.
     #[must_use]
     pub const fn api(&self) -> &Client {
@@ -128,8 +129,8 @@ impl Exchange {
         &self.settings
     }
 
-    /// Returns the current time by the gateway's clock, as estimated from its responses; by the local clock before
-    /// the first response.
+    /// Returns the current time of the gateway's clock, as estimated from its responses. Before the first
+    /// response, returns the local time.
     pub(crate) fn gateway_time(&self) -> UnixTime {
         let now = self.environment.now();
         match (self.token_source.gateway_proofs(), Origin::from_url(self.address.gateway())) {
@@ -144,8 +145,8 @@ impl Exchange {
         &self.environment
     }
 
-    /// Returns the checker of game-account handles. Clones share it, so that each handle is checked once. Results
-    /// for one member are dropped when another member signs in.
+    /// Returns the checker of game-account handles. Clones of this client share it, so that each handle is
+    /// checked once. Results for one member are deleted when another member signs in.
     ///
     /// ```
     /// # use exchange_client::{Error, Exchange};
@@ -184,33 +185,34 @@ pub struct ExchangeBuilder {
 }
 
 impl ExchangeBuilder {
-    /// Sets the clocks, the timer, and the random source; the default is those of the session.
+    /// Sets the clocks, the timer, and the random source. By default, the client uses those of the session.
     ///
-    /// With a different clock this client no longer shares the rate limit and the requested waits of the
+    /// A client with a different clock does not share the rate limit and the `Retry-After` times of the
     /// session.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
     }
 
-    /// Sets limits and timeouts. All clients of a session share one rate limit, which is that of the client built
-    /// last, because the exchange counts per member and per source address (LIM-18).
+    /// Sets limits and timeouts. All clients of a session share one rate limit, that of the client that was
+    /// built last, because the exchange counts requests per member and per source address (LIM-18).
     pub const fn settings(mut self, settings: TransportSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Sets the transport. It must send each request once and unchanged: no redirects, retries, or cookies.
+    /// Sets the transport. It must send each request once and unchanged, without redirects, retries, or
+    /// cookies.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
     }
 
-    /// Builds the client for the member who is signed in to this session, now or later.
+    /// Builds a client for the member who is signed in to this session when a call is made.
     ///
     /// # Errors
-    /// [`ErrorKind::Bug`] if the session belongs to another exchange or client; or if no transport can be created,
-    /// as in [`build_signed_out`](Self::build_signed_out).
+    /// Returns [`ErrorKind::Bug`] if the session belongs to another exchange or client, and the errors of
+    /// [`build_signed_out`](Self::build_signed_out).
     pub fn build(mut self, session: &Session) -> Result<Exchange, Error> {
         if *session.address() != self.address || *session.identity() != self.identity {
             return Err(Error::new(
@@ -219,7 +221,8 @@ impl ExchangeBuilder {
             ));
         }
         let environment = self.environment.unwrap_or_else(|| session.environment().clone());
-        // Monotonic times of different clocks are not comparable.
+        // Times of different monotonic clocks are not comparable, so the limiter is shared only if the clock
+        // is.
         let shared =
             environment.shares_clock_with(session.environment()).then(|| session.shared_limiter().clone());
         self.environment = Some(environment);
@@ -227,12 +230,12 @@ impl ExchangeBuilder {
         Ok(Exchange { session: Some(session.clone()), ..exchange })
     }
 
-    /// Builds a client without a session. It can read the contract; every other call fails with
+    /// Builds a client without a session. It can read the contract. Every other call fails with
     /// [`ErrorKind::SignInNeeded`] and is not sent.
     ///
     /// # Errors
-    /// If TLS cannot be initialized, or no transport was set and the feature `reqwest` is off.
-    /// transport was given.
+    /// Returns an error if TLS cannot be initialized, or if no transport was set and the feature `reqwest` is
+    /// off.
     pub fn build_signed_out(self) -> Result<Exchange, Error> {
         self.build_with(Arc::new(SignedOutTokens))
     }
@@ -290,7 +293,7 @@ fn default_transport(_: &TransportSettings) -> Result<Arc<dyn Transport>, Error>
     Err(Error::new(ErrorKind::Bug, "no transport was set, and the feature `reqwest` is off"))
 }
 
-/// The token source without a session: every request for a token fails.
+/// The token source of a client without a session, for which every request for a token fails.
 struct SignedOutTokens;
 
 impl SignedOutTokens {
@@ -340,7 +343,7 @@ mod tests {
     use super::*;
     use crate::testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment};
 
-    /// CLI-03: without a session only anonymous operations are sent.
+    /// CLI-03: a client without a session sends only anonymous operations.
     #[tokio::test(start_paused = true)]
     async fn only_anonymous_operations_work_signed_out() {
         let machine = VirtualEnvironment::new(1);

@@ -1,10 +1,10 @@
-//! Feeds: reading the collections of the exchange and keeping the local copy equal to them (FED-01 to
-//! FED-11).
+//! Feeds: the code that reads the collections of the exchange and keeps the local copies equal to them
+//! (FED-01 to FED-11).
 //!
 //! A collection is first read as a snapshot, page by page, and then as a feed of changes. [`Feed`] is a state
-//! machine without I/O: it takes an event ([`FeedInput`]) and returns the next action ([`FeedAction`]). It is
-//! the same for each area and has neither a clock nor a network. All its state is in the store, except the
-//! counters that detect endless loops.
+//! machine without clock, network or other I/O: it takes an event ([`FeedInput`]) and returns the next action
+//! ([`FeedAction`]). It is the same for every area. All its state is in the store, except the counters that
+//! detect endless loops.
 //!
 //! ```text
 //!            Begin ─► Read ──► Page ──► Commit ──► Committed ──► Read … ──► Done

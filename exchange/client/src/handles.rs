@@ -1,5 +1,5 @@
-//! Checks whether a game-account handle belongs to the member. Each handle is checked once per session and sent
-//! nowhere else (SVC-15, SVC-16, CLI-05).
+//! The check whether a game-account handle belongs to the member. Each handle is checked once per session and
+//! sent nowhere else (SVC-15, SVC-16, CLI-05).
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -19,13 +19,14 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HandleCheck {
-    /// It belongs to the member: synchronize.
+    /// The handle belongs to the member: synchronize.
     Match,
-    /// The member's profile names another handle: stop, and let the member decide.
+    /// The member's profile contains another handle: stop, and let the member decide.
     Mismatch,
-    /// The member's profile names no handle: let the member confirm it, or enter it in the profile.
+    /// The member's profile contains no handle: let the member confirm it, or enter it in the profile.
     Unknown,
-    /// The profile names no handle, and the member confirmed it with [`HandleChecker::confirm`]: synchronize.
+    /// The profile contains no handle, and the member confirmed it with [`HandleChecker::confirm`]:
+    /// synchronize.
     Confirmed,
 }
 
@@ -36,7 +37,7 @@ impl HandleCheck {
         matches!(self, Self::Match | Self::Confirmed)
     }
 
-    /// Returns the message for the member. It does not contain the handle.
+    /// Returns the message for the member, which does not contain the handle.
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {
@@ -52,19 +53,19 @@ impl HandleCheck {
     }
 }
 
-/// A checker of game-account handles with a cache in memory. The cache is cleared when another member signs
+/// A checker of game-account handles, with an in-memory cache. The cache is cleared when another member signs
 /// in.
 pub struct HandleChecker {
     api: Client,
     signer: CurrentSigner,
-    // Locked during a check, so that concurrent checks of one handle send one request.
+    // The lock is held during a check, so that concurrent checks of one handle send one request.
     results: Mutex<OwnedCache<HashMap<String, HandleCheck>>>,
 }
 
 impl HandleChecker {
-    /// Creates a checker with an empty cache, for an API client that serves one member. After a change of the
-    /// member call [`clear`](Self::clear); [`Exchange::handles`](crate::Exchange::handles) detects the change
-    /// itself.
+    /// Creates a checker with an empty cache, for an API client that serves one member. Call
+    /// [`clear`](Self::clear) when another member signs in; the checker of
+    /// [`Exchange::handles`](crate::Exchange::handles) detects this itself.
     #[must_use]
     pub fn new(api: Client) -> Self {
         Self::with_token_source(api, None)
@@ -74,12 +75,12 @@ impl HandleChecker {
         Self { api, signer: CurrentSigner::new(tokens), results: Mutex::default() }
     }
 
-    /// Checks whether a handle belongs to the member. Sends at most one request per handle and session, ignoring
-    /// case: the exchange allows ten checks per hour.
+    /// Checks whether a handle belongs to the member. Sends at most one request per handle and session,
+    /// because the exchange permits ten checks per hour. The case of the handle is ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for a malformed handle, which is not sent. Otherwise fails as every call does.
-    /// Errors are not cached.
+    /// Returns [`ErrorKind::Invalid`] for a malformed handle, which is not sent, and the errors that every
+    /// call can return. Errors are not cached.
     pub async fn check(&self, handle: &str) -> Result<HandleCheck, Error> {
         let wanted = AccountHandle::new(handle).map_err(|_| {
             Error::new(ErrorKind::Invalid, "a handle has 3 to 60 letters, digits, hyphens and underscores")
@@ -94,15 +95,15 @@ impl HandleChecker {
         let check = match response.into_body().result {
             AccountCheckResult::Match => HandleCheck::Match,
             AccountCheckResult::Mismatch => HandleCheck::Mismatch,
-            // CON-12: a result that this version does not know does not confirm the handle.
+            // CON-12: a result that is unknown to this version does not confirm the handle.
             _ => HandleCheck::Unknown,
         };
         known.owner(owner.as_ref()).insert(fold_handle(handle), check);
         Ok(check)
     }
 
-    /// Records that the member confirmed a handle and returns the new result. Has no effect unless the cached
-    /// result is [`HandleCheck::Unknown`]. Returns `None` for a handle that was not checked.
+    /// Records that the member confirmed a handle, and returns the new result. Only a cached result of
+    /// [`HandleCheck::Unknown`] is changed. Returns `None` for a handle that was not checked.
     pub async fn confirm(&self, handle: &str) -> Option<HandleCheck> {
         let mut known = self.results.lock().await;
         let check = known.owner(self.signer.owner().as_ref()).get_mut(&fold_handle(handle))?;
@@ -112,20 +113,20 @@ impl HandleChecker {
         Some(*check)
     }
 
-    /// Clears the cache, for example after the member changed the profile.
+    /// Clears the cache. Call this, for example, after the member changed the profile.
     pub async fn clear(&self) {
         *self.results.lock().await = OwnedCache::default();
     }
 }
 
-/// Omits the handles and their number.
+/// Does not print the handles or their number.
 impl fmt::Debug for HandleChecker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handles").finish_non_exhaustive()
     }
 }
 
-/// Folds the case, which the exchange ignores (SVC-14).
+/// Converts a handle to lowercase, because the exchange ignores its case (SVC-14).
 fn fold_handle(handle: &str) -> String {
     handle.to_ascii_lowercase()
 }
@@ -143,7 +144,8 @@ mod tests {
         (200, format!(r#"{{"result": "{result}"}}"#))
     }
 
-    /// SVC-15: each result determines whether to synchronize, including one that this version does not know.
+    /// SVC-15: each result determines whether data may be synchronized, even a result that is unknown to this
+    /// version.
     #[tokio::test]
     async fn handle_check_result_decides_about_sync() {
         let double =
@@ -163,14 +165,14 @@ mod tests {
                 (HandleCheck::Unknown, false)
             ]
         );
-        // A confirmation counts only if the profile names no handle.
+        // A confirmation is accepted only if the profile contains no handle.
         assert_eq!(handles.confirm("three").await, Some(HandleCheck::Confirmed));
         assert!(handles.check("Three").await.unwrap().may_sync());
         assert_eq!(handles.confirm("Two").await, Some(HandleCheck::Mismatch));
         assert_eq!(handles.confirm("Five").await, None);
     }
 
-    /// SVC-16: one request per handle and session, also for concurrent checks; errors are not cached.
+    /// SVC-16: one request is sent per handle and session, even for concurrent checks. Errors are not cached.
     #[tokio::test]
     async fn handle_is_checked_once_per_session() {
         let double = MockGateway::with_responses([
@@ -188,7 +190,7 @@ mod tests {
         assert!(double.requests().iter().all(|line| line.starts_with("POST /exchange/v1/me/account-check ")));
     }
 
-    /// SVC-15, SVC-16: results and confirmations of one member do not apply to another.
+    /// SVC-15, SVC-16: the results and confirmations of one member do not apply to another member.
     #[tokio::test(start_paused = true)]
     async fn handle_is_checked_for_each_member() {
         let machine = VirtualEnvironment::new(1);
@@ -216,7 +218,7 @@ mod tests {
             (handles.check("Nova").await.unwrap(), gateway.request_count()),
             (HandleCheck::Unknown, 4)
         );
-        // The request was signed for one member, and another is signed in when the response arrives.
+        // The request is signed for one member, but another member is signed in when the response arrives.
         members.sign_in(&[Some("i-1"), Some("i-2")]);
         handles.check("Vega").await.unwrap();
         assert_eq!(handles.confirm("Vega").await, None);

@@ -11,11 +11,11 @@ pub struct ClientIdentity {
     user_agent: HeaderValue,
 }
 
-/// The reason why a client identity is invalid.
+/// The reason a client identity is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientIdentityError {
-    /// The client id is empty or has characters other than visible ASCII.
+    /// The client id is empty or contains a character that is not visible ASCII.
     #[error("invalid client id {0:?}: use visible ASCII characters")]
     ClientId(String),
     /// The name is not an HTTP token.
@@ -30,12 +30,12 @@ pub enum ClientIdentityError {
 }
 
 impl ClientIdentity {
-    /// Creates an identity. `client_id` is the registered id; the other arguments form the `User-Agent`
-    /// `<name>/<version> (+<info_url>)`, by which the exchange recognizes unsupported versions (CLI-01,
+    /// Creates an identity. `client_id` is the registered id. The other arguments form the `User-Agent`
+    /// `<name>/<version> (+<info_url>)`, from which the exchange recognizes unsupported versions (CLI-01,
     /// ERR-16).
     ///
     /// # Errors
-    /// Returns an error for the first argument that is invalid.
+    /// Returns an error that names the first invalid argument.
     pub fn new(
         client_id: &str,
         name: &str,
@@ -92,12 +92,13 @@ impl ClientIdentity {
     }
 }
 
-/// Returns true for a character of an HTTP token (RFC 9110, 5.6.2).
+/// Returns true if the character is permitted in an HTTP token (RFC 9110, 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Returns true for three numbers with an optional pre-release and build suffix, such as `1.4.0-rc.1`.
+/// Returns true for three numbers with an optional pre-release and build suffix, such as `1.4.0-rc.1`
+/// (semantic versioning).
 fn is_version(text: &str) -> bool {
     let (core, rest) = match text.find(['-', '+']) {
         Some(at) => text.split_at(at),
@@ -119,7 +120,7 @@ fn is_version(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// CLI-01.
+    /// CLI-01: the `User-Agent` contains the name, the version and the information URL.
     #[test]
     fn a_user_agent_has_name_version_and_address() {
         let identity = ClientIdentity::new("desk", "Desk", "1.4.0", "https://desk.example/about").unwrap();

@@ -1,5 +1,5 @@
-//! The key of this installation. It is created once, survives restarts and logins, and identifies the installation
-//! to the exchange (DPP-07).
+//! The key of this installation. It is created once, survives restarts and logins, and identifies the
+//! installation to the exchange (DPP-07).
 
 use std::sync::Arc;
 
@@ -11,41 +11,42 @@ use crate::{
     token_source::BoxFuture,
 };
 
-/// A source of the installation key. Implement it for a key that never leaves its hardware; any [`ProofSigner`]
-/// can sign.
+/// A source of the installation key. Implement it for a key that never leaves its hardware; any
+/// [`ProofSigner`] can be used for signing.
 pub trait KeySource: Send + Sync {
     /// Loads the key; `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if the existence of the key cannot be determined: `None` ends the connection.
+    /// Returns an error if it cannot be determined whether the key exists. `None` ends the connection.
     fn load(&self) -> BoxFuture<'_, Result<Option<Arc<dyn ProofSigner>>, Error>>;
 
-    /// Creates a key and stores it permanently before it returns. The session calls this only during sign-in, if
-    /// there is no key.
+    /// Creates a key. The key must be stored permanently before the future completes. The session calls this
+    /// only during sign-in, if there is no key.
     ///
     /// # Errors
-    /// Fails if no key was created, or it may not be found again.
+    /// Returns an error if no key was created, or if it may not be found again.
     fn create(&self) -> BoxFuture<'_, Result<Arc<dyn ProofSigner>, Error>>;
 
-    /// Deletes the key: the next connection is a new installation (IDP-24). Deleting a missing key succeeds.
+    /// Deletes the key, so that the next connection is a new installation (IDP-24). Deleting a missing key
+    /// succeeds.
     ///
     /// # Errors
-    /// Fails if the key may still exist.
+    /// Returns an error if the key may still exist.
     fn delete(&self) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Deletes an entry in the place of the key that can never be used as a key, and returns true if there was
-    /// one. A key that is only temporarily unavailable is kept.
+    /// Deletes the stored entry if it can never be used as a key, and returns true if there was such an
+    /// entry. A key that is only temporarily unavailable is kept.
     ///
-    /// The default does nothing, for sources that cannot have such an entry.
+    /// The default implementation does nothing and is for sources that cannot contain such an entry.
     ///
     /// # Errors
-    /// Fails if the entry may still exist.
+    /// Returns an error if the entry may still exist.
     fn delete_unreadable(&self) -> BoxFuture<'_, Result<bool, Error>> {
         Box::pin(async { Ok(false) })
     }
 }
 
-/// A software key that is kept in the secret store, in PKCS#8.
+/// A software key in PKCS#8, which is kept in the secret store.
 pub(crate) struct StoredKey(pub(crate) CredentialVault);
 
 impl StoredKey {
@@ -75,7 +76,7 @@ impl KeySource for StoredKey {
             let key = KeyPair::generate().map_err(|_| made())?;
             let bytes = SecretBytes::from(key.to_pkcs8().map_err(|_| made())?);
             self.0.write_entry(CredentialEntry::DpopKey, &bytes).await?;
-            // Read back now: losing the key later would end the connection.
+            // The key is read back now, because losing it later would end the connection.
             match self.0.read_entry(CredentialEntry::DpopKey).await? {
                 Some(kept) if kept == bytes => self.parse_key(&kept),
                 _ => {
@@ -114,7 +115,7 @@ mod tests {
         CredentialVault::new(Arc::new(store), tests::owner("default"), Environment::system())
     }
 
-    /// DPP-07: one key over restarts, until it is deleted.
+    /// DPP-07: the same key is used after restarts, until it is deleted.
     #[tokio::test]
     async fn key_persists_until_deleted() {
         let store = MemoryCredentials::new();
@@ -139,7 +140,7 @@ mod tests {
         assert!(!keys().delete_unreadable().await.unwrap());
     }
 
-    /// A store that reports success and keeps nothing.
+    /// A store that reports success but keeps nothing.
     struct Forgetful;
 
     impl CredentialStore for Forgetful {
@@ -173,7 +174,7 @@ mod tests {
         }
     }
 
-    /// DPP-07: a key is read back before it is used.
+    /// DPP-07: a new key is read back before it is used.
     #[tokio::test]
     async fn key_that_was_not_stored_is_not_used() {
         let error = StoredKey(vault(Forgetful)).create().await.err().unwrap();

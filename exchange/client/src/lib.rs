@@ -1,9 +1,9 @@
 //! A client library for the exchange: sign-in, signed and rate-limited calls, change feeds, a local replica,
 //! and an outbox.
 //!
-//! A member signs in with a device code. Calls are signed, paced, and resent where that is safe. Collections are
-//! read as snapshots and kept up to date by feeds in a replica. Changes go through an outbox that applies each of
-//! them once.
+//! A member signs in with a device code. Calls are signed, rate-limited, and retried where a retry is safe.
+//! Collections are read into a replica as snapshots, which feeds keep up to date. Changes are sent by an
+//! outbox, which applies each of them once.
 //!
 //! ```no_run
 //! use exchange_client::{
@@ -33,10 +33,10 @@
 //! # }
 //! ```
 //!
-//! `exchange/client/examples` has a program for each task: `synced_list`, `sign_in`, `change_set`, `conflict`,
-//! `held`, `first_ships`, `org_stock`, `feed`, `catalogue`, `demand`, `draft`, `envelope`, `handle_and_label`,
-//! `errors`. The long-running `program`, and `outbox`, are in `exchange/client/sqlite/examples`. They run against
-//! `cargo xtask sandbox`.
+//! `exchange/client/examples` has a program for each task: `synced_list`, `sign_in`, `change_set`,
+//! `conflict`, `held`, `first_ships`, `org_stock`, `feed`, `catalogue`, `demand`, `draft`, `envelope`,
+//! `handle_and_label`, `errors`. The programs `outbox` and `program`, which runs continuously, are in
+//! `exchange/client/sqlite/examples`. All of them run against `cargo xtask sandbox`.
 //!
 //! # Overview
 //!
@@ -53,7 +53,7 @@
 //! | merging, and the first upload of ships | SHP | [`replica::merge_ship`], [`replica::ShipMatchPlan`] |
 //! | changes and their outcomes | WRT, BPR, STK, SHP, OST | [`changes`], [`changes::OpRemedy`] |
 //! | changes that are applied once | GW-12, WRT-08 | [`Exchange::outbox`] |
-//! | the catalogue of names | RES | [`Exchange::catalog`], [`changes::known`] |
+//! | the catalog of names | RES | [`Exchange::catalog`], [`changes::known`] |
 //! | the demand of the organization | DEM | [`Exchange::demand`] |
 //! | drafts, and blueprint files | DRF | [`Exchange::drafts`], [`Exchange::envelope`] |
 //! | errors | ERR, CLI-04 | [`Error`], [`ErrorKind`], [`Advice`] |
@@ -68,20 +68,21 @@
 //! | `reqwest` (default) | sends over the network, with TLS by rustls; without it, set a [`Transport`](api::Transport) |
 //! | `testkit` | `testkit`: a machine in virtual time, a scripted server that reports every violation of the protocol, and tests for every [`replica::ReplicaStore`] |
 //!
-//! Persistent stores are in `exchange-client-sqlite` and, for secrets, `exchange-client-keyring`. All futures
-//! require a tokio runtime.
+//! Persistent stores are in the crates `exchange-client-sqlite` and, for secrets, `exchange-client-keyring`.
+//! All futures require a tokio runtime.
 //!
 //! # Guarantees
 //!
 //! * No secret is printed: tokens and keys have neither `Display` nor `Serialize`, one-time links print as
 //!   `[secret]`, and errors, `Debug` output, and spans contain no secret, query, or body.
-//! * No login starts automatically: neither by a timer nor in a loop (CLI-03).
-//! * No write is resent under another key unless the caller requests it, and no proof is sent twice (GW-12).
-//! * No request is sent before the end of a wait that the server requested. With a [state
-//!   folder](SessionBuilder::state_folder) this includes later processes, for up to 90 days. Redirects are not
-//!   followed.
-//! * No secret is stored in a place that the program did not choose, and no data of the organization is kept for
-//!   longer than 7 days (OST-14).
+//! * No login starts automatically, neither by a timer nor in a loop (CLI-03).
+//! * No write is sent again under another key unless the caller requests it, and no proof is sent twice
+//!   (GW-12).
+//! * No request is sent before the `Retry-After` time of the server has passed. With a [state
+//!   folder](SessionBuilder::state_folder) this includes later processes, for up to 90 days. Redirects are
+//!   not followed.
+//! * No secret is stored in a location that the program did not choose, and no data of the organization is
+//!   kept for longer than 7 days (OST-14).
 
 mod address;
 mod backoff;

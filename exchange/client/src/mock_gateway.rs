@@ -1,4 +1,4 @@
-//! For tests of the areas: a mock gateway that returns prepared responses and records requests.
+//! A mock gateway for unit tests, which returns prepared responses and records requests.
 
 use std::{
     collections::VecDeque,
@@ -14,7 +14,7 @@ use exchange_api::{
     },
 };
 
-/// A transport that returns responses in order. A status of 0 is a lost response.
+/// A transport that returns prepared responses in order. A status of 0 stands for a lost response.
 #[derive(Clone)]
 pub(crate) struct MockGateway(Arc<Mutex<MockGatewayState>>);
 
@@ -54,11 +54,11 @@ impl MockGateway {
 impl Transport for MockGateway {
     fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
-            // Concurrent calls are all in flight before the first is answered.
+            // Concurrent calls are all in flight before the first of them receives a response.
             tokio::task::yield_now().await;
             let mut state = self.0.lock().unwrap();
             state.requests.push(request);
-            let (status, body) = state.answers.pop_front().expect("an answer for every request");
+            let (status, body) = state.answers.pop_front().expect("a response for every request");
             if status == 0 {
                 return Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown));
             }

@@ -1,7 +1,7 @@
 //! The client of the identity provider: discovery, device login, refresh, and revocation.
 //!
-//! Requests are forms over a plain [`Transport`] that resends nothing. Every transmission that needs a proof gets
-//! a new one. [`ProviderFailure`] distinguishes transient from permanent failures.
+//! Requests are forms, sent by a plain [`Transport`] that never sends a request twice. Every transmission
+//! that needs a proof gets a new one. [`ProviderFailure`] distinguishes transient from permanent failures.
 
 mod endpoints;
 mod form;
@@ -51,9 +51,9 @@ use crate::{
     transport::{limit_body_size, parse_retry_after, set_retry_after_seconds},
 };
 
-/// The timeout of one transmission.
+/// The timeout of one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-/// The time for which a discovery document is used.
+/// The time after which a discovery document is read again.
 const DISCOVERY_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 /// The maximum size of a response body, in bytes.
 pub(crate) const MAX_RESPONSE_SIZE: usize = 256 << 10;
@@ -77,11 +77,11 @@ const fn post_operation(id: &'static str, path: &'static str) -> Operation {
     Operation { id, method: "POST", path, anonymous: true, ..Operation::EMPTY }
 }
 
-/// The failure of a request to the provider.
+/// A failed request to the provider.
 #[derive(Clone, Debug)]
 pub(crate) struct ProviderFailure {
     pub(crate) error: Error,
-    /// True if the same request may succeed later without any action by the member.
+    /// True if the same request may succeed later without an action of the member.
     pub(crate) is_transient: bool,
 }
 
@@ -94,7 +94,7 @@ impl ProviderFailure {
         Self { error, is_transient: false }
     }
 
-    /// Returns the remaining wait of a request that was not sent because of an earlier `Retry-After`.
+    /// Returns the remaining wait if the request was not sent because of an earlier `Retry-After`.
     pub(crate) fn local_wait(&self) -> Option<Duration> {
         self.error.retry_after().filter(|_| self.error.status().is_none())
     }
@@ -115,16 +115,16 @@ impl From<ProviderFailure> for Error {
     }
 }
 
-/// A client of one identity provider, for one registered client.
+/// A client of one identity provider for one registered client id.
 pub(crate) struct IdentityProvider {
     issuer: Box<str>,
     client_id: Box<str>,
     user_agent: HeaderValue,
     transport: Arc<dyn Transport>,
     environment: Environment,
-    /// The waits that the provider requested.
+    /// The `Retry-After` times of the provider.
     retry_after: RetryAfterTable,
-    /// The discovered endpoints, and the time of discovery by the monotonic clock.
+    /// The endpoints, and the time of their discovery by the monotonic clock.
     load_endpoints: Mutex<Option<(Arc<ProviderEndpoints>, Duration)>>,
 }
 
@@ -146,7 +146,7 @@ impl IdentityProvider {
         }
     }
 
-    /// Returns the waits that the provider requested. No request is sent before they are over.
+    /// Returns the `Retry-After` times of the provider. No request is sent before they have passed.
     pub(crate) const fn retry_after(&self) -> &RetryAfterTable {
         &self.retry_after
     }
@@ -202,8 +202,8 @@ impl IdentityProvider {
         TokenResponse::parse(success_body(&response)?).map_err(response_failure)
     }
 
-    /// Returns the endpoints. The discovery document is read once a day; if it cannot be read, the previous
-    /// one stays in use.
+    /// Returns the endpoints. The discovery document is read once a day. If it cannot be read, the previous
+    /// document stays in use.
     async fn load_endpoints(&self) -> Result<Arc<ProviderEndpoints>, ProviderFailure> {
         let mut known = self.load_endpoints.lock().await;
         let now = self.environment.now().monotonic;
@@ -230,8 +230,8 @@ impl IdentityProvider {
         let response = self.send_request(&DISCOVERY, request.map_err(request_failure)?, None).await?;
         ProviderEndpoints::parse(&self.issuer, success_body(&response)?).map_err(|why| {
             let error = Error::new(ErrorKind::Protocol, why.to_string());
-            // Another issuer's document is a permanent failure; an error page in its place is a transient
-            // one.
+            // A document of another issuer is a permanent failure. An error page instead of a document is a
+            // transient failure.
             match why {
                 endpoints::DiscoveryError::Unreadable => ProviderFailure::transient(error),
                 _ => ProviderFailure::permanent(error),
@@ -253,8 +253,9 @@ impl IdentityProvider {
         request.body(form).map_err(request_failure)
     }
 
-    /// Sends a form with a proof. Resends it with a new proof once for a nonce (ERR-50), and once for any other
-    /// fault of the proof (ERR-48, ERR-49), but never while the response requests a wait.
+    /// Sends a form with a proof. Sends it again with a new proof once if the provider requires a nonce
+    /// (ERR-50), and once for any other problem with the proof (ERR-48, ERR-49), but not if the response has
+    /// a `Retry-After`.
     async fn send_signed(
         &self,
         operation: &'static Operation,
@@ -305,8 +306,8 @@ impl IdentityProvider {
         }
     }
 
-    /// Sends one request with a timeout. A `Retry-After` date is converted to seconds by the server's clock,
-    /// if it is known.
+    /// Sends one request with a timeout. Converts a `Retry-After` date to seconds by the server's clock, if
+    /// that is known.
     async fn send_request(
         &self,
         operation: &'static Operation,
@@ -352,8 +353,8 @@ impl IdentityProvider {
 }
 
 impl IdentityProvider {
-    /// Records the wait that an error response requests (CLI-02): for all endpoints if the status is a server
-    /// error, otherwise for this endpoint, because each has limits of its own.
+    /// Records the `Retry-After` of an error response (CLI-02). It applies to all endpoints if the status is
+    /// a server error, otherwise only to this endpoint, because each endpoint has its own limits.
     fn record_retry_after(&self, operation: &'static Operation, status: StatusCode, retry_after: Duration) {
         if status.is_success() {
             return;
@@ -368,8 +369,8 @@ impl IdentityProvider {
     }
 }
 
-/// Returns the body of a success response; otherwise the OAuth error, or an error for a response of another
-/// server.
+/// Returns the body of a success response. Otherwise returns the OAuth error, or an error if the response
+/// does not come from the provider.
 fn success_body(response: &Response<Bytes>) -> Result<&[u8], ProviderFailure> {
     let status = response.status();
     if status.is_success() {
@@ -391,7 +392,8 @@ fn success_body(response: &Response<Bytes>) -> Result<&[u8], ProviderFailure> {
     Err(ProviderFailure { error: Error::from_oauth_error(error, status, retry_after), is_transient: passes })
 }
 
-/// Returns the error for a response that is not from the provider, such as a proxy's page or a redirection.
+/// Returns the error for a response that does not come from the provider, such as a proxy's page or a
+/// redirect.
 fn foreign_response_error(
     what: impl Into<std::borrow::Cow<'static, str>>,
     response: &Response<Bytes>,
@@ -406,7 +408,7 @@ fn foreign_response_error(
     Error::from_status(kind, what, status, retry_after)
 }
 
-/// Returns true if the status asks the client to retry later.
+/// Returns true if the status means that the client should retry later.
 fn is_wait_status(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 425 | 429 | 503)
 }
@@ -414,7 +416,7 @@ fn is_wait_status(status: StatusCode) -> bool {
 fn response_failure(why: ResponseError) -> ProviderFailure {
     let error = Error::new(ErrorKind::Protocol, why.to_string());
     match why {
-        // A success page that is not JSON, such as the login page of a network.
+        // The response is a success page that is not JSON, such as the login page of a network.
         ResponseError::Unreadable => ProviderFailure::transient(error),
         _ => ProviderFailure::permanent(error),
     }

@@ -1,22 +1,23 @@
 //! The outbox: a persistent queue of change sets that survives lost responses and restarts.
 //!
-//! [`Outbox::enqueue`] returns once the store holds a set: its exact bytes and its random idempotency key
-//! (GW-12). The outbox then sends the set until its outcome is known, always with the same bytes and the same
-//! key, so that the exchange applies it once. Sets of one area are sent in order. A set that cannot proceed
-//! blocks only its own area.
+//! [`Outbox::enqueue`] returns once the store holds a change set: its exact bytes and its random idempotency
+//! key (GW-12). The outbox then sends the change set until its outcome is known, always with the same bytes
+//! and the same key, so that the exchange applies it once. Change sets of one area are sent in order. A
+//! change set that cannot proceed blocks only its own area.
 //!
 //! ```text
 //!            ┌──── Retry-After, no connection, no response (up to three times) ────────────┐
 //!            ▼                                                                             │
 //! enqueue ▶ Pending ──────▶ Sending ──▶ Done         results are stored until forgotten    │
-//!            ▲                 ├──────▶ Held         the member confirms on the web ───────┼─▶ resolve
+//!            ▲                 ├──────▶ Held         the member confirms in the browser ───┼─▶ resolve
 //!            │                 ├──────▶ NeedsRebase  pull, merge, edit                     │
 //!            ├──── edit ───────┼──────▶ Refused      never sent again unchanged            │
 //!            ├──── resume ─────┼──────▶ Parked       signed out, halted                    │
 //!            └──── resolve ────┴──────▶ Unknown      pull and compare ◀────────────────────┘
 //! ```
 //!
-//! The state machine of an entry ([`OutboxEntry`]) does no I/O; [`Outbox`] drives it with an [`OutboxStore`].
+//! The state machine of an entry ([`OutboxEntry`]) performs no I/O. [`Outbox`] runs it with an
+//! [`OutboxStore`].
 
 mod entry;
 mod event;
@@ -48,38 +49,41 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OutboxPolicy {
-    /// Maximum number of ops in a set: `limits.batchMaxOps` of the service document.
+    /// The maximum number of ops in a change set: `limits.batchMaxOps` of the service document.
     pub max_ops: usize,
-    /// Number of writes that the exchange accepts in a day: `limits.writesPerDay` of the service document
+    /// The number of writes that the exchange accepts per day: `limits.writesPerDay` of the service document
     /// (LIM-19).
     ///
-    /// A set of org stock counts once for each op (OST-18), and again when it is resent, because a replay
-    /// counts like any request (A3). A set of another area counts once. Sets of org stock are therefore cut
-    /// to two fifths of this limit, so that a set and its replay fit into one day and leave a fifth for other
-    /// writes. A set that cannot be cut that small may use the whole limit. A larger set is never sent.
+    /// A change set of org stock counts once for each op (OST-18), and again when it is sent again, because a
+    /// replay counts like any other request (A3). A change set of another area counts once. Changes to org
+    /// stock are therefore split into change sets of at most two fifths of this limit, so that a change set
+    /// and its replay fit into one day and leave a fifth for other writes. A change set that cannot be split
+    /// that far may use the whole limit. A larger change set is never sent.
     pub writes_per_day: usize,
-    /// Maximum number of ops in a set that is enqueued within an hour of `RELAY_BUSY`, which only affects
-    /// large sets (ERR-36).
+    /// The maximum number of ops in a change set that is enqueued within an hour of `RELAY_BUSY`, which
+    /// affects only large change sets (ERR-36).
     pub max_ops_when_busy: usize,
-    /// Number of max_resends of a set with an unknown outcome before it has to be compared with the feed.
+    /// The number of times that a change set with an unknown outcome is sent again before it has to be
+    /// compared with the feed.
     pub max_resends: u32,
-    /// Time for which the exchange remembers an idempotency key: 24 hours (LIM-22), less a margin for clock
-    /// errors. A set with an unknown outcome is not resent under an older key.
+    /// The time for which the exchange stores an idempotency key: 24 hours (LIM-22), minus a margin for clock
+    /// errors. A change set with an unknown outcome is not sent again under an older key.
     pub key_lifetime: Duration,
-    /// Time for which a request may still reach the exchange after the client gave up on its response. A
-    /// comparison before that is not conclusive.
+    /// The time after the client stopped waiting for a response in which the request may still reach the
+    /// exchange. A comparison within this time is not conclusive.
     pub quiet_period: Duration,
-    /// Time for which decided sets of org stock are stored, whether or not the program read their outcome.
+    /// The time for which decided change sets of org stock are stored, whether or not the program has read
+    /// their outcome.
     ///
-    /// They hold internal data of the organization, which may be stored for 7 days (OST-14). The outbox
-    /// checks every hour, so the default is 7 days less two hours. Decided sets of other areas are stored
-    /// until they are forgotten.
+    /// They contain internal data of the organization, which may be stored for 7 days (OST-14). The outbox
+    /// checks every hour, so the default is 7 days minus two hours. Decided change sets of other areas are
+    /// stored until the program calls [`Outbox::forget_entries`] or [`Outbox::forget_decided`].
     pub decided_retention: Duration,
-    /// Time after which a process that does not renew its lease is considered dead.
+    /// The time after which a process that does not renew its lease is considered dead.
     pub lease_duration: Duration,
-    /// Interval at which the store is checked for sets of other processes.
+    /// The interval at which the store is checked for change sets of other processes.
     pub poll_interval: Duration,
-    /// Backoff before a set is resent (LIM-16).
+    /// The back-off before a change set is sent again (LIM-16).
     pub backoff: Backoff,
 }
 
@@ -101,7 +105,7 @@ impl Default for OutboxPolicy {
 }
 
 impl OutboxPolicy {
-    /// Returns the maximum number of ops of a set in `lane`, where the ops can be cut that small.
+    /// Returns the maximum number of ops of a change set in `lane`, unless tied ops require a larger one.
     fn default_max_ops(&self, lane: Lane) -> usize {
         match lane {
             Lane::OrgStock => self.max_ops.min(self.writes_per_day.saturating_mul(2) / 5).max(1),
@@ -109,7 +113,7 @@ impl OutboxPolicy {
         }
     }
 
-    /// Returns the absolute maximum number of ops of a set in `lane`.
+    /// Returns the number of ops that no change set in `lane` may exceed.
     fn daily_max_ops(&self, lane: Lane) -> usize {
         match lane {
             Lane::OrgStock => self.max_ops.min(self.writes_per_day).max(1),
@@ -117,7 +121,7 @@ impl OutboxPolicy {
         }
     }
 
-    /// Returns the error for a set with more ops than the exchange accepts in a day.
+    /// Returns an error if a change set has more ops than the exchange accepts per day.
     fn quota_error(&self, lane: Lane, ops: usize) -> Option<Error> {
         let day = self.writes_per_day.max(1);
         (lane == Lane::OrgStock && ops > day).then(|| {

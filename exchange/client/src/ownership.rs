@@ -1,15 +1,15 @@
-//! Ownership of data and calls: the single check that separates the data of one member from that of another.
+//! Ownership of data and calls: the only check that separates one member's data from another's.
 //!
 //! The signed-in member can change at any time, by a login in this or another process. Therefore grants,
-//! responses, notes, queued changes, feed pages, local copies, cached results, and per-member waits carry an
-//! [`Ownership`], which is compared with that of the current session before use.
+//! responses, connection data, queued changes, feed pages, local copies, cached results, and per-member
+//! `Retry-After` times carry an [`Ownership`], which is compared with that of the current session before use.
 
 use serde::{Deserialize, Serialize};
 
-/// The connection and the installation that own something.
+/// The connection and the installation to which data or a call belongs.
 ///
-/// A connection belongs to one member for its whole lifetime. A new connection may belong to the same member or
-/// another: that is known once the exchange has returned the installation id (SVC-07).
+/// A connection belongs to one member for its whole lifetime. A new connection may belong to the same member
+/// or to another one. Which of them is known once the exchange has returned the installation id (SVC-07).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Ownership {
@@ -24,7 +24,7 @@ pub(crate) struct Ownership {
 pub(crate) enum OwnershipMatch {
     /// The data has no owner yet.
     Unowned,
-    /// Both have the same installation, and thus the same member.
+    /// Both owners have the same installation, and thus the same member.
     Same,
     /// The installations differ, so the member may differ as well.
     Other,
@@ -56,7 +56,7 @@ impl Ownership {
     }
 }
 
-/// A cached value that is dropped when another member signs in.
+/// A cached value that is reset when another member signs in.
 #[derive(Debug, Default)]
 pub(crate) struct OwnedCache<T> {
     for_owner: Option<Ownership>,
@@ -69,8 +69,8 @@ impl<T: Default> OwnedCache<T> {
         Self { for_owner: None, value: kept }
     }
 
-    /// Returns the value for the current owner. Resets it to the default if the owner changed: any login or logout
-    /// counts as a change, unless both connections are known to have the same installation.
+    /// Returns the value for the current owner. Resets it to the default if the owner changed: any login or
+    /// logout counts as a change, unless both connections are known to have the same installation.
     pub(crate) fn owner(&mut self, now: Option<&Ownership>) -> &mut T {
         let is_own = match (&self.for_owner, now) {
             (None, _) => true,
@@ -94,7 +94,7 @@ mod tests {
         Ownership { connection: named(connection), installation: named(installation) }
     }
 
-    /// SVC-07: one connection has one owner; different connections are compared by installation.
+    /// SVC-07: a connection has one owner; different connections are compared by their installation.
     #[test]
     fn ownership_is_compared_by_connection_or_installation() {
         for (of, asks, expect) in [
@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    /// OST-14: cached data is dropped once the owner may have changed, and does not come back.
+    /// OST-14: cached data is dropped when the owner may have changed, and is not restored later.
     #[test]
     fn cached_data_is_dropped_with_its_owner() {
         let (before, named, again) = (whose("c-1", ""), whose("c-1", "i-1"), whose("c-2", "i-1"));

@@ -1,5 +1,6 @@
-//! The rate limiter of a session: a token bucket, the waits that the exchange requested, and a circuit breaker
-//! that sends one probe at a time during an outage. Pure state: it reads no clock and never blocks.
+//! The rate limiter of a session: a token bucket, the `Retry-After` times of the exchange, and a circuit
+//! breaker that sends one probe at a time during an outage. It is pure state that reads no clock and never
+//! blocks.
 
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use exchange_api::{codes::Code, runtime::operation::Operation};
 pub(crate) use crate::retry_after::WaitScope;
 use crate::{backoff::Backoff, ownership::Ownership, retry_after::RetryAfterTable};
 
-/// The number of consecutive failures that count as an outage. A single failure may be a stale connection.
+/// The number of consecutive failures that count as an outage. A single failure may be due to a stale
+/// connection.
 const OUTAGE_FAILURES: u32 = 2;
 /// The duration for which the rate is halved after `DPOP_PROOF_LIMIT` (ERR-09).
 const SLOWDOWN_DURATION: Duration = Duration::from_secs(60);
@@ -22,15 +24,15 @@ pub struct RateLimit {
     pub burst: u32,
 }
 
-/// 100 requests per minute with bursts of 20. This stays within the 120 requests per minute that the exchange
-/// allows for a source address (LIM-18).
+/// The default is 100 requests per minute with bursts of 20. This stays within the 120 requests per minute
+/// that the exchange permits for a source address (LIM-18).
 impl Default for RateLimit {
     fn default() -> Self {
         Self { per_minute: 100, burst: 20 }
     }
 }
 
-/// The limiter. All times are of the monotonic clock.
+/// The rate limiter. All times are by the monotonic clock.
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
     set_limit: RateLimit,
@@ -53,35 +55,35 @@ pub(crate) enum AcquireResult {
     Granted(SendPermit),
     /// The request must not be sent before this time.
     Wait(Duration, WaitReason),
-    /// Another request is probing whether the server is back.
+    /// Another request is already probing the server, which had an outage.
     ProbeInProgress,
 }
 
-/// A permit for one request. It must be returned with [`RateLimiter::release`] in every case.
+/// A permit for one request. It must be released with [`RateLimiter::release`] in every case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[must_use = "a probe that never comes back holds up all others"]
+#[must_use = "an unreleased probe blocks all other requests"]
 pub(crate) struct SendPermit {
     sent_at: Duration,
     is_probe: bool,
 }
 
-/// The reason why a request has to wait.
+/// The reason a request has to wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WaitReason {
-    /// The exchange requested it, with this code.
+    /// The exchange sent a `Retry-After`, with this error code.
     RetryAfter(Option<Code>),
-    /// Recent requests failed; `unreachable` if no connection could be made.
+    /// Recent requests failed. `unreachable` is true if no connection could be made.
     Outage { unreachable: bool },
-    /// The local rate limit.
+    /// The local rate limit is exhausted.
     RateLimit,
 }
 
-/// The result of a request with regard to the state of the server.
+/// What a request showed about the state of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerHealth {
     /// The server responded.
     Up,
-    /// The request failed; `unreachable` if no connection could be made.
+    /// The request failed. `unreachable` is true if no connection could be made.
     Down { unreachable: bool },
     /// The request was not sent.
     Unsent,
@@ -92,15 +94,15 @@ pub(crate) enum ServerHealth {
 /// The initiator of a call. It determines how long the call waits during an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallInitiator {
-    /// The member, who is waiting: during an outage the call may probe the server after the initial back-off
-    /// (5 seconds).
+    /// The member, who is waiting for the result. During an outage the call may probe the server after the
+    /// initial back-off of 5 seconds.
     Member,
     /// The program: during an outage the call waits for the full back-off.
     Program,
 }
 
 impl RateLimiter {
-    /// Creates a limiter. `gates` holds the waits that the exchange requested so far and receives new ones.
+    /// Creates a limiter. `gates` contains the `Retry-After` times so far, and receives new ones.
     pub(crate) fn new(budget: RateLimit, backoff: Backoff, gates: RetryAfterTable, now: Duration) -> Self {
         Self {
             set_limit: budget,
@@ -117,11 +119,11 @@ impl RateLimiter {
         }
     }
 
-    /// Changes the limits. Used tokens stay used.
+    /// Changes the limits without refilling the bucket.
     pub(crate) fn set_limit(&mut self, budget: RateLimit, backoff: Backoff, now: Duration) {
         self.refill(now);
         let burst = |budget: RateLimit| f64::from(budget.burst.max(1));
-        // Tokens beyond a smaller burst stay used as well.
+        // Tokens that were used from a larger bucket are subtracted from a smaller one as well.
         self.tokens = (self.tokens + burst(budget) - burst(self.set_limit)).min(burst(budget));
         (self.set_limit, self.backoff) = (budget, backoff);
     }
@@ -155,7 +157,7 @@ impl RateLimiter {
         self.refill(now);
         if self.tokens < 1.0 {
             let missing = (1.0 - self.tokens) / self.tokens_per_second(now);
-            // One nanosecond more, so that rounding never wakes the caller too early.
+            // One nanosecond is added so that rounding never wakes the caller too early.
             let wait =
                 Duration::try_from_secs_f64(missing).unwrap_or(SLOWDOWN_DURATION) + Duration::from_nanos(1);
             return AcquireResult::Wait(now.saturating_add(wait), WaitReason::RateLimit);
@@ -165,7 +167,7 @@ impl RateLimiter {
         AcquireResult::Granted(SendPermit { sent_at: now, is_probe: probe })
     }
 
-    /// Returns a permit and records the result of the request. `fraction` is a random number in `0.0..1.0`.
+    /// Releases a permit and records the result of the request. `fraction` is a random number in `0.0..1.0`.
     ///
     /// Returns true if waiting requests should check the limiter again.
     pub(crate) fn release(
@@ -185,7 +187,7 @@ impl RateLimiter {
                 self.open_until = Duration::ZERO;
             }
             ServerHealth::Down { unreachable } => {
-                // Requests that were in flight together fail together: that is one failure.
+                // Requests that were in flight at the same time fail together and count as one failure.
                 let same = self.failures > 0 && going.sent_at < self.last_failure;
                 if !same {
                     self.failures = self.failures.saturating_add(1);
@@ -196,8 +198,8 @@ impl RateLimiter {
                 self.unreachable = unreachable;
             }
             ServerHealth::Unsent => self.tokens = (self.tokens + 1.0).min(f64::from(self.set_limit.burst)),
-            // A dropped probe has no result: repeat the current back-off step. Otherwise a stalled server would be
-            // probed as often as callers give up.
+            // A dropped probe has no result, so the current back-off step is repeated. Otherwise, each caller
+            // that stops waiting would cause another probe of a stalled server.
             ServerHealth::Unknown if going.is_probe => {
                 self.open_until = now.saturating_add(self.backoff.delay_after(self.failures, None, fraction));
                 self.last_failure = self.last_failure.max(now);
@@ -207,7 +209,7 @@ impl RateLimiter {
         changed
     }
 
-    /// Records a wait that a server requested in the response to a call of `whose`.
+    /// Records a `Retry-After` from the response to a call of `whose`.
     pub(crate) fn record_wait(
         &mut self,
         scope: WaitScope,
@@ -224,7 +226,7 @@ impl RateLimiter {
         self.retry_after.record_wait(scope, code, whose, until);
     }
 
-    /// Adds the tokens that accrued since the last refill.
+    /// Adds the tokens that have accumulated since the last refill.
     fn refill(&mut self, now: Duration) {
         let since = now.saturating_sub(self.refilled_at);
         let slow = self.slow_until.min(now).saturating_sub(self.refilled_at);
@@ -274,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Returns the number of requests that a permanently busy caller sends in this period.
+    /// Returns the number of requests that a caller sends in this period if it always has requests to send.
     fn sent(pace: &mut RateLimiter, from: Duration, for_: Duration) -> usize {
         let (mut now, mut sent) = (from, 0);
         while now < from + for_ {
@@ -314,19 +316,19 @@ mod tests {
         assert_eq!(until(&mut pace, READ, 0), Some(10));
     }
 
-    /// ERR-09: the rate is halved for a minute after the requested wait.
+    /// ERR-09: after the `Retry-After` time, the rate is halved for a minute.
     #[test]
     fn proof_limit_halves_the_rate() {
         let mut pace = pace();
         pace.record_wait(WaitScope::Everything, Some(Code::DpopProofLimit), None, at(10), at(0));
         assert_eq!(until(&mut pace, READ, 0), Some(10));
         assert_eq!(until(&mut pace, READ, 9), Some(10));
-        // The tokens that accrued at half the rate, and then half the rate.
+        // At first, tokens have accumulated at half the rate; then requests are sent at half the rate.
         assert_eq!(sent(&mut pace, at(10), at(60)), 8 + 50);
         assert_eq!(sent(&mut pace, at(70), at(60)), 100);
     }
 
-    /// CLI-02: a wait for a code applies to its whole scope.
+    /// CLI-02: the `Retry-After` of an error code applies to the whole scope of the code.
     #[test]
     fn waits_apply_to_their_whole_scope() {
         let mut pace = pace();
@@ -356,10 +358,10 @@ mod tests {
         let third = go(&mut pace, at(6));
         pace.release(second, DOWN, at(7), 0.0);
         pace.release(third, DOWN, at(8), 0.0);
-        // The second failure, 10 s: the third request was already in flight.
+        // The second failure causes a back-off of 10 s, because the third request was already in flight.
         let expect = AcquireResult::Wait(at(17), WaitReason::Outage { unreachable: true });
         assert_eq!(pace.try_acquire(READ, None, CallInitiator::Program, at(8)), expect);
-        // A member waits less, but at least the first step.
+        // A member waits less, but at least for the first back-off step.
         assert_eq!(
             pace.try_acquire(READ, None, CallInitiator::Member, at(8)),
             AcquireResult::Wait(at(13), WaitReason::Outage { unreachable: true })
@@ -379,7 +381,7 @@ mod tests {
         ));
     }
 
-    /// LIM-16: after a dropped probe the back-off step is repeated, neither skipped nor lengthened.
+    /// LIM-16: after a dropped probe the back-off step is repeated; it is neither skipped nor extended.
     #[test]
     fn dropped_probe_repeats_its_backoff_step() {
         let mut pace = pace();
@@ -408,7 +410,7 @@ mod tests {
         ));
     }
 
-    /// An unsent probe lets another request probe.
+    /// If a probe was not sent, another request may probe.
     #[test]
     fn unsent_probe_costs_nothing() {
         let mut pace = pace();
@@ -426,7 +428,7 @@ mod tests {
         ));
     }
 
-    /// ERR-09: an infinite wait causes no overflow.
+    /// ERR-09: an infinite `Retry-After` causes no overflow.
     #[test]
     fn infinite_wait_does_not_overflow() {
         let mut pace = pace();

@@ -23,6 +23,6 @@ fn sign_in_to_list_takes_twenty_lines() {
     let body = program().split_once("Error>> {\n").unwrap().1.rsplit_once('}').unwrap().0;
     let lines: Vec<_> = body.lines().filter(|line| !line.trim().is_empty()).collect();
     assert!(lines.len() <= 20, "{lines:#?}");
-    // Neither a turbofish nor a lifetime is needed.
+    // The program needs neither a turbofish nor a lifetime.
     assert!(!body.contains("::<") && !body.contains("<'"));
 }

@@ -1,9 +1,10 @@
 //! The replica: a local copy of the exchange's collections that can be read without a network.
 //!
 //! Programs read from [`Replica`]. A [`ReplicaStore`] holds the data: [`MemoryReplica`] in this crate, or
-//! SQLite files in `exchange-client-sqlite`. Only feed pages change it, with one [`AreaCommit`] each.
+//! SQLite files in `exchange-client-sqlite`. Only feed pages change the data; each page is one
+//! [`AreaCommit`].
 //!
-//! Reads and commits may block on the disk. Reads are short and may be called anywhere; this crate runs its
+//! Reads and commits may block on the disk. Reads are short and may be called anywhere. This crate runs its
 //! own commits on tokio's blocking threads.
 
 #[cfg(any(test, feature = "testkit"))]
@@ -48,17 +49,17 @@ pub use merge::{MergeAction, MergeConflict, ShipValues, merge_blueprint, merge_l
 pub use ships::{AmbiguousShip, LocalShip, ShipMatchPlan};
 pub use store::{DemandDocument, ForgottenCollection, ReplicaStore};
 
-/// Lifetime of a cursor (FED-08); each feed has to be read at least this often (FED-11).
+/// The lifetime of a cursor (FED-08). Each feed has to be read at least this often (FED-11).
 pub const CURSOR_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
-/// Number of entries that [`EntryIter`] reads at once.
+/// The number of entries that [`EntryIter`] reads at once.
 const CHUNK_SIZE: usize = 512;
 
-/// Read access to a local copy of the exchange's collections. Cloning shares it.
+/// Read access to a local copy of the exchange's collections. Clones share the copy.
 ///
 /// Data of the organization is hidden as soon as it is 7 days old (OST-14), even before
 /// [`expire`](Self::expire) deletes it. Its age is measured with the clocks of the
-/// [`ReplicaSync`](crate::sync::ReplicaSync) that updates the replica, or those given to
+/// [`ReplicaSync`](crate::sync::ReplicaSync) that updates the replica, or with the clocks given to
 /// [`with_clocks`](Self::with_clocks). Without clocks, data is returned until it is deleted.
 #[derive(Clone)]
 pub struct Replica {
@@ -70,19 +71,19 @@ pub struct Replica {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AreaFreshness {
-    /// The time up to which all changes are included; `None` before a snapshot was read to its end.
+    /// The time up to which all changes are included; `None` if no snapshot has been read completely.
     pub as_of: Option<UnixTime>,
-    /// True if a snapshot was read to its end and no new one is in progress. An entry that is missing here
-    /// was then also missing at the exchange at `as_of`.
+    /// True if a snapshot was read completely and no new one is in progress. An entry that is missing here
+    /// was then also missing at the exchange at the time `as_of`.
     pub is_whole: bool,
-    /// Deadline of the next read; after it the feed has to be read from the start (FED-11).
+    /// The deadline of the next read, after which the feed has to be read from the start (FED-11).
     pub due_by: Option<UnixTime>,
-    /// Time at which the copy is deleted unless it is read again (OST-14); only for org stock.
+    /// The time at which the copy is deleted unless it is read again (OST-14); set only for org stock.
     pub expires_at: Option<UnixTime>,
 }
 
 impl AreaFreshness {
-    /// Returns the age of the copy at `now`; `None` if no snapshot was read to its end yet.
+    /// Returns the age of the copy at `now`; `None` if no snapshot has been read completely.
     #[must_use]
     pub fn staleness(&self, now: UnixTime) -> Option<Duration> {
         self.as_of.map(|as_of| now.saturating_since(as_of))
@@ -90,20 +91,20 @@ impl AreaFreshness {
 }
 
 impl Replica {
-    /// Creates a replica on top of a store.
+    /// Creates a replica whose data is in this store.
     #[must_use]
     pub fn new(store: impl ReplicaStore) -> Self {
         Self { store: Arc::new(store), clocks: Arc::default() }
     }
 
-    /// Sets the clocks that measure the age of the data. The first clocks win, for all clones.
+    /// Sets the clocks that measure the age of the data, for all clones. Later calls have no effect.
     #[must_use]
     pub fn with_clocks(self, environment: &Environment) -> Self {
         let _ = self.clocks.set(environment.clone());
         self
     }
 
-    /// Creates a replica in memory, which ends with the program.
+    /// Creates a replica in memory, which is lost when the program ends.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::new(MemoryReplica::default())
@@ -115,32 +116,32 @@ impl Replica {
         &*self.store
     }
 
-    /// Iterates over the member's blueprints in order of their keys.
+    /// Returns an iterator over the member's blueprints in the order of their keys.
     #[must_use]
     pub fn blueprints(&self) -> EntryIter<Blueprint> {
         self.entries()
     }
 
-    /// Iterates over the member's lots in order of their keys.
+    /// Returns an iterator over the member's stock lots in the order of their keys.
     #[must_use]
     pub fn stock(&self) -> EntryIter<StockLot> {
         self.entries()
     }
 
-    /// Iterates over the member's ships in order of their ids.
+    /// Returns an iterator over the member's ships in the order of their ids.
     #[must_use]
     pub fn ships(&self) -> EntryIter<Ship> {
         self.entries()
     }
 
-    /// Iterates over the lots of the pools that the member may read, in order of their keys. This is internal
-    /// data of the organization: show it only to this member (OST-14).
+    /// Returns an iterator over the lots of the pools that the member may read, in the order of their keys.
+    /// They are internal data of the organization: show them only to this member (OST-14).
     #[must_use]
     pub fn org_stock(&self) -> EntryIter<OrgStockLot> {
         self.entries()
     }
 
-    /// Iterates over the entries of an area in order of their keys.
+    /// Returns an iterator over the entries of an area in the order of their keys.
     #[must_use]
     pub fn entries<E: FeedEntry>(&self) -> EntryIter<E> {
         EntryIter {
@@ -156,7 +157,7 @@ impl Replica {
     /// Returns the blueprint with this key.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn blueprint(&self, key: &BlueprintKey) -> Result<Option<Blueprint>, Error> {
         self.entry(key.as_str())
     }
@@ -164,7 +165,7 @@ impl Replica {
     /// Returns the member's lot with this key.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn lot(&self, key: &LotKey) -> Result<Option<StockLot>, Error> {
         self.entry(key.as_str())
     }
@@ -172,7 +173,7 @@ impl Replica {
     /// Returns the ship with this id.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn ship(&self, id: &ShipId) -> Result<Option<Ship>, Error> {
         self.entry(id.as_str())
     }
@@ -180,7 +181,7 @@ impl Replica {
     /// Returns the lot of a pool with this key.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn org_lot(&self, key: &OrgLotKey) -> Result<Option<OrgStockLot>, Error> {
         self.entry(key.as_str())
     }
@@ -188,7 +189,7 @@ impl Replica {
     /// Returns the entry with this key.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn entry<E: FeedEntry>(&self, key: &str) -> Result<Option<E>, Error> {
         if self.is_too_old(self.organization_data_since(E::AREA)?) {
             return Ok(None);
@@ -199,7 +200,7 @@ impl Replica {
     /// Returns the number of entries in the local copy of an area.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn count(&self, area: Area) -> Result<u64, Error> {
         if self.is_too_old(self.organization_data_since(area)?) {
             return Ok(0);
@@ -207,10 +208,11 @@ impl Replica {
         self.store.count(area)
     }
 
-    /// Returns the removal of an entry, until its tombstone expires or the entry returns.
+    /// Returns the recorded removal of an entry; `None` once its tombstone has expired or the entry has
+    /// returned.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn removal(&self, area: Area, key: &str) -> Result<Option<RemovalRecord>, Error> {
         self.store.removal(area, key)
     }
@@ -218,7 +220,7 @@ impl Replica {
     /// Returns the completeness and age of the local copy of an area.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn freshness(&self, area: Area) -> Result<AreaFreshness, Error> {
         let kept = self.store.area_state(area)?;
         let since = kept.since.filter(|_| area.is_organization_data());
@@ -230,30 +232,30 @@ impl Replica {
         })
     }
 
-    /// Returns the time by which a feed has to be read again, that is, when the oldest cursor is 90 days old
-    /// (FED-11). A program that runs rarely schedules its next start with it.
+    /// Returns the time by which a feed has to be read again, which is when the oldest cursor is 90 days old
+    /// (FED-11). A program that runs rarely can schedule its next start by this time.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn due_by(&self) -> Result<Option<UnixTime>, Error> {
         let due = Area::ALL.into_iter().map(|area| Ok(self.freshness(area)?.due_by));
         Ok(due.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten().min())
     }
 
-    /// Returns the version of an entry that both sides had after the last merge: the baseline of
-    /// [`merge_ship`] etc.
+    /// Returns the version of an entry that both sides had after the last merge. It is the baseline of
+    /// [`merge_ship`] and the other merge functions.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn baseline<E: FeedEntry>(&self, key: &str) -> Result<Option<E>, Error> {
         self.store.baseline(E::AREA, key)?.map(|row| E::from_row(&row)).transpose()
     }
 
-    /// Records that both sides have these entries, as merged, and that the entries in `gone` are absent on
+    /// Records that both sides have these entries after a merge, and that the entries in `gone` are absent on
     /// both sides. Does nothing for org stock, which has its own versions.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`]: nothing was recorded.
+    /// Returns [`ErrorKind::Storage`] if the store fails. Nothing was recorded then.
     pub fn set_baseline<E: FeedEntry>(&self, entries: &[E], gone: &[&str]) -> Result<(), Error> {
         if E::AREA.is_organization_data() {
             return Ok(());
@@ -262,10 +264,11 @@ impl Replica {
         self.store.set_baseline(E::AREA, &rows, gone)
     }
 
-    /// Returns the last demand and its time; `None` if there is none or it is older than 7 days (DEM-10).
+    /// Returns the stored demand and the time when it was read; `None` if there is none, or if it is at least
+    /// 7 days old (DEM-10).
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn demand(&self, now: UnixTime) -> Result<Option<(OrgDemand, UnixTime)>, Error> {
         let Some(document) =
             self.store.demand()?.filter(|document| !is_organization_data_expired(Some(document.at), now))
@@ -278,11 +281,11 @@ impl Replica {
         Ok(Some((demand, document.at)))
     }
 
-    /// Returns when demand may be requested again, counted from the last request of any process that shares
-    /// this replica, successful or not (DEM-11).
+    /// Returns the cadence that determines when demand may be requested again. It counts from the last
+    /// request of any process that shares this replica, whether or not the request succeeded (DEM-11).
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn demand_cadence(&self) -> Result<DemandCadence, Error> {
         let requested_at = match self.store.demand_requested_at()? {
             None => self.store.demand()?.map(|document| document.at),
@@ -291,21 +294,22 @@ impl Replica {
         Ok(requested_at.map_or_else(DemandCadence::default, DemandCadence::from_last_read))
     }
 
-    /// Records a request for demand. Call it before the request, because failures count too (DEM-11).
+    /// Records a request for demand. Call this before the request, because failed requests also count
+    /// (DEM-11).
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be written.
     pub fn note_demand_request(&self, now: UnixTime) -> Result<(), Error> {
         self.store.note_demand_request(now)
     }
 
-    /// Replaces the stored demand with one read for `connection`. Returns `false` if the replica does not
-    /// belong to that connection (DEM-10);
-    /// [`ReplicaSync::begin_session`](crate::sync::ReplicaSync::begin_session) assigns it. The lines of
-    /// withheld demand are not stored (DEM-07).
+    /// Replaces the stored demand with demand that was read for `connection`. Returns `false` if the replica
+    /// does not belong to that connection (DEM-10). The replica is assigned to a connection by
+    /// [`ReplicaSync::begin_session`](crate::sync::ReplicaSync::begin_session). The lines of withheld demand
+    /// are not stored (DEM-07).
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be written.
     pub fn store_demand(
         &self,
         demand: &OrgDemand,
@@ -326,8 +330,8 @@ impl Replica {
         self.store.store_demand(&DemandDocument { at: now, body: body.into() }, of)
     }
 
-    /// Returns the time of the oldest unconfirmed data of an area, if it is internal data of the
-    /// organization.
+    /// Returns the time of the oldest unconfirmed data of an area; `None` if there is none, or if the area is
+    /// not internal data of the organization.
     fn organization_data_since(&self, area: Area) -> Result<Option<UnixTime>, Error> {
         if !area.is_organization_data() {
             return Ok(None);
@@ -335,7 +339,7 @@ impl Replica {
         Ok(self.store.area_state(area)?.since)
     }
 
-    /// Returns true if data of this age must not be shown.
+    /// Returns true if data from this time is too old to be shown.
     fn is_too_old(&self, since: Option<UnixTime>) -> bool {
         since.is_some()
             && self
@@ -347,7 +351,7 @@ impl Replica {
     /// Returns the time at which [`expire`](Self::expire) has to be called next for data of the organization.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`].
+    /// Returns [`ErrorKind::Storage`] if the store cannot be read.
     pub fn expires_at(&self) -> Result<Option<UnixTime>, Error> {
         let since = Collection::ORGANIZATION.map(|collection| self.kept_since(collection));
         let since = since.into_iter().collect::<Result<Vec<_>, Error>>()?;
@@ -361,12 +365,12 @@ impl Replica {
         }
     }
 
-    /// Deletes data of the organization that is older than 7 days, erases its bytes, and returns what it
-    /// deleted (LIM-38, OST-14, DEM-10). Call it at start and on a timer, also without a network;
-    /// [`ReplicaSync`](crate::sync::ReplicaSync) does so.
+    /// Deletes data of the organization that is at least 7 days old, erases its bytes, and returns what was
+    /// deleted (LIM-38, OST-14, DEM-10). Call this at the start of the program and on a timer, even without a
+    /// network. [`ReplicaSync`](crate::sync::ReplicaSync) does this.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`]: call it again later.
+    /// Returns [`ErrorKind::Storage`] if the store fails. The program then calls the method again later.
     pub fn expire(&self, now: UnixTime) -> Result<Vec<ForgottenCollection>, Error> {
         let mut expired = Vec::new();
         for collection in Collection::ORGANIZATION {
@@ -381,16 +385,16 @@ impl Replica {
         self.store.forget(&expired, OwnerNote::Keep)
     }
 
-    /// Deletes everything after a disconnection and returns what it deleted (CLI-06).
+    /// Deletes all data after a disconnection and returns what was deleted (CLI-06).
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`]: call it again later.
+    /// Returns [`ErrorKind::Storage`] if the store fails. The program then calls the method again later.
     pub fn forget(&self) -> Result<Vec<ForgottenCollection>, Error> {
         self.store.forget(&Collection::ALL, OwnerNote::Remove)
     }
 }
 
-/// Deletes the replica with the connection (CLI-06).
+/// Deletes the replica's data when the member disconnects (CLI-06).
 impl LocalData for Replica {
     fn name(&self) -> &str {
         "copies of blueprints, stock, ships, org stock and demand"
@@ -417,7 +421,7 @@ pub(crate) async fn run_store_task<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the program is shutting down")))
 }
 
-/// Returns true if the data is older than 7 days; data with an implausible time counts as old.
+/// Returns true if the data is at least 7 days old, or if its time is implausible.
 fn is_organization_data_expired(since: Option<UnixTime>, now: UnixTime) -> bool {
     since.is_some_and(|since| is_expired(since, now, MAX_ORGANISATION_AGE))
 }
@@ -428,9 +432,9 @@ impl fmt::Debug for Replica {
     }
 }
 
-/// An iterator over the entries of an area in order of their keys, which reads some hundred at a time.
+/// An iterator over the entries of an area in the order of their keys, which reads several hundred at a time.
 ///
-/// Concurrent commits may or may not be visible; no entry is returned twice. The iterator ends after an
+/// Concurrent commits may or may not be visible, and no entry is returned twice. The iterator ends after an
 /// error, and when data of the organization becomes 7 days old (OST-14).
 #[derive(Clone, Debug)]
 pub struct EntryIter<E> {
@@ -444,8 +448,8 @@ pub struct EntryIter<E> {
 }
 
 impl<E: FeedEntry> EntryIter<E> {
-    /// Reads the next chunk and the age of its data. The age is read first, because concurrent commits are
-    /// younger.
+    /// Reads the next chunk and the age of its data. The age is read first: a commit in between can only make
+    /// the data younger.
     fn read_next_chunk(&mut self) -> Result<Vec<ReplicaRow>, Error> {
         self.since = self.replica.organization_data_since(E::AREA)?;
         self.replica.store.entries(E::AREA, self.after.as_deref(), CHUNK_SIZE)

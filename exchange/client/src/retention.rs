@@ -1,4 +1,4 @@
-//! The retention period of the organization's data, used by replica, demand, and outbox.
+//! The retention period of the organization's data, which replica, demand, and outbox use.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::environment::CLOCK_TOLERANCE;
 /// The maximum age of org stock and demand, and of the outcomes of changes to them (LIM-38, OST-14, DEM-10).
 pub const MAX_ORGANISATION_AGE: Duration = Duration::from_secs(7 * 86_400);
 
-/// A timestamp further in the future was recorded by a wrong clock, so that the age is unknown.
+/// If a timestamp is further in the future than this, a clock was wrong and the age of the data is unknown.
 const MAX_CLOCK_SKEW: Duration = CLOCK_TOLERANCE;
 
 /// Returns true if data recorded at `since` has reached the age `most`, or if its age is unknown.
@@ -21,7 +21,7 @@ pub(crate) fn is_expired(since: UnixTime, now: UnixTime, most: Duration) -> bool
 mod tests {
     use super::*;
 
-    /// LIM-38, OST-14: data expires exactly at the limit, and if the clock was set back by hours.
+    /// LIM-38, OST-14: data expires exactly at the limit, and also if the clock was set back by hours.
     #[test]
     fn data_expires_at_the_limit_or_if_age_is_unknown() {
         let since = UnixTime::from_secs(1_790_000_000);

@@ -1,5 +1,6 @@
-//! The table of waits that a server requested with `Retry-After`: scope, end, owner, and persistence for the next
-//! process (CLI-02). Pure state: it reads no clock and never blocks.
+//! The table of a server's waits. A wait is a period in which requests of a certain scope must not be sent,
+//! because the server sent a `Retry-After`. Each entry has a scope, an end and an owner, and can be saved for
+//! the next process (CLI-02). The table is pure state that reads no clock and never blocks.
 
 use std::{
     borrow::Cow,
@@ -24,38 +25,41 @@ use crate::{
     token_source::BoxFuture,
 };
 
-/// The maximum wait that is saved for the next process: no connection lasts longer (LIM-08). The exchange requests
-/// waits of up to a day (LIM-19). A longer wait applies until this process ends (CLI-02).
+/// The maximum wait that is saved for the next process, because no connection lasts longer (LIM-08). The
+/// exchange sends `Retry-After` times of up to a day (LIM-19). A longer wait applies until this process ends
+/// (CLI-02).
 const MAX_SAVED_WAIT: Duration = Duration::from_secs(90 * 86_400);
-/// The minimum interval between two reads of the waits that other processes saved.
+/// The minimum interval between two reads of the `Retry-After` times that other processes saved.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
-/// The maximum number of saved waits. There is at most one per error code and scope.
+/// The maximum number of saved waits. An error code has at most one for each scope and owner.
 const MAX_SAVED_ENTRIES: usize = 32;
 
 /// The set of operations to which a `Retry-After` applies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum WaitScope {
-    /// Every call of the client, because limits are per member.
+    /// Every call of the client, because the limits are per member.
     Everything,
     /// Writes that count towards the daily quota.
     Writes,
-    /// One operation, by its id.
+    /// The operation with this id.
     Operation(Cow<'static, str>),
 }
 
 impl WaitScope {
-    /// Returns the scope of an error response; `None` if the wait applies only to the call itself.
+    /// Returns the scope of the `Retry-After` in an error response; `None` if it applies only to the call
+    /// itself.
     pub(crate) fn for_code(code: Option<&Code>, operation: &'static Operation) -> Option<Self> {
         match code {
-            // Org stock counts ops (OST-18): smaller writes may still fit when its change set does not.
+            // An op of org stock counts as a write (OST-18), so smaller writes may still fit if a change set
+            // does not.
             Some(Code::QuotaExceeded) if operation.id == "org_stock_write" => {
                 Some(Self::for_operation(operation))
             }
             Some(Code::QuotaExceeded | Code::ExchangeBudgetExhausted) => Some(Self::Writes),
-            // ERR-36 is about large change sets, ERR-25 about one key.
+            // ERR-36 concerns only large change sets, and ERR-25 concerns only one idempotency key.
             Some(Code::RelayBusy | Code::IdempotencyInProgress) => None,
-            // Account checks have a separate limit with waits of hours.
+            // Account checks have a separate limit, whose `Retry-After` may be hours.
             Some(Code::RateLimited) if operation.id == "account_check" => {
                 Some(Self::for_operation(operation))
             }
@@ -63,8 +67,9 @@ impl WaitScope {
         }
     }
 
-    /// Returns true if the wait applies to one member only: the daily writes (LIM-19), handle checks (LIM-05), and
-    /// live proofs (ERR-09). A wait for all calls may be a limit of the source address (LIM-04).
+    /// Returns true if the wait applies to only one member: the quota of daily writes (LIM-19), handle checks
+    /// (LIM-05), and live proofs (ERR-09). A wait for all calls may be due to a limit of the source address
+    /// (LIM-04).
     fn is_per_member(&self, code: Option<&Code>) -> bool {
         match code {
             Some(Code::QuotaExceeded | Code::DpopProofLimit) => true,
@@ -87,19 +92,19 @@ impl WaitScope {
     }
 }
 
-/// A requested wait.
+/// A wait that the server requested.
 #[derive(Clone, Debug, PartialEq)]
 struct RetryAfterEntry {
     scope: WaitScope,
     /// The end of the wait, by the monotonic clock.
     until: Duration,
     code: Option<Code>,
-    /// The owner to whom the wait is limited; `None` if it applies to every member.
+    /// The only owner to whom the wait applies; `None` if it applies to every member.
     owner: Option<Ownership>,
 }
 
 impl RetryAfterEntry {
-    /// Returns true if both have the same scope, code, and owner.
+    /// Returns true if both waits have the same scope, code, and owner.
     fn has_same_key(&self, other: &Self) -> bool {
         (&self.scope, &self.code, &self.owner) == (&other.scope, &other.code, &other.owner)
     }
@@ -107,9 +112,9 @@ impl RetryAfterEntry {
 
 /// Returns true if a wait of the owner `of` applies to the owner `now`.
 ///
-/// A new connection may belong to the same member until its installation is known, so the wait applies (CLI-02).
-/// The owner of a connection that ended before its installation was known cannot be determined, so the wait does
-/// not apply.
+/// A new connection may belong to the same member until its installation is known, so the wait applies
+/// (CLI-02). If a connection ended before its installation was known, its owner cannot be determined, so the
+/// wait does not apply.
 fn applies_to_owner(of: &Ownership, now: Option<&Ownership>) -> bool {
     now.is_some_and(|now| match of.compare_with(now) {
         OwnershipMatch::Same => true,
@@ -118,18 +123,19 @@ fn applies_to_owner(of: &Ownership, now: Option<&Ownership>) -> bool {
     })
 }
 
-/// The waits that one server requested. Clones share the table; every request checks it before it is sent.
+/// The waits that one server requested. Clones share the table. Every request checks it before it is sent.
 #[derive(Clone, Default)]
 pub(crate) struct RetryAfterTable(Arc<RetryAfterInner>);
 
 #[derive(Default)]
 struct RetryAfterInner {
     entries: Mutex<Vec<RetryAfterEntry>>,
-    /// Called when there is a new wait to save.
+    /// The function that is called when a new wait has to be saved.
     change_hook: OnceLock<Box<dyn Fn() + Send + Sync>>,
-    /// Reads the waits that other processes saved.
+    /// The function that reads the waits that other processes saved.
     reload_hook: OnceLock<Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>>,
-    /// The time of the last reload, in milliseconds of the monotonic clock plus one; 0 if there was none.
+    /// The time of the last reload, in milliseconds of the monotonic clock plus one; 0 if there was no
+    /// reload.
     last_reload: AtomicU64,
 }
 
@@ -148,8 +154,9 @@ impl RetryAfterTable {
         let _ = self.0.reload_hook.set(Box::new(hears));
     }
 
-    /// Returns a future that reads the waits of other processes, to be awaited before a request is sent. Returns
-    /// `None` if there is no reload hook, or the last reload is less than [`RELOAD_INTERVAL`] ago.
+    /// Returns a future that reads the waits of other processes, which the caller awaits before it sends a
+    /// request. Returns `None` if there is no reload hook, or if the last reload was less than
+    /// [`RELOAD_INTERVAL`] ago.
     pub(crate) fn reload_if_due(&self, now: Duration) -> Option<BoxFuture<'static, ()>> {
         let hears = self.0.reload_hook.get()?;
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -161,7 +168,7 @@ impl RetryAfterTable {
         Some(hears())
     }
 
-    /// Records a wait from a response to a call of `ownership`, until a time of the monotonic clock.
+    /// Records a wait from the response to a call of `ownership`. `until` is a time of the monotonic clock.
     pub(crate) fn record_wait(
         &self,
         scope: WaitScope,
@@ -188,8 +195,8 @@ impl RetryAfterTable {
         }
     }
 
-    /// Returns the end and the code of the longest wait that applies to a request of this operation by this owner;
-    /// `None` if the request may be sent.
+    /// Returns the end and the error code of the longest wait that applies to a request of this operation by
+    /// this owner; `None` if the request may be sent now.
     pub(crate) fn find_wait(
         &self,
         operation: &Operation,
@@ -206,7 +213,7 @@ impl RetryAfterTable {
         Some((gate.until, gate.code.clone()))
     }
 
-    /// Records the installation of a connection in its waits.
+    /// Stores the installation id in the recorded waits of a connection, once it is known.
     pub(crate) fn set_installation(&self, connection: &str, installation: &str) {
         let mut found = false;
         for of in self.lock_entries().iter_mut().filter_map(|gate| gate.owner.as_mut()) {
@@ -220,12 +227,12 @@ impl RetryAfterTable {
         }
     }
 
-    /// Removes the waits of single members, after a disconnect (CLI-06).
+    /// Removes the waits that apply to single members, after a disconnection (CLI-06).
     pub(crate) fn forget_members(&self) {
         self.lock_entries().retain(|gate| gate.owner.is_none());
     }
 
-    /// Returns the remaining waits for the next process.
+    /// Returns the remaining waits, to be saved for the next process.
     pub(crate) fn to_saved(&self, now: ClockReading) -> SavedRetryAfterTable {
         let gates = self.lock_entries();
         let saved = gates.iter().filter(|gate| gate.until > now.monotonic).map(|gate| {
@@ -236,8 +243,8 @@ impl RetryAfterTable {
         SavedRetryAfterTable(saved.collect())
     }
 
-    /// Adds the waits that another process saved. If the wall clock was set back since, the remaining time is
-    /// unknown, and a wait that this process already counts down takes precedence.
+    /// Adds the waits that another process saved. If the wall clock was set back since, their remaining time
+    /// is unknown, and a wait with the same key that this process already has takes precedence.
     pub(crate) fn restore_saved(&self, saved: &SavedRetryAfterTable, now: ClockReading) {
         for gate in &saved.0 {
             let Some(left) = gate.remaining(now.wall) else { continue };
@@ -257,13 +264,14 @@ impl fmt::Debug for RetryAfterTable {
     }
 }
 
-/// The saved form of a [`RetryAfterTable`]. It contains no secrets and identifies members only by the ids that the
-/// session's notes contain as well.
+/// The saved form of a [`RetryAfterTable`]. It contains no secrets, and identifies members only by ids that
+/// the [`ConnectionNotes`](crate::state_folder::ConnectionNotes) contain as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct SavedRetryAfterTable(Vec<SavedRetryAfterEntry>);
 
-/// A saved wait. `noted` and `until` are milliseconds since 1970 by the wall clock of this machine.
+/// A saved wait. `noted` (the time of saving) and `until` are milliseconds since 1970 by the wall clock of
+/// this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SavedRetryAfterEntry {
     scope: WaitScope,
@@ -283,13 +291,14 @@ impl SavedRetryAfterEntry {
         of: Option<Ownership>,
     ) -> Self {
         let millis = |time: UnixTime| u64::try_from(time.since_epoch().as_millis()).unwrap_or(u64::MAX);
-        // Rounded up, so that no request is sent too early.
+        // The end is rounded up, so that no request is sent too early.
         let until = millis(wall.saturating_add(left)).saturating_add(1);
         Self { scope, code, noted: millis(wall), until, of }
     }
 
-    /// Returns the remaining wait, at most the wait at the time of saving, even if the wall clock was set since.
-    /// Returns `None` if it is over, or longer than any wait that is saved.
+    /// Returns the remaining wait. It is never longer than at the time of saving, even if the wall clock was
+    /// changed since. Returns `None` if the wait has ended, or if it is longer than a wait that this program
+    /// saves.
     fn remaining(&self, wall: UnixTime) -> Option<Duration> {
         let [noted, until] = [self.noted, self.until].map(UnixTime::from_millis);
         let whole = until.saturating_since(noted);
@@ -307,8 +316,8 @@ impl SavedRetryAfterEntry {
 }
 
 impl SavedRetryAfterTable {
-    /// Merges the saved waits with those of this process. The longer of two waits with the same key applies,
-    /// except that one saved by a clock ahead of this one yields to the value that this process counts down.
+    /// Merges the saved waits with those of this process. If both have the same key, the longer wait applies.
+    /// A saved wait whose time stamp is ahead of the wall clock never replaces a wait of this process.
     pub(crate) fn merge_with(self, own: Self, wall: UnixTime) -> Self {
         let mut all = own.0;
         for other in self.0 {
@@ -329,14 +338,14 @@ impl SavedRetryAfterTable {
         Self(all)
     }
 
-    /// Removes the waits of single members.
+    /// Removes the waits that apply to single members.
     pub(crate) fn without_members(mut self) -> Self {
         self.0.retain(|gate| gate.of.is_none());
         self
     }
 
-    /// Returns true if the wall clock was set back since a wait was saved. Such a wait has to be saved again;
-    /// otherwise every process starts with its full length.
+    /// Returns true if the wall clock was set back since a wait was saved. Such a wait has to be saved again,
+    /// because otherwise every new process starts it with its full length.
     pub(crate) fn is_ahead(&self, wall: UnixTime) -> bool {
         self.0.iter().any(|gate| gate.is_ahead(wall))
     }
@@ -350,10 +359,10 @@ mod tests {
 
     const READ: &Operation = OperationId::StockRead.operation();
     const WRITE: &Operation = OperationId::StockWrite.operation();
-    /// The wall clock at the start of a process, in seconds since 1970.
+    /// The wall clock time at the start of a process, in seconds since 1970.
     const NOW: u64 = 1_790_000_000;
 
-    /// The clocks of a process that has run for `monotonic` seconds.
+    /// Returns the clocks of a process that has run for `monotonic` seconds.
     fn at(monotonic: u64, wall: u64) -> ClockReading {
         ClockReading { wall: UnixTime::from_secs(wall), monotonic: Duration::from_secs(monotonic) }
     }
@@ -362,7 +371,8 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// Returns the wait of an operation in whole seconds, according to the table that another process saved.
+    /// Returns the remaining wait of an operation in whole seconds, for a process that reads this saved
+    /// table.
     fn held(saved: &SavedRetryAfterTable, operation: &Operation, now: ClockReading) -> u64 {
         let next = RetryAfterTable::default();
         next.restore_saved(saved, now);
@@ -370,14 +380,14 @@ mod tests {
         hold.map_or(0, |(until, _)| until.saturating_sub(now.monotonic).as_secs())
     }
 
-    /// Returns the saved table of a process that was asked at `NOW` to wait, and ended at once.
+    /// Returns the table that a process saves if it receives a `Retry-After` at `NOW` and then ends.
     fn saved(scope: WaitScope, code: Option<Code>, wait: u64) -> SavedRetryAfterTable {
         let gates = RetryAfterTable::default();
         gates.record_wait(scope, code, None, seconds(500 + wait));
         gates.to_saved(at(500, NOW))
     }
 
-    /// CLI-02: a wait applies to its whole scope, and the longest of several waits counts.
+    /// CLI-02: a wait applies to its whole scope, and the longest of several waits applies.
     #[test]
     fn wait_applies_to_its_scope() {
         let gates = RetryAfterTable::default();
@@ -390,7 +400,8 @@ mod tests {
         assert_eq!((until(WRITE, 99), until(WRITE, 100)), (Some(100), None));
     }
 
-    /// OST-18, ERR-34: org stock counts ops, so an error for its change set does not affect other writes.
+    /// OST-18, ERR-34: org stock counts ops, so the exhausted quota of a change set does not delay other
+    /// writes.
     #[test]
     fn org_stock_quota_delays_only_org_stock() {
         let org_stock = OperationId::OrgStockWrite.operation();
@@ -405,7 +416,7 @@ mod tests {
         assert_eq!((held(org_stock), held(WRITE), held(READ)), (true, false, false));
     }
 
-    /// CLI-02: the next process waits for the remaining time, with the original code.
+    /// CLI-02: the next process waits for the remaining time, and reports the original error code.
     #[test]
     fn next_process_waits_for_the_rest() {
         let saved = saved(WaitScope::Everything, Some(Code::ServiceUnavailable), 600);
@@ -418,7 +429,8 @@ mod tests {
         assert_eq!(next.find_wait(WRITE, None, seconds(7)).unwrap().1, Some(Code::ServiceUnavailable));
     }
 
-    /// A wall clock that was set back does not prolong a wait; saved again, it is counted down.
+    /// If the wall clock was set back, a wait does not become longer, and it gets shorter each time it is
+    /// saved again.
     #[test]
     fn clock_set_back_does_not_prolong_waits() {
         let written = saved(WaitScope::Everything, None, 600);
@@ -427,22 +439,22 @@ mod tests {
             written.is_ahead(UnixTime::from_secs(earlier)) && !written.is_ahead(UnixTime::from_secs(NOW))
         );
         assert_eq!(held(&written, READ, at(0, earlier)), 600);
-        // This process waits for a while and saves the remaining time.
+        // This process waits for a part of the time and saves the remaining time.
         let process = RetryAfterTable::default();
         process.restore_saved(&written, at(0, earlier));
         let now = at(100, earlier + 100);
         let written = written.merge_with(process.to_saved(now), now.wall);
         assert_eq!(held(&written, READ, at(0, earlier + 100)), 500);
         assert_eq!(held(&written, READ, at(0, earlier + 700)), 0);
-        // A process without a matching wait keeps the saved one.
+        // A process that has no wait with the same key keeps the saved one.
         let late = saved(WaitScope::Writes, None, 60)
             .merge_with(SavedRetryAfterTable::default(), UnixTime::from_secs(earlier));
         assert_eq!(held(&late, WRITE, at(0, earlier)), 60);
         assert_eq!(held(&late, WRITE, at(0, earlier + 61)), 0);
     }
 
-    /// CLI-02, LIM-08: waits of days are saved, up to the lifetime of a connection; invalid entries have no
-    /// effect.
+    /// CLI-02, LIM-08: a wait of several days is saved, up to the lifetime of a connection. An invalid entry
+    /// has no effect.
     #[test]
     fn saved_waits_end_with_the_connection_lifetime() {
         let day = 24 * 3600;
@@ -466,7 +478,7 @@ mod tests {
         }
     }
 
-    /// Waits of several processes are merged without loss, up to a maximum number.
+    /// Merging the waits of several processes loses none, up to the maximum number.
     #[test]
     fn waits_of_several_processes_are_merged() {
         let wall = UnixTime::from_secs(NOW);
@@ -488,8 +500,8 @@ mod tests {
         Ownership { connection: Some(connection.into()), installation: installation.map(Into::into) }
     }
 
-    /// LIM-05, LIM-19, CLI-02: a wait of one member applies to all connections of this member in every process,
-    /// and to no other member; a wait of the source address applies to everyone.
+    /// LIM-05, LIM-19, CLI-02: the wait of one member applies to all connections of this member in every
+    /// process, but not to other members. The wait of a source address applies to every member.
     #[test]
     fn quota_of_one_member_does_not_delay_others() {
         const CHECK: &Operation = OperationId::AccountCheck.operation();

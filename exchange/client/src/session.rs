@@ -1,11 +1,12 @@
-//! The session: one connection of one installation, shared by all tasks and processes.
+//! The session: one connection of one installation. All tasks and processes share it.
 //!
-//! Entry points: [`Session::builder`], [`Session::sign_in`], [`Session::disconnect`]. A session keeps the tokens
-//! fresh and ends when the exchange ends it. Its [`SessionState`] can be watched.
+//! Entry points: [`Session::builder`], [`Session::sign_in`], [`Session::disconnect`]. A session refreshes its
+//! tokens and ends when the exchange ends the connection. [`Session::watch`] reports changes of its
+//! [`SessionState`].
 //!
-//! Using a refresh token consumes it, so refreshes are exclusive: within a process all callers share one refresh,
-//! and among processes the refresh holds a file lock and rereads the store first. A new refresh token is stored
-//! permanently before anything else happens.
+//! A refresh token can be used only once, so refreshes are exclusive. Within a process, all callers share one
+//! refresh. A refresh also holds a file lock, which excludes other processes, and then reads the store again.
+//! The new refresh token is stored permanently before it is used.
 
 mod disconnect;
 mod inner;
@@ -41,10 +42,10 @@ use crate::{
     transport::SharedLimiter,
 };
 
-/// A connection to the exchange, or the place for one before sign-in. Clones share it.
+/// A connection to the exchange, or the state before a member has signed in. Clones share it.
 ///
-/// Call its methods within a tokio runtime: work that must not be interrupted, such as a refresh or storing new
-/// tokens, runs in a task of its own and continues if the caller is dropped.
+/// Its methods must be called within a tokio runtime. Work that must not be interrupted, such as a refresh or
+/// storing new tokens, runs in a separate task and continues if the caller is dropped.
 #[derive(Clone)]
 pub struct Session(Arc<SessionInner>);
 
@@ -61,52 +62,54 @@ pub struct SessionBuilder {
     transport: Option<Arc<dyn Transport>>,
 }
 
-/// The connection that an earlier process noted in the state folder.
+/// The data of a connection that an earlier process recorded in the state folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConnectionSummary {
-    /// The id of this installation at the exchange (SVC-07). Cleared when tokens of a new connection are stored,
-    /// until the exchange has returned the id of that connection.
+    /// The id of this installation at the exchange (SVC-07). It is cleared when the tokens of a new
+    /// connection are stored, until the exchange has returned the id for that connection.
     pub installation_id: Option<String>,
-    /// True if a member signed in, and no end of the connection was noted.
+    /// True if a member signed in and no end of the connection was recorded.
     pub was_connected: bool,
 }
 
 impl SessionBuilder {
-    /// Sets the profile; the default is `default`. Use another one for a second member, or a second connection, on
-    /// the same account of this machine.
+    /// Sets the profile; the default is `default`. Use a different one for a second member, or for a second
+    /// connection, under the same account of this machine.
     pub fn profile(mut self, profile: &str) -> Self {
         profile.clone_into(&mut self.profile);
         self
     }
 
-    /// Sets the store of secrets. It is mandatory, so that secrets are never kept in an unexpected place.
+    /// Sets the store of secrets. It is mandatory, so that secrets are never stored in an unexpected
+    /// location.
     pub fn credentials(mut self, store: impl CredentialStore + 'static) -> Self {
         self.credential_store = Some(Arc::new(store));
         self
     }
 
-    /// Sets the source of the key, for keys in hardware; the default keeps the key in the secret store.
+    /// Sets the source of the key, for keys in hardware. By default, the key is kept in the secret store.
     pub fn keys(mut self, keys: impl KeySource + 'static) -> Self {
         self.key_source = Some(Arc::new(keys));
         self
     }
 
-    /// Sets the folder for data without secrets, and for the lock between the processes of this installation. Each
-    /// gateway and each profile needs a separate folder.
+    /// Sets the folder for data that is not secret, and for the lock between the processes of this
+    /// installation. Each gateway and each profile needs a separate folder.
     ///
-    /// Without a folder there must not be another process, and the next process does not know the waits that
-    /// servers requested.
+    /// Without a folder, only one process may use the installation, and the `Retry-After` times of this
+    /// process do not apply to the next one.
     pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(StateFolder::new(folder));
         self
     }
 
-    /// Reads from the [state folder](Self::state_folder) what an earlier process noted of the connection. Does not
-    /// access the secret store, which may be locked. The connection may have ended since.
+    /// Reads the data of the connection that an earlier process recorded in the [state
+    /// folder](Self::state_folder). Does not access the secret store, which may be locked. The connection may
+    /// have ended since.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`] when the folder cannot be read.
+    /// Returns [`ErrorKind::Storage`] if the folder cannot be read.
     pub async fn connection_summary(&self) -> Result<ConnectionSummary, Error> {
         let Some(folder) = &self.folder else { return Ok(ConnectionSummary::default()) };
         let ConnectionNotes { installation_id, scopes, ended, .. } = folder.read_notes().await?;
@@ -119,7 +122,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Sets the transport for requests to the identity provider. It must not resend requests or follow
+    /// Sets the transport for requests to the identity provider. It must not retry requests or follow
     /// redirects.
     ///
     /// The default is the plain network transport (feature `reqwest`), which reads responses of up to 256
@@ -129,25 +132,26 @@ impl SessionBuilder {
         self
     }
 
-    /// Opens the session in its stored state: active, signed out, or ended. Sends no request.
+    /// Opens the session in its stored state: active, signed out, or ended. Does not send a request.
     ///
     /// # Errors
-    /// [`ErrorKind::Secrets`] or [`ErrorKind::Storage`] if the secret store or the folder cannot be used. No other
-    /// store is tried.
+    /// Returns [`ErrorKind::Secrets`] or [`ErrorKind::Storage`] if the secret store or the folder cannot be
+    /// used. No other store is tried.
     pub async fn open(self) -> Result<Session, Error> {
         let session = self.build_session()?;
         session.0.load_state().await?;
         Ok(session)
     }
 
-    /// Creates a session without accessing the secret store. The notes of the connection are available; no member
-    /// is signed in until [`resume`](Session::resume).
+    /// Creates a session without accessing the secret store. The recorded data of the connection is
+    /// available, but no member is signed in until [`resume`](Session::resume) is called.
     ///
-    /// Use it if the store cannot be used: [`disconnect`](Session::disconnect) then deletes everything outside of
-    /// the store, and reports that tokens and key may still exist. Sends no request.
+    /// Use this if the store cannot be used: [`disconnect`](Session::disconnect) then deletes all data
+    /// outside of the store, and reports that tokens and key may still exist. Does not send a request.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`] if the folder cannot be used; [`ErrorKind::Secrets`] if no store was set.
+    /// Returns [`ErrorKind::Storage`] if the folder cannot be used, and [`ErrorKind::Secrets`] if no store
+    /// was set.
     pub async fn open_without_credentials(self) -> Result<Session, Error> {
         let session = self.build_session()?;
         session.0.read_notes().await?;
@@ -225,7 +229,8 @@ impl Session {
         &self.0.environment
     }
 
-    /// Returns the limiter that all clients of this session share, with the waits that the gateway requested.
+    /// Returns the limiter that all clients of this session share, including the `Retry-After` times of the
+    /// gateway.
     pub(crate) fn shared_limiter(&self) -> &SharedLimiter {
         &self.0.limiter
     }
@@ -236,7 +241,7 @@ impl Session {
         *self.0.state.borrow()
     }
 
-    /// Returns a receiver of the current state and its changes.
+    /// Returns a receiver for the current state and its changes.
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<SessionState> {
         self.0.state.subscribe()
@@ -260,66 +265,69 @@ impl Session {
         self.0.vault.store_name()
     }
 
-    /// Returns the noted id of this installation at the exchange (SVC-07); `None` for a new connection, which may
-    /// belong to another member. After the end of a connection or a logout, returns the last known id.
+    /// Returns the stored id of this installation at the exchange (SVC-07). `None` for a new connection whose
+    /// id is still unknown, because it may belong to another member. After the end of a connection or a
+    /// logout, returns the last known id.
     #[must_use]
     pub fn installation_id(&self) -> Option<String> {
         self.0.connection_state().connection_notes()?.installation_id.clone()
     }
 
-    /// Returns the noted label that the member chose (SVC-12).
+    /// Returns the stored label of this installation, which the member chose (SVC-12); `None` if none is
+    /// stored for the current connection.
     #[must_use]
     pub fn label(&self) -> Option<String> {
         self.0.connection_state().connection_notes()?.label.clone()
     }
 
-    /// Starts a device login for these scopes and the ones that every connection needs (IDP-05). Creates the key
-    /// of this installation if it is missing.
+    /// Starts a device login for these scopes and the scopes that every connection needs (IDP-05). Creates
+    /// the key of this installation if it is missing.
     ///
-    /// Call this only because the member asked for it: never from a timer or in a loop (CLI-03). An existing
+    /// Call this only when the member requests it, never from a timer or in a loop (CLI-03). An existing
     /// connection stays valid until the new one replaces it.
     ///
     /// # Errors
-    /// Fails if the secret store cannot be used, a scope is not one of the exchange's, or the provider
-    /// rejects the request.
+    /// Returns an error if the secret store cannot be used, if a scope is not defined by the exchange, or if
+    /// the provider rejects the request.
     pub async fn sign_in(&self, scopes: &[Scope]) -> Result<DeviceLogin, Error> {
         DeviceLogin::start(&self.0, scopes).await
     }
 
     /// Resumes the session after a halt, once the member has acted. Also detects logins and logouts of other
-    /// processes. An ended connection stays ended.
+    /// processes. A connection that has ended stays ended.
     ///
     /// # Errors
-    /// Fails as [`SessionBuilder::open`] does.
+    /// Returns the errors of [`SessionBuilder::open`].
     pub async fn resume(&self) -> Result<SessionState, Error> {
         self.0.load_state().await?;
         Ok(self.state())
     }
 
-    /// Ends the connection at the member's request: revokes the refresh token, deletes the tokens, deletes the
-    /// key, and deletes the registered local data (IDP-24, CLI-06). Runs all steps even if some fail, and reports
-    /// each result.
+    /// Ends the connection at the member's request: revokes the refresh token, and deletes the tokens, the
+    /// key and the registered local data (IDP-24, CLI-06). Runs all steps even if some of them fail, and
+    /// reports the result of each.
     pub async fn disconnect(&self) -> DisconnectReport {
         disconnect::disconnect(&self.0).await
     }
 
-    /// Registers local data to be deleted by [`disconnect`](Self::disconnect).
+    /// Registers local data that [`disconnect`](Self::disconnect) then deletes.
     pub fn register_local_data(&self, data: impl LocalData + 'static) {
         self.0.add_local_data(data.into_registered());
     }
 
-    /// Waits until no background task is running: a refresh, storing tokens, or cleaning up an abandoned login.
-    /// Call this, with a timeout, before the program ends.
+    /// Waits until no background task is running. Background tasks refresh tokens, store tokens, and clean up
+    /// after dropped logins. Call this with a timeout before the program ends.
     pub async fn wait_until_idle(&self) {
         self.0.wait_until_idle().await;
     }
 
     /// Writes the nonces and clock estimates, so that the next process starts without a challenge, and the
-    /// requested waits, so that it does not start too early. Call this before the process ends. A refresh also
-    /// saves the former, and every new wait the latter.
+    /// `Retry-After` times, so that the next process does not send too early. Call this before the process
+    /// ends. A token refresh also saves the nonces and clock estimates, and each new `Retry-After` saves the
+    /// waits.
     ///
     /// # Errors
-    /// Fails if a file cannot be written.
+    /// Returns an error if a file cannot be written.
     pub async fn save_state(&self) -> Result<(), Error> {
         let proofs = self.0.save_proofs().await;
         proofs.and(self.0.save_waits().await)
@@ -364,14 +372,14 @@ impl TokenSource for Session {
     }
 }
 
-/// Prints the state only.
+/// Prints only the state.
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("state", &self.state()).finish_non_exhaustive()
     }
 }
 
-/// Prints the address only.
+/// Prints only the address.
 impl fmt::Debug for SessionBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionBuilder").field("address", &self.address).finish_non_exhaustive()

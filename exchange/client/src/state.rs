@@ -10,22 +10,22 @@ pub enum SessionState {
     SignedOut,
     /// Calls can be sent.
     Active,
-    /// No call is sent until the member has acted and the session is resumed, or the program restarts (ERR-14
-    /// to ERR-20).
+    /// No call is sent until the member has acted and the session is resumed, or until the program restarts
+    /// (ERR-14 to ERR-20).
     Halted(HaltReason),
-    /// The connection has ended. A new one requires a device login by the member (CLI-03).
+    /// The connection has ended. A new connection requires a device login by the member (CLI-03).
     Ended(EndReason),
 }
 
-/// The reason why the client stops sending calls.
+/// The reason the client does not send calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HaltReason {
     /// The client is suspended (ERR-15).
     Suspended,
-    /// The client is not in the exchange's registry (ERR-14).
+    /// The client is not in the exchange's registry of clients (ERR-14).
     NotAllowed,
-    /// The identity provider does not know the client, or does not allow this grant type.
+    /// The client is not registered with the identity provider, or may not use this grant type.
     NotRegistered,
     /// The version of the client is no longer supported (ERR-16).
     VersionUnsupported,
@@ -84,17 +84,18 @@ impl HaltReason {
     }
 }
 
-/// The reason why a connection has ended.
+/// The reason a connection has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndReason {
-    /// The member disconnected the client (ERR-12). The tokens are deleted, the key is kept.
+    /// The member disconnected the client (ERR-12). The tokens are deleted, and the key is kept.
     ClientDisconnected,
     /// The member disconnected this installation (ERR-13). Tokens and key are deleted.
     InstallationDisconnected,
-    /// The identity provider ended the grant (ERR-47): disconnected, unused for 30 days, or 90 days old.
+    /// The identity provider ended the grant (ERR-47): the member disconnected it, it was unused for 30 days,
+    /// or it is 90 days old.
     GrantRevoked,
-    /// The key is missing from the secret store, so that the installation cannot prove its identity.
+    /// The key is missing from the secret store, so the installation cannot prove its identity.
     KeyLost,
 }
 
@@ -135,11 +136,11 @@ pub enum Advice {
     Confirm,
     /// Synchronize, then review the change again.
     Synchronise,
-    /// Wait for the requested time.
+    /// Wait for the time of `Retry-After`, then try again.
     Wait,
     /// Check the network, then try again.
     Reconnect,
-    /// Keep the program running, or try again later: a write is resent under its key until its outcome is
+    /// Keep the program running, or try again later. A write is sent again under its key until its outcome is
     /// known.
     WaitForOutcome,
     /// Try again. Repeating the call is harmless.
@@ -163,7 +164,7 @@ pub enum Advice {
 }
 
 impl Advice {
-    /// Returns the advice as a sentence without capital and period.
+    /// Returns the advice as a sentence without an initial capital letter and without a period.
     #[must_use]
     pub const fn message(self) -> &'static str {
         match self {

@@ -1,8 +1,10 @@
-//! The folder that the processes of one installation share: a lock, and notes without secrets.
+//! The folder that the processes of one installation share. It contains a lock, and data about the connection
+//! without secrets.
 //!
-//! A refresh consumes the refresh token. Two processes that refresh at the same time would use it twice, which may
-//! end the connection. Therefore a process holds a file lock during a refresh and reads the secret store after
-//! acquiring it. The operating system releases the lock when the process ends, even after a crash.
+//! A refresh token can be used only once. If two processes refreshed at the same time, they would use it
+//! twice, which may end the connection. Therefore a process holds a file lock during a refresh, and reads the
+//! secret store after it has acquired the lock. The operating system releases the lock when the process ends,
+//! even after a crash.
 
 pub(crate) mod durable;
 
@@ -24,26 +26,26 @@ use crate::{
 };
 
 const WAITS_FILE: &str = "waits.json";
-/// The maximum time to wait for the lock: longer than a refresh with all retries.
+/// The maximum time to wait for the lock, which is longer than a refresh with all of its retries.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(300);
-/// The interval between attempts to lock: the first, and the longest after doubling.
+/// The first interval between attempts to acquire the lock, and the maximum interval after doubling.
 const LOCK_POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 
-/// The state folder of one installation. It contains no secret; only the label and installation id are lost with
-/// it, and the exchange returns both again.
+/// The state folder of one installation. It contains no secret. If it is lost, only the label and the
+/// installation id are missing, and the exchange returns both again.
 #[derive(Clone, Debug)]
 pub(crate) struct StateFolder {
     path: Arc<Path>,
 }
 
-/// A held lock. It is released when dropped and when the process ends.
+/// A file lock that this process holds. It is released when the value is dropped and when the process ends.
 #[derive(Debug)]
 #[must_use = "the lock is released at once"]
 pub(crate) struct FolderLock {
     _file: File,
 }
 
-/// Persistent facts about the connection, stored in `session.json`.
+/// Persistent data about the connection, stored in `session.json`. Comments call it the notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct ConnectionNotes {
@@ -58,13 +60,13 @@ pub(crate) struct ConnectionNotes {
     pub(crate) label: Option<String>,
     /// The connection that has ended, and the reason.
     pub(crate) ended: Option<EndNote>,
-    /// The connections that the member ended while their secrets could not be deleted. A later login, for example
-    /// with another store, keeps this list.
+    /// The connections that the member ended although their secrets could not be deleted. The list is kept
+    /// after a later login, for example with a different store.
     pub(crate) left: Vec<String>,
 }
 
 impl ConnectionNotes {
-    /// Assigns the notes to this connection. Clears the facts of another connection.
+    /// Assigns the notes to this connection. Clears them if they belong to a different connection.
     pub(crate) fn assign_to(&mut self, connection: &str) {
         if self.connection.as_deref() != Some(connection) {
             (self.connection, self.installation_id, self.label) = (Some(connection.to_owned()), None, None);
@@ -77,11 +79,11 @@ impl ConnectionNotes {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EndNote {
     pub(crate) connection: String,
-    /// The reason, in the form of `session::inner::end_name`.
+    /// The reason, in the format of `session::inner::end_name`.
     pub(crate) why: String,
 }
 
-/// The remaining waits that servers requested, for the next process (CLI-02).
+/// The remaining waits that servers requested, saved for the next process (CLI-02).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SavedWaits {
@@ -89,8 +91,9 @@ pub(crate) struct SavedWaits {
     pub(crate) provider: SavedRetryAfterTable,
 }
 
-/// The DPoP state of both servers, so that the next process starts without a challenge. Gateway and provider are
-/// separate, since a nonce belongs to one of them even if both have the same origin (DPP-17).
+/// The DPoP state for both servers, with which the next process starts without a challenge. The states of
+/// gateway and provider are separate, because a nonce belongs to one of them even if both have the same
+/// origin (DPP-17).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SavedProofs {
@@ -103,9 +106,9 @@ impl StateFolder {
         Self { path: path.into().into() }
     }
 
-    /// Acquires the lock, waiting for other processes.
+    /// Acquires the lock. Waits for other processes.
     ///
-    /// Fails if the file cannot be used, or another process holds the lock for five minutes.
+    /// Fails if the lock file cannot be used, or if another process holds the lock for five minutes.
     pub(crate) async fn acquire_lock(&self, environment: &Environment) -> Result<FolderLock, Error> {
         let mut file = self.run_blocking("lock", |path| open_lock_file(path, "session.lock")).await?;
         let (mut waited, mut look) = (Duration::ZERO, LOCK_POLL_INTERVALS.0);
@@ -129,7 +132,7 @@ impl StateFolder {
         }
     }
 
-    /// Reads the notes; empty if the file is missing or unreadable.
+    /// Reads the notes. They are empty if the file is missing or invalid.
     pub(crate) async fn read_notes(&self) -> Result<ConnectionNotes, Error> {
         self.read_file("session.json").await
     }
@@ -143,7 +146,8 @@ impl StateFolder {
         self.read_file("proofs.json").await
     }
 
-    /// Replaces the DPoP state. The last of several processes wins, since all states are equally good.
+    /// Replaces the DPoP state. If several processes write it, the last one takes effect, because all states
+    /// are equally good.
     pub(crate) async fn save_proofs(&self, saved: &SavedProofs) -> Result<(), Error> {
         self.write_file("proofs.json", saved).await
     }
@@ -152,14 +156,14 @@ impl StateFolder {
         self.read_file(WAITS_FILE).await
     }
 
-    /// Changes the waits in one step under a lock of their own, so that no process loses a wait of another.
-    /// Returns the previous waits.
+    /// Changes the saved waits in one step, under a separate lock, so that no process loses a wait of another
+    /// process. Returns the previous waits.
     pub(crate) async fn change_waits(
         &self,
         change: impl FnOnce(SavedWaits) -> SavedWaits + Send + 'static,
     ) -> Result<SavedWaits, Error> {
         let work = move |path: &Path| {
-            // Other processes hold this lock only for a read and a write.
+            // Other processes hold this lock only while they read and write the file.
             let _locked = open_lock_file(path, "waits.lock").and_then(|file| file.lock().map(|()| file))?;
             let before: SavedWaits = parse_or_default(WAITS_FILE, &read_bytes(path, WAITS_FILE)?);
             let after = change(before.clone());
@@ -171,8 +175,8 @@ impl StateFolder {
         self.run_blocking(WAITS_FILE, work).await
     }
 
-    /// Deletes notes and DPoP state. Keeps the lock files, for which other processes may be waiting, and the
-    /// waits, which also apply to the next member.
+    /// Deletes the notes and the DPoP state. Keeps the lock files, because other processes may be waiting for
+    /// them, and the waits, because they also apply to the next member.
     pub(crate) async fn delete_notes(&self) -> Result<(), Error> {
         let delete = |path: &Path| {
             durable::delete_file(&path.join("session.json"))?;
@@ -216,7 +220,7 @@ fn open_lock_file(path: &Path, name: &str) -> io::Result<File> {
     durable::private_options().create(true).truncate(false).open(path.join(name))
 }
 
-/// Reads a file; empty if it is missing.
+/// Reads a file. Returns no bytes if the file is missing.
 fn read_bytes(path: &Path, name: &str) -> io::Result<Vec<u8>> {
     match fs::read(path.join(name)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -224,7 +228,7 @@ fn read_bytes(path: &Path, name: &str) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Parses a file; returns the default, and logs a warning, if it is invalid.
+/// Parses a file. Returns the default and logs a warning if the file is invalid.
 fn parse_or_default<T: DeserializeOwned + Default>(name: &str, bytes: &[u8]) -> T {
     serde_json::from_slice(bytes).unwrap_or_else(|error| {
         if !bytes.is_empty() {
@@ -238,7 +242,8 @@ fn parse_or_default<T: DeserializeOwned + Default>(name: &str, bytes: &[u8]) -> 
 mod tests {
     use super::*;
 
-    /// One holder at a time. The lock is available at once after the guard or a pending future is dropped.
+    /// Only one process holds the lock at a time. The lock is available immediately after its guard or a
+    /// pending acquisition is dropped.
     #[tokio::test(start_paused = true)]
     async fn lock_has_one_holder_at_a_time() {
         let folder = tempfile::tempdir().unwrap();

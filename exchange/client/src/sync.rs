@@ -1,8 +1,8 @@
-//! Synchronization: reads the feeds when they are due and reports the results.
+//! Synchronization of a replica: reads the feeds when they are due, and reports the results.
 //!
-//! [`SyncSchedule`] decides when to read (LIM-16, LIM-17), [`Feed`] decides what to read. [`ReplicaSync`]
-//! does the I/O: it calls the exchange, commits pages, waits and publishes events. An error in one area does
-//! not affect the others, unless it concerns the whole session.
+//! [`SyncSchedule`] decides when to read (LIM-16, LIM-17), and [`Feed`] decides what to read. [`ReplicaSync`]
+//! performs the I/O: it calls the exchange, commits pages, waits and publishes events. An error in one area
+//! does not affect the others, unless it applies to the whole session.
 
 mod capabilities;
 mod outbox_events;
@@ -51,19 +51,21 @@ use crate::{
     transport::{RetryPolicy, SendConditions},
 };
 
-/// Number of entries on a page; one commit each.
+/// The number of entries on a page. Each page is one commit.
 const PAGE_SIZE: i64 = 500;
 
-/// Attempts to take over a replica while another program writes to it; that program stops at its next commit.
+/// The maximum number of attempts to take over a replica while another program writes to it. That program
+/// stops at its next commit.
 const MAX_TAKEOVERS: u32 = 8;
 
-/// Minimum wait of a timer.
+/// The minimum wait of a timer.
 const MIN_TIMER_WAIT: Duration = Duration::from_millis(1);
 
-/// Number of events buffered for a slow receiver, which is notified of missed events.
+/// The number of events that are buffered for a slow receiver. The receiver is notified of events that it
+/// missed.
 const EVENT_CAPACITY: usize = 256;
 
-/// Keeps a replica equal to the exchange. Cloning shares it.
+/// A synchronization that keeps a replica equal to the exchange. Clones share it.
 ///
 /// ```no_run
 /// # use exchange_client::{Error, Exchange, Replica};
@@ -88,31 +90,32 @@ struct SyncInner {
     /// The exchange whose session signs the requests, if known.
     exchange: Option<Exchange>,
     schedule: std::sync::Mutex<SyncSchedule>,
-    /// Locked after `schedule` when both are held.
+    /// Invariant: this is locked after `schedule` if both are held.
     session: std::sync::Mutex<SyncSession>,
-    /// Held while a session begins.
+    /// Locked while a session begins.
     session_lock: Mutex<()>,
-    /// Stored collections that the current token may not read; to be deleted.
+    /// The stored collections that the current token may not read and that have to be deleted.
     lost_collections: std::sync::Mutex<Vec<Collection>>,
-    /// Number of times that the owner of the replica was recorded.
+    /// The number of times that the owner of the replica was recorded.
     owner_notes: AtomicU64,
-    /// Value of `owner_notes` at the last confirmation that the connection still exists.
+    /// The value of `owner_notes` at the last confirmation that the connection still exists.
     confirmed_notes: AtomicU64,
-    /// One area is read at a time, because all areas share the limits of the exchange.
+    /// The state machines of the feeds. The lock ensures that only one area is read at a time, because all
+    /// areas share the limits of the exchange.
     feeds: Mutex<AreaFeeds>,
     wakeup: Notify,
     status: watch::Sender<SyncStatus>,
     events: broadcast::Sender<PageEvent>,
 }
 
-/// The session that rounds belong to.
+/// The session to which rounds belong.
 #[derive(Clone, Debug, Default)]
 struct SyncSession {
-    /// Ordinal number of the session.
+    /// The ordinal number of the session.
     number: u64,
     reader: FeedReader,
     whose: Ownership,
-    /// Areas that the token may read.
+    /// The areas that the token may read.
     areas: Vec<Area>,
     /// True if the token may read demand.
     demand: bool,
@@ -128,7 +131,7 @@ struct AreaFeeds {
 }
 
 impl Exchange {
-    /// Creates the synchronization of a replica. It reads only for the connection last passed to
+    /// Creates the synchronization of a replica. It reads only for the connection that was last passed to
     /// [`ReplicaSync::begin_session`](crate::sync::ReplicaSync::begin_session), even if another member signs
     /// in.
     #[must_use]
@@ -139,17 +142,18 @@ impl Exchange {
 }
 
 impl ReplicaSync {
-    /// Creates a synchronization with an API client. Nothing is read before
-    /// [`begin_session`](Self::begin_session).
+    /// Creates a synchronization that uses an API client. Nothing is read before
+    /// [`begin_session`](Self::begin_session) is called.
     ///
-    /// The caller must guarantee that the client only ever reads for the member of the session, because this
-    /// type does not check the signed-in member. [`Exchange::sync`] creates one that does.
+    /// The caller must guarantee that the client reads only for the member of the session, because this type
+    /// does not check the signed-in member. [`Exchange::sync`] creates a synchronization that does.
     #[must_use]
     pub fn new(api: Client, replica: Replica, environment: Environment) -> Self {
         Self::with_interval(MIN_SYNC_INTERVAL, api, replica, environment)
     }
 
-    /// Like [`new`](Self::new), with another interval of timed synchronizations, at least 5 minutes (LIM-17).
+    /// Creates the same synchronization as [`new`](Self::new), with a custom interval between timed rounds of
+    /// at least 5 minutes (LIM-17).
     #[must_use]
     pub fn with_interval(every: Duration, api: Client, replica: Replica, environment: Environment) -> Self {
         Self::with_exchange(every, api, replica, environment, None)
@@ -187,13 +191,13 @@ impl ReplicaSync {
         &self.0.replica
     }
 
-    /// Returns a receiver of the current status and its changes.
+    /// Returns a receiver for the current status and its changes.
     #[must_use]
     pub fn status(&self) -> watch::Receiver<SyncStatus> {
         self.0.status.subscribe()
     }
 
-    /// Subscribes to the changes of each page, sent after its commit.
+    /// Subscribes to the changes of each page, which are published after the page's commit.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<PageEvent> {
         self.0.events.subscribe()
@@ -201,19 +205,22 @@ impl ReplicaSync {
 
     /// Begins a session with a connection.
     ///
-    /// Each area that the token can read becomes due (LIM-17). Data of the organization that is too old, or
-    /// that the token may not read, is deleted. All data of another installation is deleted, because it may
-    /// belong to another member and must not be shown. Call this after each sign-in, at each start and
-    /// whenever the capabilities change, before showing data of the replica. While [`run`](Self::run) is
-    /// polled, a synchronization made by [`Exchange::sync`] detects changed capabilities itself.
+    /// Each area that the token can read becomes due (LIM-17). Data of the organization is deleted if it is
+    /// too old or if the token may not read it. If the replica contains data of another installation,
+    /// everything is deleted, because the data may belong to another member and must not be shown. Call this
+    /// after each sign-in, at each start and whenever the capabilities change, before data of the replica is
+    /// shown. While [`run`](Self::run) is polled, a synchronization created by [`Exchange::sync`] detects
+    /// changed capabilities itself.
     ///
-    /// The replica then belongs to this connection. Rounds for an earlier one stop, also in other processes.
+    /// The replica then belongs to this connection. Rounds for an earlier connection stop, even in other
+    /// processes.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`]: outdated data may remain; call it again. [`ErrorKind::Busy`]: the exchange
-    /// cannot identify the installation at the moment (SVC-03), so the stored data may belong to another one.
-    /// Nothing is deleted or read, and nothing may be shown. [`ErrorKind::SignInNeeded`]: the connection no
-    /// longer exists, because it was disconnected or replaced since it was read.
+    /// Returns [`ErrorKind::Storage`] if the store fails: outdated data may remain, so call this again.
+    /// Returns [`ErrorKind::Busy`] if the exchange cannot identify the installation at the moment (SVC-03),
+    /// so that the stored data may belong to another one: nothing is deleted or read, and nothing may be
+    /// shown. Returns [`ErrorKind::SignInNeeded`] if the connection no longer exists, because it was
+    /// disconnected or replaced since it was read.
     pub async fn begin_session(&self, connection: &Connection) -> Result<Vec<ForgottenCollection>, Error> {
         let _alone = self.0.session_lock.lock().await;
         self.begin_session_locked(connection).await
@@ -245,8 +252,8 @@ impl ReplicaSync {
         Ok(deleted)
     }
 
-    /// Deletes stored details of holders if the scope for them was lost (OST-10). Happens before any page is
-    /// read, because a failing read must not delay it.
+    /// Deletes stored details of holders if the scope for them was lost (OST-10). This is done before any
+    /// page is read, so that a failing read does not delay it.
     async fn strip_details(&self, reader: FeedReader) -> Result<(), Error> {
         if reader.details {
             return Ok(());
@@ -270,16 +277,16 @@ impl ReplicaSync {
         let changed = stripped.await?;
         if !changed.is_empty() {
             let event = PageEvent { changed, ..PageEvent::new(Area::OrgStock, FeedPhase::Feed) };
-            // There may be no receiver.
+            // Sending fails if there is no receiver, which is not an error.
             let _ = self.0.events.send(event);
         }
         Ok(())
     }
 
-    /// Assigns the replica to this session: deletes everything if any of it belongs to another installation,
-    /// then records the owner in each area before entries are stored. A process that reads for another owner
-    /// detects the change by that record. Demand has no owner record of its own; it belongs to the owner of
-    /// org stock.
+    /// Assigns the replica to this session. Deletes all data if some of it belongs to another installation,
+    /// and then records the owner in each area before entries are stored. From this record, a process that
+    /// reads for another owner detects the change. Demand has no owner record, because it belongs to the
+    /// owner of org stock.
     async fn take_over_replica(&self, session: &SyncSession) -> Result<Vec<ForgottenCollection>, Error> {
         let (inner, reader) = (Arc::clone(&self.0), session.reader.clone());
         let deleted = run_store_task(move || {
@@ -300,10 +307,10 @@ impl ReplicaSync {
         Ok(deleted)
     }
 
-    /// Checks that the connection of a session still exists; otherwise deletes its areas and fails. A token
-    /// may outlive a disconnection, but must not restore deleted data (CLI-06). The check follows the
-    /// recording of the owner, because a later disconnection deletes that record; it is repeated until it
-    /// succeeds.
+    /// Checks that the connection of a session still exists. Otherwise deletes the session's areas and fails,
+    /// because a token may remain valid after a disconnection, but must not restore deleted data (CLI-06).
+    /// The check follows the recording of the owner, because a disconnection deletes that record. It is
+    /// repeated until it succeeds.
     async fn check_connection_kept(&self, session: &SyncSession) -> Result<(), Error> {
         let Some(exchange) = &self.0.exchange else { return Ok(()) };
         let noted = self.0.owner_notes.load(Ordering::SeqCst);
@@ -329,8 +336,9 @@ impl ReplicaSync {
         Err(Error::new(ErrorKind::SignInNeeded, message))
     }
 
-    /// Returns the stored state of an area if it still belongs to the session of the round. A replica that
-    /// another connection took over is not written to, because its tokens may belong to another member.
+    /// Returns the stored state of an area if the area still belongs to the session of the round. If another
+    /// connection took the replica over, this round must not write to it, because its tokens may belong to
+    /// another member.
     async fn load_area_state(&self, area: Area, session: &SyncSession) -> Result<AreaState, Error> {
         let read = async || {
             let replica = self.0.replica.clone();
@@ -339,8 +347,8 @@ impl ReplicaSync {
         let mut kept = read().await?;
         let has_name = session.reader.installation.is_some();
         if has_name && kept.belongs_to(&session.reader) == OwnershipMatch::Unowned {
-            // The owner record was deleted since the session began, by a disconnection or with a corrupt
-            // file.
+            // The owner record was deleted since the session began, by a disconnection or together with a
+            // corrupt file.
             let (inner, reader) = (Arc::clone(&self.0), session.reader.clone());
             run_store_task(move || note_owner(inner.replica.store(), &reader, &inner.owner_notes)).await?;
             kept = read().await?;
@@ -363,24 +371,25 @@ impl ReplicaSync {
         }
     }
 
-    /// Marks an area as changed by a write, so that its feed is read at once (WRT-08, LIM-17).
+    /// Marks an area as changed by a write, so that its feed is read immediately (WRT-08, LIM-17).
     pub fn mark_changed(&self, area: Area) {
         lock(&self.0.schedule).mark_changed(area, self.monotonic_time());
         self.0.wakeup.notify_one();
     }
 
-    /// Makes all areas due at the request of the member, stopped ones included and without backoff, but not
-    /// before the time that the exchange requested (CLI-02).
+    /// Makes all areas due at the member's request. This includes stopped areas and ends back-offs, but the
+    /// `Retry-After` times of the exchange still apply (CLI-02).
     pub fn request_sync(&self) {
         lock(&self.0.schedule).request_all(self.monotonic_time());
         self.0.wakeup.notify_one();
     }
 
-    /// Reads each due area once, one after the other. For a program that runs once; a long-running one calls
-    /// [`run`](Self::run).
+    /// Reads each due area once, one after the other. It is meant for programs that run once. A program that
+    /// keeps running calls [`run`](Self::run).
     ///
     /// # Errors
-    /// The first error; the other areas are read nevertheless. [`status`](Self::status) has all errors.
+    /// Returns the first error. The other areas are read nevertheless, and [`status`](Self::status) contains
+    /// all errors.
     pub async fn sync_once(&self) -> Result<(), Error> {
         let mut first = Ok(());
         for area in Area::ALL {
@@ -401,15 +410,15 @@ impl ReplicaSync {
     /// Reads the feed of one area to its end now, for example after a write (WRT-08).
     ///
     /// # Errors
-    /// As every call; [`ErrorKind::Storage`] if a page cannot be stored; [`ErrorKind::Protocol`] if the feed
-    /// loops.
+    /// Returns the errors that every call can return, [`ErrorKind::Storage`] if a page cannot be stored, and
+    /// [`ErrorKind::Protocol`] if the feed is in a loop.
     pub async fn sync_area(&self, area: Area) -> Result<(), Error> {
         self.read_area(area, CallInitiator::Member).await
     }
 
     async fn read_area(&self, area: Area, initiator: CallInitiator) -> Result<(), Error> {
-        // A single attempt: the schedule decides about retries, so that no area waits for the error of
-        // another.
+        // The call makes a single attempt. The schedule decides about retries, so that no area waits because
+        // of an error in another area.
         let patience = RetryPolicy::new(1, Duration::from_secs(60), initiator);
         let mut feeds = self.0.feeds.lock().await;
         let session = {
@@ -436,17 +445,18 @@ impl ReplicaSync {
         read
     }
 
-    /// Reads due areas and deletes expired data for as long as the future is polled. It never completes;
-    /// errors are in [`status`](Self::status).
+    /// Reads due areas and deletes expired data for as long as the future is polled. The future never
+    /// completes. Errors are reported by [`status`](Self::status).
     ///
-    /// A synchronization made by [`Exchange::sync`] also checks the access of the token every 5 minutes, and
-    /// after each refresh that changed its scopes (SVC-07). If the access changed, it begins the
-    /// [`session`](Self::begin_session) again, so that data is deleted with its capability (OST-10, OST-14).
+    /// A synchronization created by [`Exchange::sync`] also checks the access of the token every 5 minutes,
+    /// and after each refresh that changed the scopes (SVC-07). If the access changed, it begins the
+    /// [`session`](Self::begin_session) again, so that data is deleted when its capability is lost (OST-10,
+    /// OST-14).
     pub async fn run(&self) {
         tokio::join!(self.run_reads(), self.run_expiry());
     }
 
-    /// Deletes expired data on time, also while the read of a feed does not end (OST-14).
+    /// Deletes expired data on time, even while the read of a feed is in progress (OST-14).
     async fn run_expiry(&self) {
         loop {
             let replica = self.0.replica.clone();
@@ -539,8 +549,8 @@ impl ReplicaSync {
         }
     }
 
-    /// Fetches the page at a cursor, only for the member of the session. A page that exceeds the size limit
-    /// is requested again with a smaller entry limit.
+    /// Fetches the page at a cursor for the member of the session. If the page exceeds the size limit, it is
+    /// requested again with a smaller limit of entries.
     async fn fetch_page<E: FeedEntry>(
         &self,
         cursor: Option<String>,
@@ -549,7 +559,7 @@ impl ReplicaSync {
         patience: RetryPolicy,
     ) -> Result<E::Page, Error> {
         let terms = match &self.0.exchange {
-            // The owner of a manually read connection without an installation id is unknown.
+            // The owner is unknown if the program read the connection itself and it has no installation id.
             Some(exchange) if session.whose != Ownership::default() => {
                 exchange.identify_connection(patience).await;
                 Some(SendConditions { owner: session.whose.clone(), proof_time: None })
@@ -574,7 +584,7 @@ impl ReplicaSync {
         }
     }
 
-    /// Erases organization data that a round deleted from the files; a failure is retried by the timer.
+    /// Erases the bytes of organization data that a round deleted. A failure is retried by the timer.
     async fn purge_removed(&self, area: Area) {
         if area.is_organization_data() {
             let (replica, now) = (self.0.replica.clone(), self.wall_time());
@@ -597,11 +607,11 @@ impl ReplicaSync {
             status.area_mut(area).activity =
                 AreaActivity::Reading { phase: Some(phase), entries: before + entries };
         });
-        // There may be no receiver.
+        // Sending fails if there is no receiver, which is not an error.
         let _ = self.0.events.send(event);
     }
 
-    /// Records the result of a round, unless another session began meanwhile.
+    /// Records the result of a round, unless another session has begun since.
     fn record_result(&self, area: Area, session: &SyncSession, read: &Result<(), Error>) {
         let (now, fraction) = (self.0.environment.now(), self.0.environment.random_fraction());
         let doing = {
@@ -640,7 +650,7 @@ impl ReplicaSync {
         self.0.status.send_modify(|status| status.area_mut(area).activity = doing);
     }
 
-    /// Deletes data that is too old or may no longer be read.
+    /// Deletes data that is too old or that the token may no longer read.
     async fn forget_expired(&self) -> Result<Vec<ForgottenCollection>, Error> {
         let (inner, now) = (Arc::clone(&self.0), self.wall_time());
         run_store_task(move || {
@@ -667,8 +677,8 @@ impl ReplicaSync {
     }
 }
 
-/// A round in progress. It may be dropped at any point: committed pages stay, and the next round continues
-/// there.
+/// A round in progress. It may be dropped at any point: committed pages are kept, and the next round
+/// continues after them.
 struct RoundGuard<'a> {
     sync: &'a ReplicaSync,
     area: Area,
@@ -681,8 +691,8 @@ impl Drop for RoundGuard<'_> {
     }
 }
 
-/// Returns true if no stored data belongs to another installation. Data of an unknown installation must not
-/// be kept.
+/// Returns true if no stored data belongs to another installation. Data of an unknown installation does not
+/// count as owned.
 fn is_owned_by(store: &dyn ReplicaStore, reader: &FeedReader) -> Result<bool, Error> {
     for area in Area::ALL {
         let kept = store.area_state(area)?;
@@ -703,8 +713,8 @@ fn is_owned_by(store: &dyn ReplicaStore, reader: &FeedReader) -> Result<bool, Er
     Ok(true)
 }
 
-/// Records the owner in each area without one. Returns false if another process writes concurrently. `noted`
-/// is incremented before the commit, so that the connection is checked afterwards.
+/// Records the owner in each area that has none. Returns false if another process writes at the same time.
+/// `noted` is incremented before the commit, so that the connection is checked afterwards.
 fn note_owner(store: &dyn ReplicaStore, reader: &FeedReader, noted: &AtomicU64) -> Result<bool, Error> {
     for area in Area::ALL {
         let mut kept = store.area_state(area)?;
@@ -729,7 +739,7 @@ fn contention_error() -> Error {
     Error::new(ErrorKind::Storage, "another program keeps writing to the replica")
 }
 
-// No operation under these locks can panic.
+// No operation under these locks can panic, so a poisoned lock guards consistent data.
 fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! For tests: a token source with a known owner, which a test can replace by another member.
+//! A token source for tests, with a known owner that a test can replace by another member.
 
 use std::sync::{
     Arc, Mutex,
@@ -22,15 +22,16 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct TestMembers {
     proofs: Arc<ProofSession>,
-    /// The owners of the next grants. Each is used once, the last one repeatedly.
+    /// The owners of the next grants. Each owner is used for one grant, and the last one for all further
+    /// grants.
     owners: Arc<Mutex<Vec<Ownership>>>,
     /// The scopes of the token.
     granted: Arc<Mutex<Arc<[Scope]>>>,
-    /// The kind of error to return instead of a grant.
+    /// The kind of the error that is returned instead of a grant.
     pub(crate) refusal: Arc<Mutex<Option<ErrorKind>>>,
-    /// A disconnect in another process, of which this process is not yet aware.
+    /// True if another process has disconnected and this process has not detected it yet.
     is_disconnected: Arc<AtomicBool>,
-    /// The secret store is locked.
+    /// True if the secret store is locked.
     is_locked: Arc<AtomicBool>,
 }
 
@@ -51,13 +52,13 @@ impl TestMembers {
         }
     }
 
-    /// Signs in these installations in turn, each with its own connection; `None` is a connection whose
-    /// installation is unknown.
+    /// Signs in these installations one after the other, each with its own connection. `None` is a connection
+    /// whose installation is unknown.
     pub(crate) fn sign_in(&self, installations: &[Option<&str>]) {
         *self.owners.lock().unwrap() = installations.iter().copied().map(ownership_of).collect();
     }
 
-    /// Changes the scopes, like a refresh that returns a token with other scopes.
+    /// Changes the scopes, as a refresh does that returns a token with other scopes.
     pub(crate) fn grant_scopes(&self, scopes: &[Scope]) {
         *self.granted.lock().unwrap() = scopes.into();
     }
@@ -76,7 +77,7 @@ impl TestMembers {
         self.exchange_at(server.origin(), machine, server.clone())
     }
 
-    /// Creates a client for this origin over another transport.
+    /// Creates a client for this origin that uses a different transport.
     pub(crate) fn exchange_at(
         &self,
         origin: &str,
@@ -101,7 +102,7 @@ fn test_identity() -> ClientIdentity {
     ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap()
 }
 
-/// Returns the service document of this installation; an empty id omits it.
+/// Returns the service document of this installation as JSON. If the id is empty, the document contains none.
 pub(crate) fn service_document_json(installation: &str, scopes: &[&str]) -> String {
     let scopes: Vec<_> = scopes.iter().map(|scope| format!("\"exchange.{scope}\"")).collect();
     let id = match installation {
@@ -115,12 +116,12 @@ pub(crate) fn service_document_json(installation: &str, scopes: &[&str]) -> Stri
     )
 }
 
-/// Returns the service document of this installation as a reply.
+/// Returns a reply with the service document of this installation.
 pub(crate) fn service_document_reply(installation: &str, scopes: &[&str]) -> ScriptedReply {
     ScriptedReply::json(200, service_document_json(installation, scopes))
 }
 
-/// Returns the connection of this installation; an empty id omits it.
+/// Returns the connection of this installation. If the id is empty, the connection has none.
 pub(crate) fn test_connection(installation: &str, scopes: &[&str]) -> Connection {
     let document =
         ServiceDocument::parse_valid(service_document_json(installation, scopes).as_bytes()).unwrap();

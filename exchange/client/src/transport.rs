@@ -1,9 +1,10 @@
-//! The transport of the generated client: signs, sends, evaluates, waits, and resends.
+//! The transport of the generated client. It signs and sends requests, evaluates responses, waits, and
+//! retries.
 //!
-//! Entry point: [`SigningTransport`], one loop for all operations. The decisions are in pure modules:
+//! Entry point: [`SigningTransport`], one loop for all operations. The decisions are in modules without I/O:
 //! [`verdict`](crate::verdict) classifies responses, `call_progress` limits the attempts,
-//! [`rate_limiter`](crate::rate_limiter) determines when a request may be sent, and `dpop_bound` creates proofs.
-//! This module combines them with tokens, network, and time.
+//! [`rate_limiter`](crate::rate_limiter) determines when a request may be sent, and `dpop_bound` creates
+//! proofs. This module combines them with tokens, network, and time.
 
 mod call_progress;
 mod call_state;
@@ -64,10 +65,10 @@ use crate::{
 /// The tolerance for a timer that fires late.
 const TIMER_TOLERANCE: Duration = Duration::from_millis(1);
 
-/// A transport that signs every call and resends it until its outcome is final. Clones share all state.
+/// A transport that signs every call and retries it until its outcome is final. Clones share all state.
 ///
-/// An error of this crate is wrapped in a [`TransportError`] and unwrapped when the call's error is converted to
-/// [`Error`].
+/// An error of this crate is wrapped in a [`TransportError`]. It is unwrapped when the error of the call is
+/// converted to [`Error`].
 #[derive(Clone)]
 pub(crate) struct SigningTransport(Arc<TransportInner>);
 
@@ -124,7 +125,7 @@ impl fmt::Debug for SigningTransport {
     }
 }
 
-/// A permit to send one request. It is returned to the limiter when dropped.
+/// A permit to send one request. It is released when it is dropped.
 struct PermitGuard<'a> {
     inner: &'a TransportInner,
     permit: Option<SendPermit>,
@@ -138,7 +139,7 @@ impl PermitGuard<'_> {
 
     fn release_once(&mut self, health: ServerHealth) {
         let Some(going) = self.permit.take() else { return };
-        // A random number costs a system call.
+        // A random number needs a system call, so it is generated only if it is used.
         let waits = matches!(health, ServerHealth::Down { .. } | ServerHealth::Unknown);
         let fraction = if waits { self.inner.environment.random_fraction() } else { 0.0 };
         let now = self.inner.now();
@@ -166,7 +167,8 @@ impl TransportInner {
             Span::current().record("attempt", course.stats.attempts + 1);
             let (outcome, grant) = match self.send_attempt(&mut course).await {
                 Ok(both) => both,
-                // No request was sent this time: an earlier response is the better result.
+                // No request was sent in this attempt, so the response to an earlier one is the better
+                // result.
                 Err(refusal) => return course.give_up(refusal),
             };
             course.stats.attempts += 1;
@@ -204,7 +206,7 @@ impl TransportInner {
         }
     }
 
-    /// Sends one attempt: a request, and one more for each fault of its proof that can be corrected.
+    /// Sends one attempt: a request, and a further one for each problem with its proof that can be corrected.
     async fn send_attempt(
         &self,
         course: &mut CallState,
@@ -219,7 +221,7 @@ impl TransportInner {
             }
             let maybe_done = course.progress.maybe_applied;
             let refused = |refusal: Error| refusal.into_transport(maybe_done);
-            // Without a token the call does not occupy the limiter during a refresh.
+            // The grant is requested first, so that a call does not hold a permit during a token refresh.
             let mut grant = self.current_grant(course).await?;
             let (ticket, waited) = self.acquire_permit(course, Some(&grant.owner)).await?;
             if waited {
@@ -232,7 +234,7 @@ impl TransportInner {
                 None => session::DpopRequest::new(course.method(), course.htu.clone()),
             };
             call = call.with_token(grant.token.hash());
-            // A key in hardware may be slow or unresponsive.
+            // A key in hardware may be slow or may not respond.
             let proof = grant.proofs.prepare_request(&call, self.environment.now());
             let proof = self.until_deadline(course.deadline, proof).await.map_err(refused)?;
             let turn = proof.map_err(|error| {
@@ -253,7 +255,7 @@ impl TransportInner {
             };
             let (iat, sent) = (transmission.iat(), self.now());
             course.check_proof_time(iat).map_err(refused)?;
-            // The process may have been suspended. Other processes rely on the deadline.
+            // The process may have been suspended since. Other processes rely on the deadline.
             if sent > course.deadline.saturating_add(TIMER_TOLERANCE) {
                 return Err(refused(deadline_error()));
             }
@@ -262,9 +264,9 @@ impl TransportInner {
             let outcome = self.send_request(ticket, course, request).await;
             let Ok(response) = &outcome.response else { return Ok((outcome, Some(grant))) };
             let received = self.environment.now();
-            // A network may duplicate a message. The copy that arrives second is rejected as a replay (DPP-18),
-            // and that may be the response received here. The nonce challenge precedes the replay check (DPP-15),
-            // so after a challenge neither copy was carried out.
+            // A network may duplicate a message. The copy that arrives second is rejected as a replay
+            // (DPP-18), and the response to it may be the one received here. The nonce challenge precedes the
+            // replay check (DPP-15), so after a challenge neither copy was applied.
             let writes = course.operation.repeat != RepeatSafety::Safe;
             match grant.proofs.handle_response(
                 &mut call,
@@ -302,13 +304,13 @@ impl TransportInner {
         }
     }
 
-    /// Returns the current grant, before the deadline of the call.
+    /// Returns the current grant, or an error if it is not available before the call's deadline.
     async fn current_grant(&self, course: &CallState) -> Result<AccessGrant, TransportError> {
         let current = self.until_deadline(course.deadline, self.token_source.current_grant()).await.flatten();
         current.map_err(|refusal| refusal.into_transport(course.progress.maybe_applied))
     }
 
-    /// Sends one request and awaits its response or the timeout.
+    /// Sends one request, and awaits its response until the timeout.
     async fn send_request(
         &self,
         mut ticket: PermitGuard<'_>,
@@ -357,7 +359,8 @@ impl TransportInner {
         outcome
     }
 
-    /// Waits for a permit to send a request of this owner. Returns true with it if the call had to wait.
+    /// Waits for a permit to send a request of this owner. The flag in the result is true if the call had to
+    /// wait.
     async fn acquire_permit(
         &self,
         course: &mut CallState,
@@ -417,7 +420,7 @@ impl TransportInner {
         }
     }
 
-    /// Awaits a shared future until the deadline of the call. The shared work continues after that.
+    /// Awaits a shared future until the call's deadline. The shared work continues after that.
     async fn until_deadline<T>(&self, deadline: Duration, work: impl Future<Output = T>) -> Result<T, Error> {
         let mut work = pin!(work);
         if let Some(done) = poll_once(work.as_mut()).await {
@@ -427,7 +430,7 @@ impl TransportInner {
         self.with_timeout(rest, work).await.ok_or_else(deadline_error)
     }
 
-    /// Awaits a future with a timeout; `None` after the timeout.
+    /// Awaits a future with a timeout. Returns `None` after the timeout.
     async fn with_timeout<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         if let Some(done) = poll_once(work.as_mut()).await {
@@ -440,7 +443,8 @@ impl TransportInner {
         }
     }
 
-    /// Records a requested wait for other calls, if the response concerns them.
+    /// Records the `Retry-After` of a response so that later calls respect it as well. Ignored unless the
+    /// server is down, the call has to wait or renew its token, or a quota is exceeded.
     fn record_retry_after(
         &self,
         operation: &'static Operation,
@@ -457,7 +461,7 @@ impl TransportInner {
         }
     }
 
-    /// Records a requested wait for all calls in the scope of the response.
+    /// Records a `Retry-After` for all calls in the scope of the response.
     fn record_wait(
         &self,
         operation: &'static Operation,
@@ -479,7 +483,7 @@ impl TransportInner {
         }
     }
 
-    /// Returns the last response to the caller; reports it to the session if it concerns the session.
+    /// Returns the last response to the caller. Reports an error that affects the session to the session.
     async fn finish_call(
         &self,
         mut course: CallState,
@@ -496,7 +500,7 @@ impl TransportInner {
                 response.status(),
                 course.correlation_id(),
             );
-            // The session continues to handle the error after the deadline of this call.
+            // The session continues to handle the error after the call's deadline.
             let _ =
                 self.until_deadline(course.deadline, self.token_source.report_refusal(grant, &refusal)).await;
         }
@@ -504,7 +508,7 @@ impl TransportInner {
         course.into_result()
     }
 
-    /// Returns the wait that a response requests; a date is interpreted by the server's clock.
+    /// Returns the `Retry-After` of a response. A date is relative to the server's clock.
     fn retry_after(&self, response: &Response<Bytes>) -> Option<Duration> {
         parse_retry_after(response.headers(), || {
             let now = self.environment.now();
@@ -520,8 +524,8 @@ impl TransportInner {
     }
 }
 
-/// Enforces the maximum size of a body. An error response that is too large is returned without its body, because
-/// its headers may request a wait (CLI-02).
+/// Enforces the maximum size of a body. An error response that is too large is returned without its body,
+/// because its headers may contain a `Retry-After` (CLI-02).
 pub(crate) fn limit_body_size(
     mut response: Response<Bytes>,
     most: usize,
@@ -537,7 +541,7 @@ pub(crate) fn limit_body_size(
     Ok(response)
 }
 
-/// Polls a future once: most are ready at once and need no timer.
+/// Polls a future once, because most futures are ready immediately and need no timer.
 async fn poll_once<F: Future>(mut work: Pin<&mut F>) -> Option<F::Output> {
     poll_fn(|context| {
         Poll::Ready(match work.as_mut().poll(context) {
@@ -548,20 +552,20 @@ async fn poll_once<F: Future>(mut work: Pin<&mut F>) -> Option<F::Output> {
     .await
 }
 
-/// Returns the error for work that did not complete before the deadline of the call.
+/// Returns the error for work that was not completed before the call's deadline.
 fn deadline_error() -> Error {
     Error::new(ErrorKind::Busy, "the time limit of the call passed during a wait")
 }
 
-/// Returns true if the gateway may have accepted a proof with this time on arrival. False if the proof is outside
-/// of the time window, in which case every copy of it was rejected.
+/// Returns true if the gateway may have accepted a proof with this time when it arrived. Returns false if the
+/// time is outside of the permitted window, so that every copy of the proof was rejected.
 fn may_have_been_accepted(iat: UnixTime, clock: &TimeEstimate, on_its_way: Duration) -> bool {
     let ProofWindow { past, future } = ProofWindow::default();
     let apart = iat.saturating_since(clock.time).max(clock.time.saturating_since(iat));
     apart <= past.max(future).saturating_add(clock.uncertainty).saturating_add(on_its_way)
 }
 
-/// Returns the kind of an error code; `Protocol` for a response without a code.
+/// Returns the kind of the error code in a response, or `Protocol` if the response has no code.
 fn error_kind(outcome: &RequestOutcome) -> ErrorKind {
     match (&outcome.response, &outcome.error_body.code) {
         (Ok(answer), Some(code)) => error_kind_for_code(Some(code), answer.status()),
@@ -569,7 +573,7 @@ fn error_kind(outcome: &RequestOutcome) -> ErrorKind {
     }
 }
 
-/// Returns the error for a call whose wait ends after its deadline.
+/// Returns the error for a call whose wait would end after its deadline.
 fn wait_error(held: WaitReason, wait: Duration) -> Error {
     match held {
         WaitReason::RetryAfter(Some(code)) => {

@@ -1,5 +1,5 @@
-//! Classification of responses and transport errors: one table for all operations (ERR-05 to ERR-41, CON-12).
-//! Pure.
+//! The classification of responses and transport errors by one table for all operations (ERR-05 to ERR-41,
+//! CON-12). This module has no state and no I/O.
 
 mod completeness;
 
@@ -16,22 +16,22 @@ use serde::{Deserialize, de::IgnoredAny};
 use self::completeness::looks_complete;
 use crate::rate_limiter::ServerHealth;
 
-/// The consequence of a request for its call.
+/// What a response or transport error means for its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Final: the caller gets the response.
+    /// The response is final, and the caller gets it.
     Done,
-    /// The token was rejected: renew it once and resend (ERR-05).
+    /// The token was rejected: renew it once and retry (ERR-05).
     RenewToken,
-    /// Not carried out: wait, then resend.
+    /// The call was not applied: wait, and then retry.
     Wait,
-    /// The outcome is unknown: wait, then resend, a write under its key.
+    /// The outcome is unknown: wait, and then retry; a write keeps its key.
     Unknown,
-    /// The response is unreadable: resend, a few times.
+    /// The response is unreadable: retry a few times.
     Unreadable,
 }
 
-/// A verdict with the state of the server.
+/// The verdict on a request, and what its outcome shows about the server's health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseAssessment {
     pub(crate) verdict: Verdict,
@@ -45,7 +45,7 @@ const fn assessment(verdict: Verdict, health: ServerHealth) -> ResponseAssessmen
 /// The code in the body of an error response.
 #[derive(Debug, Default)]
 pub(crate) struct ErrorBody {
-    /// The code, if the body has a string in the form of one.
+    /// The code, if the body contains a string in the form of a code.
     pub(crate) code: Option<Code>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct ErrorBody {
 const MAX_ERROR_BODY: usize = 1 << 20;
 
 impl ErrorBody {
-    /// Parses the body of an error response; empty if it is not an error document.
+    /// Parses the body of an error response. The result is empty if the body is not an error document.
     pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Self {
         #[derive(Deserialize)]
         struct Problem {
@@ -69,9 +69,9 @@ impl ErrorBody {
 }
 
 impl ErrorBody {
-    /// Returns true if this error excludes that the write was carried out earlier under the same key: in that case
-    /// the exchange would have repeated the earlier result. Other errors are raised before the exchange checks
-    /// keys (GW-01, GW-12).
+    /// Returns true if this error shows that no earlier request under the same key was applied, because the
+    /// exchange would then have repeated its result. Other errors are raised before the exchange checks keys
+    /// (GW-01, GW-12).
     pub(crate) fn excludes_earlier_success(&self) -> bool {
         matches!(
             self.code,
@@ -98,7 +98,7 @@ fn is_code_like(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Returns the verdict for an unknown outcome: final if resending the operation is not harmless.
+/// Returns the verdict for an unknown outcome. It is final if the operation must not be sent twice.
 pub(crate) const fn unknown_verdict(operation: &Operation) -> Verdict {
     if operation.repeat.is_harmless() { Verdict::Unknown } else { Verdict::Done }
 }
@@ -130,7 +130,7 @@ pub(crate) fn assess_response(
 
 fn assess_action(code: &Code, action: Action, unknown: Verdict) -> ResponseAssessment {
     let health = match code {
-        // The whole service fails; other codes concern this member or this call.
+        // With these codes, the whole service fails. Other codes affect only this member or this call.
         Code::ServiceUnavailable
         | Code::ExchangeDisabled
         | Code::RegistryUnavailable
@@ -155,14 +155,14 @@ fn assess_action(code: &Code, action: Action, unknown: Verdict) -> ResponseAsses
     assessment(verdict, health)
 }
 
-/// Classifies by status: an unknown code (CON-12), or a proxy's page.
+/// Classifies a response by its status, because its code is unknown (CON-12) or it is the page of a proxy.
 fn assess_status(status: StatusCode, is_problem: bool, unknown: Verdict) -> ResponseAssessment {
     match status.as_u16() {
-        // A proxy may have an authentication of its own: this is not about our token.
+        // A proxy may have its own authentication, so its page does not mean that the token was rejected.
         401 if is_problem => assessment(Verdict::RenewToken, ServerHealth::Up),
         408 | 425 | 429 => assessment(Verdict::Wait, ServerHealth::Up),
         503 if is_problem => assessment(Verdict::Wait, ServerHealth::Up),
-        // Includes 503: a proxy also sends it for a gateway that failed during the request.
+        // This includes 503, which a proxy also sends if the gateway failed during the request.
         500..600 if is_problem => assessment(unknown, ServerHealth::Up),
         500..600 => assessment(unknown, ServerHealth::Down { unreachable: false }),
         _ => assessment(Verdict::Done, ServerHealth::Up),
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(of_code(WRITE, 418, "RELAY_BUSY"), Verdict::Wait);
     }
 
-    /// A proxy's page is no statement about our token, and never a permanent error.
+    /// The page of a proxy does not mean that the token was rejected, and is never a permanent error.
     #[test]
     fn proxy_page_is_classified_by_status() {
         let page = "<html>";
@@ -258,8 +258,8 @@ mod tests {
         }
     }
 
-    /// Brackets in strings do not compensate missing ones, and a complete document counts as complete even if the
-    /// fast check does not recognize it.
+    /// Brackets in strings do not compensate for missing brackets. A complete document counts as complete
+    /// even if the fast check does not recognize it.
     #[test]
     fn truncated_json_is_not_complete() {
         for cut in [r#"{"a": "}", "b": {}"#, r#"{"a": "}"#, r#"[{"a": "]}"}"#, r#"{"a": "\"}"#, "[[]"] {
@@ -269,7 +269,8 @@ mod tests {
         let pages = [r#"[{"a": "]"}]"#, r#"{"a": "\""}"#, r#"{"a": "{"}"#, "[]", r#""a""#, "7"];
         assert!(pages.iter().all(|page| verdict(READ, 200, page) == Verdict::Done));
         assert_eq!(verdict(READ, 200, "<html><style>a {}</style></html>"), Verdict::Unreadable);
-        // Nothing was cut off, so the same response would be returned again: the caller gets a parse error.
+        // Nothing was truncated, so the same response would be returned again, and the caller gets a parse
+        // error.
         assert_eq!(verdict(READ, 200, r#"{"a" 7}"#), Verdict::Done);
     }
 

@@ -1,21 +1,21 @@
-//! Measures single steps of the backend by counting instructions with `valgrind --tool=callgrind`,
-//! independent of the machine's load.
+//! Counts the instructions of single backend steps with `valgrind --tool=callgrind`. The count does not
+//! depend on the load of the machine.
 //!
 //! ```text
 //! cargo bench -p exchange-service --bench instructions --no-run      prints the path of PROGRAM
 //! valgrind --tool=callgrind --zero-before=instructions::counted --dump-after=instructions::counted PROGRAM raise
 //! ```
 //!
-//! The count is the line `totals` of the file with the suffix `.1`. [`STEPS`] lists the steps. Each one goes
-//! through the generated endpoints into a store in a folder. The count includes reading the body, the threads
-//! of writer and readers, and the response's bytes, but not the gateway. The pages that the step wrote to the
-//! store's log are printed separately.
+//! The count is in the line `totals` of the output file with the suffix `.1`. [`STEPS`] lists the steps. Each
+//! step sends a request through the generated endpoints to a store on disk. The count includes reading the
+//! request body, the threads of the store's writer and readers, and writing the response, but not the
+//! gateway. The number of pages that the step wrote to the store's log is printed separately.
 //!
-//! `signed-document` and `signed-page` are a hundred signed reads each, through the gateway with a cached
-//! token: the whole cost except connections, HTTP parsing, log and metrics.
+//! `signed-document` and `signed-page` are a hundred signed reads each, sent through the gateway with a
+//! cached token. Their count includes everything except connections, HTTP parsing, logs and metrics.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
-#![allow(clippy::print_stdout, reason = "figures are what it is for")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic ends the benchmark")]
+#![allow(clippy::print_stdout, reason = "the benchmark prints its results")]
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -75,19 +75,19 @@ const BLUEPRINTS: &str = "/exchange/v1/me/blueprints";
 const OWN_STOCK: &str = "/exchange/v1/me/stock";
 const POOLS: &str = "/exchange/v1/org-stock";
 const UNIT: &str = "u";
-/// Ops per change set, and lots of the member.
+/// The number of ops per change set and of lots of the member.
 const OPS: usize = 500;
-/// Lots of the pool.
+/// The number of lots in the pool.
 const POOL: usize = 5000;
 const MATERIALS: usize = 100;
 
-/// A request of the generated endpoint.
+/// A request to the generated endpoints.
 type Asked = http::Request<Body>;
 
-/// The number of signed reads that are counted together, and of those before them.
+/// The number of signed reads that are counted together, and of uncounted reads before them.
 const READS: usize = 100;
 
-/// Path and query of a step with signed reads; the query includes its question mark.
+/// Returns the path and the query of a step with signed reads; the query includes its question mark.
 fn signed(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "signed-document" => Some(("/exchange/v1", "")),
@@ -98,13 +98,13 @@ fn signed(name: &str) -> Option<(&'static str, &'static str)> {
 
 fn main() {
     let filters: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    // `cargo bench` runs all benchmarks without a step; this one prints nothing then.
+    // `cargo bench` runs this program without arguments; then it prints nothing.
     let [name] = filters.as_slice() else { return };
     if let Some(path) = signed(name) {
         return signed_reads(name, path);
     }
     let step = STEPS.into_iter().find(|(step, _)| step == name);
-    let Some((_, step)) = step else { panic!("{name} is none of {:?}", STEPS.map(|(step, _)| step)) };
+    let Some((_, step)) = step else { panic!("{name} is not one of {:?}", STEPS.map(|(step, _)| step)) };
     let world = World::new();
     world.furnish();
     let request = step(&world);
@@ -118,7 +118,7 @@ fn counted<A, B>(work: impl FnOnce(A) -> B, input: A) -> B {
     black_box(work(black_box(input)))
 }
 
-/// Reads through the gateway, first without counting, then with it.
+/// Sends reads through the gateway, first without counting and then with counting.
 fn signed_reads(name: &str, (path, query): (&str, &str)) {
     let world = World::new();
     world.furnish();
@@ -136,7 +136,7 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
         expires_at: SystemClock.now().plus(Duration::from_secs(3600)),
     };
     let htu = Htu::from_url(&format!("{}{path}", config.gateway_origin)).unwrap();
-    // As long as a token of the provider.
+    // The token is as long as one of the identity provider.
     let token = AccessToken::new("t".repeat(1000)).unwrap();
     let prover = Prover::new(KeyPair::generate().unwrap(), SystemRandom);
     let jkt = prover.signer().public_key().thumbprint().to_string();
@@ -193,7 +193,7 @@ impl TokenVerifier for Known {
     }
 }
 
-/// The store's log, which is not written back while this connection reads.
+/// The store's log. The open snapshot prevents the store from writing it back to the database.
 struct Log {
     file: PathBuf,
     _snapshot: Connection,
@@ -205,7 +205,7 @@ impl Log {
         let snapshot = Connection::open(&file).unwrap();
         snapshot.busy_timeout(Duration::from_secs(5)).unwrap();
         let empty = "PRAGMA wal_checkpoint(TRUNCATE)";
-        // Refused while the service runs its own checkpoint, regardless of the timeout.
+        // This fails while the service runs its own checkpoint, regardless of the timeout.
         let is_busy = || snapshot.query_row(empty, [], |row| row.get::<_, bool>(0)).unwrap();
         while is_busy() {
             std::thread::yield_now();
@@ -216,7 +216,7 @@ impl Log {
         log
     }
 
-    /// Counts pages of 4 KiB with a header of 24 bytes each.
+    /// Returns the number of pages in the log; each has 4 KiB and a header of 24 bytes.
     fn pages(&self) -> u64 {
         std::fs::metadata(&self.file).unwrap().len() / 4120
     }
@@ -234,7 +234,7 @@ impl World {
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        // A single reader, so that the counted request uses its prepared statements.
+        // A single reader, so that the counted request uses prepared statements.
         let options =
             StoreOptions { readers: 1, ..StoreOptions::new(StoreLocation::Folder(folder.path().to_owned())) };
         let store = Store::open(&options).unwrap();
@@ -257,7 +257,7 @@ impl World {
         Self { runtime, folder, store, endpoints, caller }
     }
 
-    /// Creates a member, a catalogue, the member's lots and a pool, and warms prepared statements.
+    /// Adds a member, a catalogue, the member's lots and a pool, and prepares the statements.
     fn furnish(&self) {
         let seed = |connection: &Connection| {
             connection.execute_batch(SEED)?;
@@ -279,7 +279,7 @@ impl World {
         }
     }
 
-    /// Sends a request, and returns the response.
+    /// Sends a request and returns the response body.
     fn ask(&self, mut request: Asked) -> Vec<u8> {
         request.extensions_mut().insert(self.caller.clone());
         let reply = self.runtime.block_on(async {
@@ -295,11 +295,11 @@ impl World {
         serde_json::from_slice(&self.ask(request)).unwrap()
     }
 
-    /// Builds a change set in which every op is applied.
+    /// Builds a dry-run change set in which every op can be applied.
     fn set(&self, collection: &str, ops: &[Value]) -> Asked {
         let body = json!({ "ops": ops, "dryRun": true }).to_string();
         let response = self.json(post(collection, body));
-        assert_eq!(response["applied"], ops.len(), "ops that are applied");
+        assert_eq!(response["applied"], ops.len(), "all ops are applied");
         post(collection, json!({ "ops": ops }).to_string())
     }
 
@@ -365,7 +365,7 @@ fn contents() -> CatalogueContents {
     CatalogueContents { entries, aliases: Vec::new(), locations: [1, 2].map(location).to_vec() }
 }
 
-/// Returns the properties of the lot with a number, over all places, materials and qualities.
+/// Returns the lot with this number; the numbers cover all combinations of location, material and quality.
 fn lot(number: usize) -> Value {
     json!({
         "material": { "bt": format!("metal-{:03}", number % MATERIALS) },
@@ -386,7 +386,7 @@ fn scu(amount: u32) -> Value {
 
 fn stock(before: u32, after: u32) -> Vec<Value> {
     let op = json!({ "op": "set-quantity", "expectedQuantity": scu(before), "quantity": scu(after) });
-    // Not those of the pool, which all belong to the member.
+    // These lots are not in the pool, because all lots of the pool also belong to the member.
     (POOL..POOL + OPS).map(|number| with(lot(number), &op)).collect()
 }
 

@@ -1,9 +1,9 @@
-//! Administration: clients, the switch of the exchange, members and accounts, units, the catalogue, the terms,
-//! connections and signing keys; and reading the audit.
+//! Administration of the service: clients, the on/off switch of the exchange, members and accounts, units,
+//! the catalogue, the terms, connections, signing keys, and the audit log.
 //!
-//! Each function that changes something is one decision within its caller's transaction, and is audited there under the
-//! administrator's name. A running service applies changes within five seconds: it reloads the registry and the keys at
-//! that interval, and reads everything else at each request.
+//! Each function that changes something runs within its caller's transaction and adds an audit entry in the
+//! administrator's name. A running service applies changes within five seconds: it reloads the registry and
+//! the keys at that interval, and reads everything else at each request.
 
 mod audit;
 mod catalogue;
@@ -40,7 +40,7 @@ use crate::records::{self, Actor, AuditEntry};
 use crate::store::{EditError, StoreError};
 use crate::time::Moment;
 
-/// The administrator and the time of a change.
+/// The actor and the time of an administrative change.
 #[derive(Clone, Copy, Debug)]
 pub struct AdminContext<'a> {
     as_actor: Actor<'a>,
@@ -48,27 +48,28 @@ pub struct AdminContext<'a> {
     pub now: Moment,
 }
 
-/// The reason nothing was changed.
+/// The reason an administrative function failed. A function that fails has changed nothing once its
+/// transaction is rolled back.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdminError {
     /// The object does not exist.
     #[error("unknown {what} `{id}`")]
     NotFound {
-        /// The kind of object: `client`.
+        /// The kind of object, such as `client`.
         what: &'static str,
         /// The id of the object.
         id: String,
     },
-    /// The object exists already.
+    /// The object already exists.
     #[error("{what} `{id}` already exists")]
     AlreadyExists {
-        /// The kind of object with its article: `a client`.
+        /// The kind of object with an indefinite article, such as `a client`.
         what: &'static str,
         /// The id of the object.
         id: String,
     },
-    /// A value is invalid.
+    /// A value is invalid; the message describes the problem.
     #[error("{0}")]
     Invalid(String),
     /// A client's writes could not be undone.
@@ -92,13 +93,14 @@ impl<'a> AdminContext<'a> {
     /// Creates a context for an administrator at a command line, by name.
     ///
     /// # Errors
-    /// [`AdminError::Invalid`] if the name has invisible characters, or is empty or longer than 128 characters.
+    /// Returns [`AdminError::Invalid`] if the name has invisible characters, or is empty or longer than 128
+    /// characters.
     pub fn new(name: &'a str, now: Moment) -> Result<Self, AdminError> {
         Ok(Self { as_actor: Actor::Administrator(check_name("an administrator's name", name, 128)?), now })
     }
 
-    /// Creates a context for a member who administers the service on its pages. The audit distinguishes members from
-    /// administrators at a command line.
+    /// Creates a context for a member who administers the service on the web pages. The audit distinguishes
+    /// such members from administrators at a command line.
     #[must_use]
     pub const fn for_member(member: &'a MemberId, now: Moment) -> Self {
         Self { as_actor: Actor::Member(member), now }
@@ -127,7 +129,7 @@ impl<'a> AdminContext<'a> {
 /// Switches the exchange on or off (ERR-39).
 ///
 /// # Errors
-/// [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::Store`] if the database fails.
 pub fn set_switch(connection: &Connection, admin: &AdminContext<'_>, on: bool) -> Result<(), AdminError> {
     let value = if on { "on" } else { "off" };
     connection.execute(
@@ -141,13 +143,13 @@ pub fn set_switch(connection: &Connection, admin: &AdminContext<'_>, on: bool) -
 /// Rotates the signing key of access tokens. The old key stays published until its tokens have expired.
 ///
 /// # Errors
-/// [`AdminError::Store`] if the database fails or no key can be generated.
+/// Returns [`AdminError::Store`] if the database fails or no key can be generated.
 pub fn rotate_keys(connection: &Connection, admin: &AdminContext<'_>) -> Result<(), AdminError> {
     idp::rotate_signing_key(connection, admin.now)?;
     Ok(admin.record_audit(connection, None, ("keys.rotate", "access tokens"), "")?)
 }
 
-/// Requires a display name of at most `limit` visible characters.
+/// Returns the name if it is a display name of at most `limit` visible characters.
 fn check_name<'a>(what: &str, text: &'a str, limit: usize) -> Result<&'a str, AdminError> {
     if is_display_name(text, limit) {
         return Ok(text);
@@ -159,7 +161,7 @@ fn check_name<'a>(what: &str, text: &'a str, limit: usize) -> Result<&'a str, Ad
     Err(AdminError::Invalid(message))
 }
 
-/// Requires an identifier, which appears in URLs and logs and never changes.
+/// Returns the identifier if it has at most `limit` characters, all of which are safe in URLs and logs.
 fn check_id<'a>(what: &str, id: &'a str, limit: usize) -> Result<&'a str, AdminError> {
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     if (1..=limit).contains(&id.len()) && id.bytes().all(usual) {

@@ -1,4 +1,5 @@
-//! Assembles all parts of the exchange over one store, by the process's role ([`ProcessRole`]).
+//! Assembles the parts of the exchange that a process with a given role ([`ProcessRole`]) serves from one
+//! store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ use crate::serve::RequestDispatcher;
 use crate::store::{Store, StoreError};
 use crate::web::{self, WebState};
 
-/// Everything that clients and members reach: gateway, pages, and the identity provider unless it is external.
+/// The routes that clients and members call: the gateway, the web pages and, unless it is external, the
+/// identity provider.
 #[derive(Clone)]
 pub struct App {
     provider: IdentityProvider,
@@ -35,7 +37,7 @@ impl fmt::Debug for App {
     }
 }
 
-/// The reason the parts could not be assembled.
+/// The reason the process could not be assembled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppError {
@@ -45,27 +47,27 @@ pub enum AppError {
     /// The external identity provider cannot be reached.
     #[error("the external identity provider cannot be reached: {0}")]
     External(#[from] FetchError),
-    /// The client for a remote backend cannot be created.
+    /// The HTTP client for a remote backend cannot be created.
     #[error(transparent)]
     Relay(#[from] BackendClientError),
-    /// A gateway process is configured without its backend's address.
+    /// The configuration of a gateway process lacks the address of the backend.
     #[error("serve.backend: a gateway needs the address of its backend")]
     NoBackend,
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The configured password cost is invalid.
+    /// The configured cost of password hashing is invalid.
     #[error("cannot hash passwords with the configured cost: {0}")]
     Passwords(#[from] PasswordError),
     /// The system provides no random numbers.
     #[error("no random numbers available")]
     Random(#[from] dpop_bound::random::RandomError),
-    /// The gateway's origin is invalid.
+    /// The configured origin of the gateway is invalid.
     #[error("gateway-origin: {0}")]
     Origin(#[from] dpop_bound::target::UrlError),
 }
 
-/// Builds everything that this process serves, by its role.
+/// Builds the request dispatcher for the role of this process.
 ///
 /// # Errors
 /// See [`AppError`].
@@ -88,11 +90,11 @@ pub async fn build_dispatcher(
 }
 
 impl App {
-    /// Assembles the parts, with the backend in this process or, for a gateway process, in another one.
+    /// Assembles the parts. The backend runs in this process or, for a gateway process, in another one.
     ///
-    /// With an external identity provider, the built-in provider serves no routes. The pages keep their own sessions
-    /// in either case, so a member signs in on them to confirm something. The confirmation is applied in this process,
-    /// over the store that it shares with the backend.
+    /// With an external identity provider, the built-in provider serves no routes. The web pages use their
+    /// own sessions in either case, so a member signs in to them to confirm a held batch. The confirmation is
+    /// applied in this process, to the store that it shares with the backend.
     ///
     /// # Errors
     /// See [`AppError`].
@@ -124,30 +126,31 @@ impl App {
         Ok(Self { provider, web, backend, gateway, router })
     }
 
-    /// The identity provider.
+    /// Returns the identity provider.
     #[must_use]
     pub const fn provider(&self) -> &IdentityProvider {
         &self.provider
     }
 
-    /// The member's pages.
+    /// Returns the state of the members' web pages.
     #[must_use]
     pub const fn web(&self) -> &WebState {
         &self.web
     }
 
-    /// The backend as the pages use it.
+    /// Returns the backend that the web pages use.
     #[must_use]
     pub const fn backend(&self) -> &Backend {
         &self.backend
     }
 
-    /// Returns a router for all routes on one origin.
+    /// Returns a router for all routes, for use on one origin.
     pub fn router(&self) -> Router {
         self.router.clone()
     }
 
-    /// Returns the dispatcher for connections, which bypasses the router for gateway paths.
+    /// Returns the dispatcher for accepted connections. It sends requests for gateway paths directly to the
+    /// gateway, without the router.
     #[must_use]
     pub fn dispatcher(&self) -> RequestDispatcher {
         RequestDispatcher::with_gateway(self.gateway.clone(), self.router())

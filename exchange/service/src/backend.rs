@@ -1,16 +1,17 @@
 //! The backend: implements the generated server trait over the members' data.
 //!
-//! Every handler starts with the admission check (`admission`): member state first, then switch, registry,
-//! revocation and scope a second time after the gateway (GW-02). The check runs in the same snapshot or
-//! transaction as the work that follows. Every change set of every area takes one path ([`change`]):
+//! Every handler starts with the admission check (`admission`). It first checks the state of the member, then
+//! repeats the gateway's checks of the switch, the registry, revocation and scope (GW-02). The check runs in
+//! the same snapshot or transaction as the work that follows. All change sets of all areas take the same path
+//! ([`change`]):
 //!
 //! ```text
 //! admit ─► resolve ─► load ─► decide ─► guard ─► apply ─► feed ─► journal ─► complete ─► commit
 //!          (pure)             (pure)    (pure)
 //! ```
 //!
-//! An area defines how its ops resolve, which state a decision needs, and how ops are decided. It does not
-//! send responses, assign feed numbers or write the journal.
+//! An area defines how the references of its ops are resolved, which state a decision needs, and how ops are
+//! decided. It does not send responses, assign feed numbers or write the journal.
 
 mod admission;
 mod blueprints;
@@ -79,7 +80,7 @@ pub struct Backend {
     config: Arc<Config>,
     catalogue: Arc<Catalogue>,
     fault_injector: FaultInjector,
-    /// Limits undo runs and previews to one at a time per member.
+    /// Limits each member to one undo run or preview at a time.
     active_undos: ShareLimiter<MemberId>,
 }
 
@@ -90,10 +91,10 @@ impl fmt::Debug for Backend {
 }
 
 impl Backend {
-    /// Creates a backend over a store, and creates the keys for cursors and pseudonyms that the store lacks.
+    /// Creates a backend over a store. Creates the keys for cursors and pseudonyms if the store lacks them.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write that creates the keys.
+    /// Returns a [`StoreError`] if the keys cannot be written.
     pub async fn new(
         store: Store,
         environment: Environment,
@@ -117,7 +118,7 @@ impl Backend {
         })
     }
 
-    /// Calls the fault injector at every step of a write, for tests of the state that a crash leaves behind.
+    /// Calls the fault injector at every step of a write. Tests use it to check the state after a crash.
     #[must_use]
     pub fn with_fault_injector(mut self, interruption: FaultInjector) -> Self {
         self.fault_injector = interruption;
@@ -125,12 +126,11 @@ impl Backend {
     }
 
     /// Changes a member's blueprints on behalf of the web pages, the platform's application or the system,
-    /// not of a connected client. Applies no mass-change guard and stores no response for idempotent
+    /// not of a connected client. The mass-change guard does not apply, and no response is stored for
     /// repetition.
     ///
     /// # Errors
-    /// Returns a [`ChangeError`]; the transaction is rolled back then. [`ChangeError`]; nothing is written
-    /// then.
+    /// Returns a [`ChangeError`] if the change fails; nothing is written in that case.
     pub async fn change_blueprints(
         &self,
         member: &MemberId,

@@ -1,4 +1,4 @@
-//! The authenticated caller of a request, as the gateway found it and the backend uses it.
+//! The authenticated caller of a request. The gateway determines it, and the backend uses it.
 
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
@@ -9,23 +9,25 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::time::Moment;
 
-/// An authenticated client on one of a member's devices, with the scopes of its token.
+/// An authenticated client on one device of a member, with the scopes of its token.
 ///
-/// The gateway creates it, the relay carries it, and the backend's handlers get it from their context
-/// (`context.extension::<Caller>()`). It contains no token and no proof.
+/// The gateway creates the caller, the relay transmits it, and the backend's handlers get it from their
+/// context (`context.extension::<Caller>()`). It contains neither the token nor the proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
     /// The member on whose behalf the client acts.
     pub member: MemberId,
-    /// The registered client's id.
+    /// The id of the registered client.
     pub client: ClientId,
-    /// The installation of the proof's key (DPP-21); `None` if it could not be looked up (SVC-03).
+    /// The installation with the proof's key (DPP-21); `None` if the lookup failed (SVC-03).
     pub installation: Option<InstallationId>,
-    /// The RFC 7638 thumbprint of the key, as a string.
+    /// The RFC 7638 thumbprint of the proof's key, as a string.
     pub jkt: String,
-    /// The scopes of the token. Scopes that the registry has since removed may still be included.
+    /// The scopes of the token. They can include scopes that the registry has since withdrawn from the
+    /// client.
     pub scopes: TokenScopes,
-    /// The time of the member's sign-in for this token (`auth_time`). A later disconnect revokes the token.
+    /// The time at which the member signed in to get this token (`auth_time`). A disconnect after this time
+    /// revokes the token.
     pub auth_time: Moment,
     /// The correlation id of the request (GW-13).
     pub correlation_id: String,
@@ -33,7 +35,7 @@ pub struct Caller {
     pub claim: Option<KeyClaim>,
 }
 
-/// The scopes of a token. Clones share the set, because each request copies it several times.
+/// The scopes of a token. Clones share one set, because each request clones the scopes several times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "BTreeSet<String>", into = "BTreeSet<String>")]
 pub struct TokenScopes(Arc<BTreeSet<String>>);
@@ -80,9 +82,9 @@ impl FromIterator<String> for TokenScopes {
 /// An idempotency key that this request holds exclusively until its lease expires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyClaim {
-    /// SHA-256 of the key in hex. The key itself is not stored.
+    /// The SHA-256 hash of the key, in hexadecimal. The key itself is not stored.
     pub key_hash: String,
-    /// The fencing token. A claim that was taken over has another one.
+    /// The fencing token. It changes when another request takes over the claim.
     pub fence: i64,
 }
 

@@ -1,9 +1,9 @@
 //! The catalogue of products, items, materials, ship types and locations, and the resolution of references to
 //! its entries (RES rows).
 //!
-//! Entry point: [`Catalogue`], which keeps an [`CatalogueIndex`] in memory and rebuilds it when the revision
+//! Entry point: [`Catalogue`], which keeps a [`CatalogueIndex`] in memory and rebuilds it when the revision
 //! of the tables changes. Resolution is a pure function over an index: it reads no table and does not depend
-//! on a member.
+//! on the member.
 
 pub mod contents;
 mod fuzzy;
@@ -27,7 +27,7 @@ use rusqlite::Connection;
 
 use crate::store::StoreError;
 
-/// A cache of the index over the current catalogue.
+/// A cache of the index of the current catalogue.
 #[derive(Default)]
 pub struct Catalogue {
     index: ArcSwap<CatalogueIndex>,
@@ -40,16 +40,17 @@ impl fmt::Debug for Catalogue {
 }
 
 impl Catalogue {
-    /// Returns the index that was built last. It can be older than the tables.
+    /// Returns the most recently built index. The tables may have changed since it was built.
     #[must_use]
     pub fn latest_index(&self) -> Arc<CatalogueIndex> {
         self.index.load_full()
     }
 
-    /// Returns the index of the tables as this connection sees them, and rebuilds it if necessary.
+    /// Returns the index of the tables as visible to this connection. Rebuilds the index if the tables have
+    /// changed.
     ///
     /// # Errors
-    /// Returns the database's error.
+    /// Returns a [`StoreError`] if the database fails.
     pub fn index_at(&self, connection: &Connection) -> Result<Arc<CatalogueIndex>, StoreError> {
         let revision = contents::load_revision(connection)?;
         let index = self.index.load_full();

@@ -1,6 +1,6 @@
-//! The command line: arguments, commands, exit codes.
+//! The command line: arguments, commands and exit codes.
 //!
-//! Exit codes: 0 success, 1 failure, 2 invalid command line or configuration.
+//! Exit codes: 0 for success, 1 for a failure, 2 for an invalid command line or configuration.
 
 mod admin;
 mod data;
@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand};
 use exchange_service::logging::{self, LogError, LogFormat};
 use serde_json::json;
 
-/// The exchange: identity provider, gateway, backend and the member's pages in one process.
+/// The exchange: identity provider, gateway, backend and the members' web pages in one process.
 #[derive(Debug, Parser)]
 #[command(
     name = "exchange-service",
@@ -33,29 +33,31 @@ struct Cli {
 enum Command {
     /// Run the whole exchange on this machine with seed data, to try clients against it.
     ///
-    /// Listens on the loopback interface only. Accounts, clients and data are those of the platform's own sandbox, and
-    /// passwords are public. A control interface under /_sandbox approves device logins without a browser, moves the
-    /// clock, acts as a second actor and resets to the seed.
+    /// Listens on the loopback interface only. The accounts, clients and data are those of the platform's own
+    /// sandbox, and the passwords are public. A control interface under /_sandbox approves device logins
+    /// without a browser, moves the clock, makes changes as another author, and resets the data to the seed.
     Sandbox(SandboxArgs),
     /// Run the exchange with a configuration file.
     ///
-    /// Every value has a default and an environment variable: EXCHANGE_LIMITS__PER_MEMBER for `per-member` of the table
-    /// `limits`. `exchange-service config` prints the effective configuration.
+    /// Every value has a default and an environment variable. For `per-member` in the table `limits`, the
+    /// variable is EXCHANGE_LIMITS__PER_MEMBER. `exchange-service config` prints the effective configuration.
     ///
-    /// With `role = "gateway"` and `role = "backend"` in the table `serve`, two processes share the work over one data
-    /// folder. /healthz and /readyz report the state of each process. A gateway does not report its backend's state,
-    /// because sign-in and pages work without it. `serve.metrics` is the address of /metrics. The log goes to standard
-    /// error, one JSON object per event, filtered by EXCHANGE_LOG (default: info).
+    /// With `role = "gateway"` and `role = "backend"` in the table `serve`, two processes share the work on
+    /// one data folder. /healthz and /readyz report the state of each process. A gateway does not report the
+    /// state of its backend, because sign-in and the web pages work without it. `serve.metrics` sets the
+    /// address of /metrics. The log is written to standard error, one JSON object per event, and is filtered
+    /// by EXCHANGE_LOG (default: info).
     Serve(ConfigArgs),
     /// Print the effective configuration: defaults, file and environment combined, as a valid configuration file.
     ///
-    /// Without a file it prints every key with its default. An invalid value is reported with its key and source, and
-    /// the exit code is 2.
+    /// Without a configuration file, prints every key with its default. An invalid value is reported with its
+    /// key and source, and the exit code is 2.
     Config(ConfigArgs),
-    /// Administer a service: clients, the switch, members, units, catalogue, terms, connections, keys, undo, audit.
+    /// Administer a service: clients, on/off switch, members, units, catalogue, terms, connections, keys, undo, audit.
     ///
-    /// Works on the store of the configuration, whether the service is running or not. A running service applies every
-    /// change within five seconds. Changes are audited with the administrator's name.
+    /// Works on the store of the configuration, whether or not the service is running. A running service
+    /// applies every change within five seconds. Each change is recorded in the audit with the
+    /// administrator's name.
     #[command(
         arg_required_else_help = true,
         after_help = "Set up a new service, once `serve` has created its store:\n\n    \
@@ -68,18 +70,19 @@ enum Command {
                       exchange-service admin switch on"
     )]
     Admin(admin::AdminArgs),
-    /// Write a consistent copy of all data to one file, also while the service is running.
+    /// Write a consistent copy of all data to one file, even while the service is running.
     ///
-    /// The store is only read. The file contains signing keys and other secrets: protect it like the store.
+    /// The store is only read. The file contains signing keys and other secrets: protect it in the same way
+    /// as the store.
     Backup(BackupArgs),
     /// Restore a backup into a folder without a store.
     ///
-    /// The restored store begins a new epoch: every earlier feed cursor gets 410 CURSOR_EXPIRED, so that no client
-    /// misses changes after the backup. Clients that refreshed their tokens since the backup have tokens that the store
-    /// does not know, so their members must sign in again.
+    /// The restored store begins a new epoch: every earlier feed cursor gets 410 CURSOR_EXPIRED, so that no
+    /// client misses changes. The store does not know tokens that clients refreshed after the backup, so the
+    /// members of these clients must sign in again.
     ///
-    /// The folder must not contain the log of another database (exchange.db-wal), which would be applied to the
-    /// restored one. A service that was stopped cleanly leaves none.
+    /// The folder must not contain the write-ahead log of another database (exchange.db-wal), because the log
+    /// would be applied to the restored database. A service that was stopped cleanly leaves no log.
     Restore(RestoreArgs),
 }
 
@@ -88,13 +91,15 @@ struct SandboxArgs {
     /// The port; 0 selects a free one.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Keep the data in this folder. By default it is in memory and lost at the end.
+    /// Keep the data in this folder. By default, the data is kept in memory and is lost when the sandbox
+    /// ends.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Seed of the random numbers: ids, codes and secrets are the same in every run. Signing keys are still new.
+    /// The seed of the random numbers. With the same seed, ids, codes and secrets are the same in every run;
+    /// signing keys are always new.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Print the addresses as one line of JSON first.
+    /// First print the addresses, as one line of JSON.
     #[arg(long)]
     json: bool,
 }
@@ -107,8 +112,8 @@ struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// Returns the path of the configuration file. The environment is read here, because clap would show the flag as
-    /// required in usage messages if the variable is set.
+    /// Returns the path of the configuration file. The environment variable is read here and not by clap. If
+    /// clap read it and the variable were set, usage messages would show the flag as required.
     fn config_path(&self) -> Option<PathBuf> {
         let named = || std::env::var_os("EXCHANGE_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
         self.config.clone().or_else(named)
@@ -179,11 +184,12 @@ pub(crate) fn run() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Reports an invalid command line or prints help; as JSON for an `admin` command with `--json`.
+/// Prints the error of an invalid command line, or the requested help. For an `admin` command with `--json`,
+/// the error is JSON.
 fn report_usage_error(error: &clap::Error) -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let is_admin = arguments.first().is_some_and(|first| first == "admin");
-    // After `--` there are only values.
+    // After `--`, all arguments are values.
     let asks = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     if !error.use_stderr() || !is_admin || !asks {
         error.exit();
@@ -194,12 +200,12 @@ fn report_usage_error(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-#[allow(clippy::print_stderr, reason = "output of the command")]
+#[allow(clippy::print_stderr, reason = "errors are printed to standard error")]
 fn print_error(text: &str) {
     eprintln!("{text}");
 }
 
-/// Installs the log, and maps failures to exit codes.
+/// Installs the logger and maps its errors to exit codes.
 fn init_log(form: LogFormat) -> Result<(), CommandError> {
     logging::install(form).map_err(|error| match error {
         LogError::Level(_) => {
@@ -210,7 +216,7 @@ fn init_log(form: LogFormat) -> Result<(), CommandError> {
     })
 }
 
-/// Prints a line to standard output, and ignores a closed pipe.
+/// Prints a line to standard output. Ignores errors, such as a closed pipe.
 fn print_line(text: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stdout(), "{text}");

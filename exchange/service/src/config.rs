@@ -1,4 +1,5 @@
-//! Configuration: every value that the contract leaves to the operator (⚙ in `docs/decisions.md`), with its default.
+//! The configuration: every value that the contract leaves to the operator (⚙ in `docs/decisions.md`), with
+//! its default.
 
 mod check;
 
@@ -14,84 +15,90 @@ use crate::time::Moment;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
-    /// The gateway's public origin, exactly as clients use it in `htu` (A29).
+    /// The gateway's public origin, exactly as clients write it in the claim `htu` of their proofs (A29).
     pub gateway_origin: String,
-    /// The issuer: the identity provider's public origin and path.
+    /// The issuer, which consists of the identity provider's public origin and path.
     pub issuer: String,
-    /// The origin of the member's pages, if it differs from the issuer's. Required if the issuer is external.
+    /// The origin of the members' web pages, if it differs from the origin of the issuer. Required if the
+    /// issuer is external.
     pub pages_origin: Option<String>,
     /// The audience of access tokens for the gateway (IDP-07).
     pub audience: String,
-    /// The root of the documentation site, for the service document (SVC-01).
+    /// The root URL of the documentation site, as reported in the service document (SVC-01).
     pub docs_url: String,
-    /// Limits of the gateway.
+    /// The limits of the gateway.
     pub limits: LimitsConfig,
-    /// When a batch is held for the member's confirmation (LIM-21).
+    /// The rules by which a batch is held for the member's confirmation (LIM-21).
     pub guard: GuardConfig,
-    /// Drafts that clients stage for members (DRF-14, DRF-16).
+    /// The limits of the drafts that clients stage for members (DRF-14, DRF-16).
     pub drafts: DraftsConfig,
-    /// The identity provider.
+    /// The settings of the identity provider.
     pub idp: IdpConfig,
     /// How long records are kept.
     pub retention: RetentionConfig,
-    /// How connections are served.
+    /// The network and process settings.
     pub serve: ServeConfig,
 }
 
-/// Limits of the gateway.
+/// The limits of the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LimitsConfig {
-    /// Requests per minute and source address (LIM-04).
+    /// The maximum number of requests per minute and source address (LIM-04).
     pub per_address: u32,
-    /// Requests per second whose token and proof are verified, over all addresses without a valid proof in the last
-    /// ten minutes. Bounds the cost of a flood from many addresses.
+    /// The maximum number of requests per second whose token and proof are verified for newcomers: all
+    /// addresses together that sent no valid proof in the last ten minutes. This bounds the cost of a flood
+    /// from many addresses.
     pub newcomers_per_second: u32,
-    /// Requests per minute, client and member, unless the registry sets another limit (LIM-18).
+    /// The maximum number of requests per minute, client and member, unless the registry sets another limit
+    /// (LIM-18).
     pub per_member: u32,
-    /// Requests per minute and client over all members (LIM-18).
+    /// The maximum number of requests per minute and client, for all members together (LIM-18).
     pub per_client: u32,
-    /// Write requests per day, client and member, unless the registry sets another limit (LIM-19).
+    /// The maximum number of write requests per day, client and member, unless the registry sets another
+    /// limit (LIM-19).
     pub writes_per_day: u32,
-    /// Account checks per hour, client and member (LIM-05).
+    /// The maximum number of account checks per hour, client and member (LIM-05).
     pub account_checks_per_hour: u32,
-    /// The maximum size of a body, in bytes (LIM-23).
+    /// The maximum size of a request body, in bytes (LIM-23).
     pub body_bytes: usize,
     /// The maximum size of a request head, in bytes (LIM-23). A larger head gets `413 PAYLOAD_TOO_LARGE`. A head that
     /// exceeds the limit by more than 16 KiB, or has more than a hundred headers, gets a bare `431`.
     pub head_bytes: usize,
-    /// Used proofs remembered per member (LIM-06).
+    /// The maximum number of used proofs that are stored per member (LIM-06).
     pub live_proofs_of_member: usize,
-    /// Used proofs remembered in total (LIM-06).
+    /// The maximum number of used proofs that are stored in total (LIM-06).
     pub live_proofs: usize,
-    /// Change sets of more than 100 ops that run at once (LIM-02).
+    /// The maximum number of change sets with more than 100 ops that run at once (LIM-02).
     pub large_sets: usize,
     /// The timeout of a call to the backend, in seconds (LIM-03).
     pub relay_seconds: u64,
-    /// How long responses are stored for replays, in seconds (LIM-22).
+    /// How long responses are stored for repetitions of a request, in seconds (LIM-22).
     pub idempotency_seconds: u64,
-    /// The largest response that is stored, in bytes (LIM-22).
+    /// The maximum size of a response that is stored, in bytes (LIM-22).
     pub kept_answer_bytes: usize,
-    /// Bytes of stored responses per client and member (LIM-20).
+    /// The maximum number of bytes of stored responses per client and member (LIM-20).
     pub kept_bytes_of_member: u64,
-    /// Bytes of stored responses per client (LIM-20).
+    /// The maximum number of bytes of stored responses per client (LIM-20).
     pub kept_bytes_of_client: u64,
-    /// Bytes of stored responses in total (LIM-20).
+    /// The maximum number of bytes of stored responses in total (LIM-20).
     pub kept_bytes: u64,
-    /// New installations of one member in 24 hours above which maintainers are warned (GW-05).
+    /// The number of new installations of one member within 24 hours above which maintainers are warned
+    /// (GW-05).
     pub new_installations: u32,
-    /// The number of trusted proxies in front of this process: as many entries at the end of `X-Forwarded-For` are
-    /// trusted. With 0, the default, the header is ignored.
+    /// The number of trusted proxies in front of this process. This number of entries at the end of
+    /// `X-Forwarded-For` is trusted. With the default of 0, the header is ignored.
     pub trusted_hops: u8,
-    /// One response in this number is checked against the contract before it is sent; 1 checks all, 0 none.
+    /// The sampling interval of response checks: one of this many responses is checked against the contract
+    /// before it is sent. 1 checks all responses, 0 checks none.
     pub checked_answers: u32,
-    /// Source addresses, members and clients whose requests are counted at once.
+    /// The maximum number of source addresses, members and clients whose requests are counted at once.
     pub counted: usize,
-    /// Verified access tokens that are cached.
+    /// The maximum number of verified access tokens that are cached.
     pub known_tokens: u64,
-    /// Bytes of request bodies that are held in memory at once.
+    /// The maximum number of bytes of request bodies that are in memory at once.
     pub held_bytes: usize,
-    /// The timeout of a body, from when it is first read, in seconds.
+    /// The timeout of a request body, in seconds, counted from the first read.
     pub body_seconds: u64,
 }
 
@@ -130,14 +137,14 @@ impl Default for LimitsConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RetentionConfig {
-    /// The journal of changes: how far back a client's writes can be undone. At least
-    /// [`GuardConfig::window_seconds`], because the guard counts in the journal.
+    /// How long the journal of changes is kept, and therefore how far back a client's writes can be undone.
+    /// Must cover at least [`GuardConfig::window_seconds`], because the guard counts removals in the journal.
     pub journal_days: u32,
-    /// The audit.
+    /// How long audit entries are kept.
     pub audit_days: u32,
-    /// Notices that the member acknowledged.
+    /// How long acknowledged notices are kept.
     pub notice_days: u32,
-    /// Notices that the member did not acknowledge.
+    /// How long unacknowledged notices are kept.
     pub unread_notice_days: u32,
 }
 
@@ -153,51 +160,55 @@ impl Default for RetentionConfig {
 pub struct ServeConfig {
     /// The parts of the exchange that this process runs: `all`, `gateway` or `backend`.
     pub role: ProcessRole,
-    /// The address of a gateway's backend, such as `http://127.0.0.1:8081`.
+    /// The address of the backend, such as `http://127.0.0.1:8081`; only for a gateway.
     pub backend: Option<String>,
     /// The address to listen on.
     pub listen: std::net::SocketAddr,
-    /// The folder of the data. A gateway and its backend share one folder.
+    /// The data folder. A gateway and its backend share one folder.
     pub data: std::path::PathBuf,
-    /// Allows data of a sandbox, whose passwords are public. Only for tests on a private network.
+    /// Whether the data folder may contain the data of a sandbox, whose passwords are public. Only for tests
+    /// on a private network.
     pub sandbox_data: bool,
-    /// The address of `/metrics`, which must not be public. Without it no metrics are served.
+    /// The address of `/metrics`, which must not be public. Without an address, no metrics are served.
     pub metrics: Option<std::net::SocketAddr>,
-    /// Connections at once. Further ones wait to be accepted.
+    /// The maximum number of concurrent connections. Further connections are not accepted until one is
+    /// closed.
     pub connections: usize,
-    /// Connections at once per address (IPv6: per /64 network). Further ones are closed. The default is 1024 for all
-    /// addresses but loopback, where a proxy may run, and unlimited behind `limits.trusted-hops`.
+    /// The maximum number of concurrent connections per address (IPv6: per /64 network). Further connections
+    /// are closed. By default, the limit is 1024, except for loopback addresses, where a proxy may run, and
+    /// behind `limits.trusted-hops`, where there is no limit.
     pub connections_of_address: Option<usize>,
-    /// The timeout of a request head, and of an idle connection, in seconds.
+    /// The timeout for receiving a request head, and for an idle connection, in seconds.
     pub head_seconds: u64,
-    /// The timeout of a write that the peer does not read, in seconds.
+    /// The timeout of a write that makes no progress because the peer does not read, in seconds.
     pub write_seconds: u64,
     /// The timeout of a TLS handshake, in seconds.
     pub handshake_seconds: u64,
-    /// How long `/readyz` reports that the service is stopping before the listener closes, in seconds. A second signal
-    /// ends the wait.
+    /// How long `/readyz` reports that the service is stopping before the listener is closed, in seconds. A
+    /// second signal ends this period.
     pub drain_seconds: u64,
-    /// How long running requests may take after the listener has closed, in seconds.
+    /// How long running requests may take after the listener was closed, in seconds.
     pub shutdown_seconds: u64,
-    /// The certificate chain, as a PEM file. Without one the service uses plain HTTP, for use behind a proxy.
+    /// The path of the certificate chain, a PEM file. Without it, the service uses plain HTTP and needs a
+    /// proxy in front that provides TLS.
     pub certificate: Option<std::path::PathBuf>,
-    /// The certificate's private key, as a PEM file.
+    /// The path of the certificate's private key, a PEM file.
     pub private_key: Option<std::path::PathBuf>,
 }
 
 /// The parts of the exchange that one process runs.
 ///
-/// Several processes share one data folder, and therefore one machine: the gateway claims an idempotency key, and the
-/// backend completes it in the transaction of its write.
+/// Several processes share one data folder, and must therefore run on one machine: the gateway claims an
+/// idempotency key, and the backend completes the claim in the transaction of its write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessRole {
     /// All parts.
     All,
-    /// The parts that clients and members reach: gateway, identity provider and pages. Requests that pass the gateway
-    /// go to [`ServeConfig::backend`].
+    /// The parts that clients and members reach: the gateway, the identity provider and the web pages.
+    /// Requests that pass the gateway are sent to [`ServeConfig::backend`].
     Gateway,
-    /// The part that only gateways call, at an address that must not be public.
+    /// The backend, which only gateways call, at an address that must not be public.
     Backend,
 }
 
@@ -223,21 +234,22 @@ impl Default for ServeConfig {
     }
 }
 
-/// When a batch is held for the member's confirmation (LIM-21, WRT-13).
+/// The rules by which a batch is held for the member's confirmation (LIM-21, WRT-13).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GuardConfig {
-    /// The window over which removals are counted, in seconds.
+    /// The length of the window in which removals are counted, in seconds.
     pub window_seconds: u64,
-    /// More removals than this are held.
+    /// The number of removals in the window above which a batch is held.
     pub removals: u32,
-    /// At least this many removals are held if they also exceed [`GuardConfig::share`].
+    /// The number of removals in the window from which a batch is held if they also exceed the fraction
+    /// [`GuardConfig::share`].
     pub removals_of_share: u32,
-    /// The fraction of the existing rows, as its denominator: 5 means one fifth.
+    /// The denominator of the fraction of the existing entries: 5 stands for one fifth.
     pub share: u32,
     /// How long a held batch can be confirmed, in seconds.
     pub held_seconds: u64,
-    /// The largest batch that is held, in bytes.
+    /// The maximum size of a batch that can be held, in bytes.
     pub held_bytes: usize,
 }
 
@@ -254,24 +266,24 @@ impl Default for GuardConfig {
     }
 }
 
-/// Drafts that clients stage for members, and reviews that members have opened.
+/// The limits of the drafts that clients stage for members, and of the reviews that members open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DraftsConfig {
-    /// How long a handoff can be opened, in seconds (LIM-35).
+    /// How long a draft can be opened with its handoff, in seconds (LIM-35).
     pub handoff_seconds: u64,
-    /// The largest draft that can be handed off, in bytes (LIM-34).
+    /// The maximum size of a draft, in bytes (LIM-34).
     pub prepared_bytes: usize,
-    /// Bytes of live drafts per client (DRF-16).
+    /// The maximum number of bytes of unexpired drafts per client (DRF-16).
     pub bytes_of_client: u64,
-    /// Bytes of live drafts in total (DRF-16).
+    /// The maximum number of bytes of unexpired drafts in total (DRF-16).
     pub bytes: u64,
-    /// How long a review stays open, in seconds.
+    /// How long a review can be accepted, in seconds.
     pub review_seconds: u64,
 }
 
 impl DraftsConfig {
-    /// The storage that a draft occupies in addition to its bytes.
+    /// The number of bytes that a draft occupies in addition to its content.
     pub(crate) const OVERHEAD_BYTES: u64 = 512;
 }
 
@@ -287,44 +299,45 @@ impl Default for DraftsConfig {
     }
 }
 
-/// The identity provider.
+/// The settings of the identity provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdpConfig {
-    /// How the provider reports refused proofs.
+    /// How the provider reports rejected proofs.
     pub profile: ProofProfile,
     /// The lifetime of an access token, in seconds (LIM-07).
     pub access_token_seconds: u64,
     /// The lifetime of a device code, in seconds (LIM-09).
     pub device_code_seconds: u64,
-    /// The interval between two polls of a client, in seconds (LIM-09).
+    /// The minimum interval between two polls of a device login, in seconds (LIM-09).
     pub interval_seconds: u64,
-    /// A connection ends after this many days without use (LIM-08).
+    /// The number of days without use after which a connection ends (LIM-08).
     pub unused_days: u32,
-    /// A connection ends after this many days in any case (LIM-08).
+    /// The number of days after which a connection ends even if it is used (LIM-08).
     pub longest_days: u32,
-    /// The maximum age of a proof's `iat`, in seconds (A40).
+    /// How far in the past the `iat` of a proof may be, in seconds (A40).
     pub proof_past_seconds: u64,
-    /// The maximum time of a proof's `iat` in the future, in seconds (A40).
+    /// How far in the future the `iat` of a proof may be, in seconds (A40).
     pub proof_future_seconds: u64,
     /// The lifetime of a browser session, in seconds.
     pub session_seconds: u64,
-    /// The memory of one password hash (argon2id), in KiB.
+    /// The memory used by one password hash (argon2id), in KiB.
     pub password_kib: u32,
-    /// The number of passes of one password hash over its memory.
+    /// The number of passes that one password hash makes over its memory.
     pub password_passes: u32,
-    /// An external provider whose tokens are accepted instead of the built-in one's.
+    /// The external provider whose tokens are accepted instead of those of the built-in provider.
     pub external: Option<ExternalIdpConfig>,
 }
 
-/// An external OpenID provider that replaces the built-in one. Its issuer is [`Config::issuer`].
+/// An external OpenID provider that replaces the built-in provider. Its issuer is [`Config::issuer`].
 ///
-/// Its access tokens should contain the time of the member's sign-in (`auth_time`). Without it, tokens of a client that
-/// a member has once disconnected are refused permanently.
+/// Its access tokens should contain the time of the member's sign-in (`auth_time`). Otherwise, once a member
+/// has disconnected a client, all tokens of that client and member are rejected permanently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExternalIdpConfig {
-    /// The accepted `typ` of access tokens: `at+jwt` (RFC 9068), or `JWT` for providers without RFC 9068.
+    /// The accepted values of the header `typ` of access tokens: `at+jwt` (RFC 9068), or `JWT` for providers
+    /// that do not implement RFC 9068.
     pub token_types: Vec<String>,
     /// The timeout of a request to the provider, in seconds.
     pub wait_seconds: u64,
@@ -355,13 +368,13 @@ impl Default for IdpConfig {
     }
 }
 
-/// How the identity provider reports refused proofs.
+/// How the identity provider reports rejected proofs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofProfile {
-    /// `invalid_request` for a late proof, and no nonce.
+    /// Reports a late proof as `invalid_request`, without a nonce.
     Keycloak,
-    /// `invalid_dpop_proof`, and `use_dpop_nonce` with a nonce (RFC 9449, 8).
+    /// Reports `invalid_dpop_proof`, or `use_dpop_nonce` with a nonce (RFC 9449, section 8).
     Rfc9449,
 }
 
@@ -384,26 +397,26 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The origin of the member's pages: `pages-origin`, or the issuer's origin.
+    /// Returns the origin of the members' web pages: `pages-origin`, or the origin of the issuer.
     #[must_use]
     pub fn web_origin(&self) -> &str {
         let issuers = self.issuer.split_at(self.end_of_origin()).0;
         self.pages_origin.as_deref().map_or(issuers, |origin| origin.trim_end_matches('/'))
     }
 
-    /// Returns the address of a provider endpoint, by its name below the issuer.
+    /// Returns the URL of an endpoint of the provider, by its name below the issuer.
     #[must_use]
     pub fn endpoint_url(&self, name: &str) -> String {
         format!("{}/{name}", self.issuer.trim_end_matches('/'))
     }
 
-    /// The path of the issuer, without a trailing slash.
+    /// Returns the path of the issuer, without a trailing slash.
     #[must_use]
     pub fn issuer_path(&self) -> &str {
         self.issuer.split_at(self.end_of_origin()).1.trim_end_matches('/')
     }
 
-    /// Returns true if the issuer's path has only characters and segments that can be routed unambiguously.
+    /// Returns true if the characters and segments of the issuer's path can be routed unambiguously.
     #[must_use]
     pub fn has_plain_path(&self) -> bool {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
@@ -424,19 +437,20 @@ impl Config {
 }
 
 impl RetentionConfig {
-    /// The time before which journal entries are deleted.
+    /// Returns the time before which journal entries are deleted.
     #[must_use]
     pub fn journal_cutoff(&self, now: Moment) -> Moment {
         now.minus(days_duration(self.journal_days))
     }
 
-    /// The time before which audit entries are deleted.
+    /// Returns the time before which audit entries are deleted.
     #[must_use]
     pub fn audit_cutoff(&self, now: Moment) -> Moment {
         now.minus(days_duration(self.audit_days))
     }
 
-    /// The times before which notices are deleted: by acknowledgment for acknowledged ones, by creation for the others.
+    /// Returns the times before which notices are deleted. The first applies to acknowledged notices, by the
+    /// time of acknowledgment; the second applies to all others, by the time of creation.
     #[must_use]
     pub fn notice_cutoffs(&self, now: Moment) -> (Moment, Moment) {
         (now.minus(days_duration(self.notice_days)), now.minus(days_duration(self.unread_notice_days)))
@@ -448,15 +462,16 @@ fn days_duration(days: u32) -> Duration {
 }
 
 impl LimitsConfig {
-    /// The storage that a stored response occupies in addition to its bytes.
+    /// The number of bytes that a stored response occupies in addition to its content.
     pub(crate) const ANSWER_OVERHEAD_BYTES: u64 = 512;
 
-    /// The bytes that each write reserves in the response budgets. A smaller budget accepts no write (LIM-20).
+    /// Returns the number of bytes that each write reserves in the budgets for stored responses. With a
+    /// smaller budget, no write would be accepted (LIM-20).
     pub(crate) const fn reserved_bytes(&self) -> u64 {
         (self.kept_answer_bytes as u64).saturating_add(Self::ANSWER_OVERHEAD_BYTES)
     }
 
-    /// The timeout of a call to the backend (LIM-03).
+    /// Returns the timeout of a call to the backend (LIM-03).
     #[must_use]
     pub const fn relay_timeout(&self) -> Duration {
         Duration::from_secs(self.relay_seconds)

@@ -1,4 +1,4 @@
-//! The correlation id that identifies a request to the client, in responses and in the log.
+//! The correlation id of a request, which responses and log lines contain.
 
 use exchange_api::types::CorrelationId;
 use http::{HeaderName, request::Parts};
@@ -7,15 +7,15 @@ use crate::Environment;
 
 pub(crate) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
-/// Returns the client's id if it is valid, or a new UUID (GW-13).
+/// Returns the correlation id that the client sent if it is valid, otherwise a new UUID (GW-13).
 pub(crate) fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
     let mut own = head.headers.get_all(CORRELATION_ID).iter();
     let own = own.next().filter(|_| own.next().is_none()).and_then(|id| id.to_str().ok());
     own.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| generate_id(environment))
 }
 
-/// Generates a random UUID (RFC 9562, 5.4), or a constant one if the system has no random numbers; the id is not
-/// secret.
+/// Generates a random UUID (RFC 9562, section 5.4). If the system has no random numbers, the UUID is a
+/// constant, because the id need not be secret.
 fn generate_id(environment: &Environment) -> CorrelationId {
     let mut bytes = environment.random_id().unwrap_or_default();
     bytes[6] = bytes[6] & 0x0f | 0x40;

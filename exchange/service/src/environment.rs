@@ -1,4 +1,4 @@
-//! Injected dependencies on the outside: the clock and random numbers.
+//! The injected dependencies of the service: the clock and the source of random numbers.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use dpop_bound::{RandomSource, SystemRandom};
 
 use crate::time::{Clock, Moment, SystemClock};
 
-/// Clock and randomness, passed to all parts of the service. Clones share both.
+/// The clock and the source of random numbers, which all parts of the service receive. Clones share both.
 #[derive(Clone)]
 pub struct Environment {
     clock: Arc<dyn Clock>,
@@ -18,7 +18,8 @@ pub struct Environment {
     ids: Arc<Mutex<IdPool>>,
 }
 
-/// A buffer of random bytes for ids that are not secret. Drawing many at once saves a system call per request.
+/// A buffer of random bytes for ids that are not secret. It is filled with many ids at once, which saves one
+/// system call per request.
 struct IdPool {
     ids: [[u8; 16]; 32],
     remaining: usize,
@@ -38,7 +39,7 @@ impl Environment {
         Self { clock, random, ids: Arc::new(Mutex::new(ids)) }
     }
 
-    /// Creates an environment with the system's clock and random numbers.
+    /// Creates an environment with the system's clock and source of random numbers.
     #[must_use]
     pub fn system() -> Self {
         Self::new(Arc::new(SystemClock), Arc::new(SystemRandom))
@@ -50,13 +51,13 @@ impl Environment {
         self.clock.now()
     }
 
-    /// The clock.
+    /// Returns the clock.
     #[must_use]
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// The source of random numbers.
+    /// Returns the source of random numbers.
     #[must_use]
     pub fn random(&self) -> &dyn RandomSource {
         &*self.random
@@ -65,7 +66,7 @@ impl Environment {
     /// Returns `N` random bytes.
     ///
     /// # Errors
-    /// [`RandomError`] if the source fails.
+    /// Returns [`RandomError`] if the source fails.
     pub fn random_bytes<const N: usize>(&self) -> Result<[u8; N], RandomError> {
         let mut bytes = [0; N];
         self.random.fill(&mut bytes)?;
@@ -75,9 +76,9 @@ impl Environment {
     /// Returns random bytes for an id that is not secret.
     ///
     /// # Errors
-    /// [`RandomError`] if the source fails.
+    /// Returns [`RandomError`] if the source fails.
     pub fn random_id(&self) -> Result<[u8; 16], RandomError> {
-        // A panic while locked leaves the pool consistent.
+        // A panic while the lock is held leaves the pool in a consistent state.
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         if ids.remaining == 0 {
             self.random.fill(ids.ids.as_flattened_mut())?;
@@ -87,10 +88,11 @@ impl Environment {
         Ok(ids.ids[ids.remaining])
     }
 
-    /// Returns `N` random bytes as base64url without padding: 16 bytes for an opaque id, 32 for a secret.
+    /// Returns `N` random bytes in base64url without padding. 16 bytes suffice for an opaque id, 32 for a
+    /// secret.
     ///
     /// # Errors
-    /// [`RandomError`] if the source fails.
+    /// Returns [`RandomError`] if the source fails.
     pub fn random_token<const N: usize>(&self) -> Result<String, RandomError> {
         Ok(URL_SAFE_NO_PAD.encode(self.random_bytes::<N>()?))
     }

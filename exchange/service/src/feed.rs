@@ -1,14 +1,14 @@
-//! Change feeds: the changes of a collection since a reader's last page (FED rows).
+//! Change feeds: the changes of a collection since the last page that a reader received (FED rows).
 //!
-//! A [`FeedStream`] is one ordered feed. The latest change of each key has a number that is assigned in the
-//! write's own transaction, so numbers follow the order of commits: a reader that sees number *k* sees all
-//! lower numbers, too.
+//! A [`FeedStream`] is one ordered sequence of changes. The latest change of each key has a number that is
+//! assigned in the transaction of the write, so the numbers follow the order of commits: a reader that sees
+//! number *k* also sees all lower numbers.
 //!
-//! A reader's position is a vector with one number for each stream of its collection. It is stored in an
-//! authenticated cursor ([`cursor`]). A page is read from one snapshot ([`read_page`]). Removed entries
-//! remain as tombstones for 90 days ([`retention`]).
+//! The position of a reader is a vector with one number for each stream of the collection. The vector is
+//! stored in an authenticated cursor ([`cursor`]). Each page is read from one snapshot ([`read_page`]).
+//! Removed entries remain as tombstones for 90 days ([`retention`]).
 //!
-//! This module does not depend on any area; an area implements [`PagedCollection`].
+//! This module does not depend on any area. Areas implement [`PagedCollection`].
 
 pub mod cursor;
 mod page;
@@ -29,7 +29,8 @@ use crate::store::{StoreError, epoch};
 /// a store was opened or emptied.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::Random`].
+/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// database fails.
 pub fn prepare_store(connection: &Connection, random: &dyn RandomSource) -> Result<(), StoreError> {
     epoch::ensure_epoch(connection, random)?;
     cursor::ensure_cursor_key(connection, random)

@@ -1,6 +1,8 @@
-//! The gateway: it authenticates, limits and validates each request for `/exchange` before the backend sees it.
+//! The gateway, which authenticates, limits and validates each request for `/exchange` before the backend
+//! receives it.
 //!
-//! The checks run in the order of GW-01, as a list of stages. Each stage declares what a refusal costs the client.
+//! The checks run as a list of stages, in the order of GW-01. Each stage declares which resources a refused
+//! request has consumed.
 //!
 //! ```text
 //! request ──► stages 1 and 2 ──┬─► anonymous: schema files, openapi.json, OPTIONS
@@ -10,15 +12,15 @@
 //! | module | contents |
 //! |---|---|
 //! | [`stages`] | `STAGES`: name, codes and effects of each stage, the action that gathers facts, and the decision |
-//! | [`facts`] | everything gathered about one request; the only input of a decision |
+//! | [`facts`] | the facts gathered about one request, which a decision is based on |
 //! | [`ports`] | the collaborators of the stages: proofs, tokens, registry, limits, keys, the backend |
-//! | [`early_response`] | responses that end a request before the backend: a refusal or a replayed response |
+//! | [`early_response`] | responses that end a request before it reaches the backend: a refusal or a replayed response |
 //! | `backend_call` | bulkhead, relay, and releasing the key claim and the quota |
 //! | `response_headers` | headers of every response |
 //! | [`contract`] | the contract's files, served byte for byte |
 //!
-//! A stage first *gathers* facts, which is the only step with effects. It then *decides* with a pure function of the
-//! facts. The gateway does not read or interpret members' data.
+//! A stage first *gathers* facts, which is the only step with side effects. It then *decides* with a pure
+//! function of the facts. The gateway does not store or interpret the data of members.
 
 mod backend_call;
 mod body;
@@ -54,7 +56,7 @@ use self::stages::{ANONYMOUS_AFTER, STAGES, Stage};
 use crate::Environment;
 use crate::correlation::{CORRELATION_ID, correlation_id};
 
-/// The gateway of an exchange. Clones are cheap and share all state.
+/// The gateway of the exchange. Clones are cheap and share all state.
 #[derive(Clone)]
 pub struct Gateway {
     ports: Arc<GatewayPorts>,
@@ -67,14 +69,14 @@ impl fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// Creates a gateway over these collaborators.
+    /// Creates a gateway that uses these collaborators.
     #[must_use]
     pub fn new(ports: GatewayPorts) -> Self {
         Self { ports: Arc::new(ports) }
     }
 
-    /// Returns a router for everything below `/exchange`. The server in front must store the source address as a
-    /// [`PeerAddr`](crate::peer::PeerAddr) extension.
+    /// Returns a router for `/exchange` and all paths below it. The server must store the source address of
+    /// each request as a [`PeerAddr`](crate::peer::PeerAddr) extension.
     pub fn router(&self) -> Router {
         let serve = |gateway: Self| {
             move |request: Request<Body>| {
@@ -96,7 +98,7 @@ impl Gateway {
         if facts.head.method == Method::HEAD { without_body(response) } else { response }
     }
 
-    /// Runs the stages in order, then calls the backend if all of them pass.
+    /// Runs the stages in order. Calls the backend if the request passes all of them.
     async fn run_stages(&self, facts: &mut RequestFacts) -> Response {
         let ports = &*self.ports;
         let mut sent = ResponseHeaders::default();
@@ -138,13 +140,14 @@ impl Gateway {
 
 const ROUTES: [&str; 2] = ["/exchange", "/exchange/{*rest}"];
 
-/// Returns true if the gateway serves the path. For callers without a router.
+/// Returns true if the gateway serves the path. Callers use this function instead of the router.
 pub(crate) fn is_gateway_path(path: &str) -> bool {
     path.strip_prefix("/exchange")
         .is_some_and(|rest| rest.is_empty() || rest.len() > 1 && rest.starts_with('/'))
 }
 
-/// Refuses a request by its head, before any stage runs. The response is a problem document and closes the connection.
+/// Refuses a request because of its head, before any stage runs. The response is a problem document, and the
+/// connection is closed.
 pub(crate) fn refuse_head(head: &Head, code: PlainCode, environment: &Environment) -> Response {
     let id = correlation_id(head, environment);
     let mut response = StageRefusal::from_code(code).into_answer(id.clone(), head.uri.path());
@@ -157,7 +160,7 @@ pub(crate) fn refuse_head(head: &Head, code: PlainCode, environment: &Environmen
     response.into_response()
 }
 
-/// Finds the operation for a method and a path, regardless of whether the caller may use it.
+/// Finds the operation with a method and a path, whether or not the caller may use it.
 fn find_operation(method: &Method, path: &str) -> Option<&'static contract_runtime::operation::Operation> {
     match TABLE.find(method.as_str(), path) {
         contract_runtime::operation::OperationLookup::Found(operation) => Some(operation),

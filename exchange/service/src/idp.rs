@@ -1,4 +1,4 @@
-//! The identity provider: OAuth with the device grant. Every token is bound to a key.
+//! The identity provider: OAuth 2.0 with the device authorization grant. Every token is bound to a key.
 //!
 //! ```text
 //! endpoints ──► form ──► proofs ──► provider ──► device, connections ──► store
@@ -6,8 +6,8 @@
 //!                  web: device page ───┘            tokens ◄── keys (built-in) or external
 //! ```
 //!
-//! It knows only the scopes of the exchange's areas. A client is public: it has an id and no secret, so only the key of
-//! the proof identifies the caller (IDP-04).
+//! The provider knows only the scopes of the exchange. All clients are public: a client has an id and no
+//! secret, so the caller is identified only by the key of the proof (IDP-04).
 
 pub mod accounts;
 mod codes;
@@ -48,10 +48,12 @@ pub use refusal::OauthRefusal;
 pub use scopes::{OFFLINE_ACCESS, ScopeSet};
 pub use sessions::BrowserSession;
 
-/// Builds the verifier of access tokens: the built-in provider, or the external one of the configuration.
+/// Builds the verifier of access tokens. It uses the built-in provider or, if one is configured, the external
+/// provider.
 ///
 /// # Errors
-/// [`external::FetchError`] if the system has no certificates to trust the external provider by.
+/// Returns [`external::FetchError`] if the system has no certificates with which to verify the external
+/// provider.
 pub fn build_verifier(
     provider: &IdentityProvider,
 ) -> Result<Arc<dyn tokens::TokenVerifier>, external::FetchError> {

@@ -1,5 +1,5 @@
-//! Identifier types: opaque strings that are compared and stored, never parsed (CON-07). Clones share the string,
-//! because one request names its member and client many times.
+//! Identifier types: opaque strings that are compared and stored, but never parsed (CON-07). Clones share the
+//! string, because the ids of the member and the client are cloned many times per request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Serialize};
 
-/// Defines newtypes over a shared string, with SQLite and serde support.
+/// Defines newtypes around a shared string, with support for SQLite and serde.
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => { $(
         $(#[$doc])*
@@ -23,7 +23,7 @@ macro_rules! ids {
                 Self(text.into().into())
             }
 
-            /// The id as a string.
+            /// Returns the id as a string.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -69,12 +69,13 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A member of the web application: the signed-in person (CON-15).
+    /// A member of the web application, who is the signed-in person (CON-15).
     MemberId;
     /// A registered client.
     ClientId;
-    /// One client on one device for one member; opaque, never the key's thumbprint (DPP-21).
+    /// An installation: one client on one device of one member. The id is opaque and is not the thumbprint of
+    /// the key (DPP-21).
     InstallationId;
-    /// An organisation unit, whose shared stock is a pool.
+    /// A unit of the organization. Its shared stock is a pool.
     UnitId;
 }

@@ -11,21 +11,22 @@
 //! | module | contents | limits |
 //! |---|---|---|
 //! | [`app`] | assembles all parts of one process over a store | |
-//! | [`serve`] | accepts, bounds and times out connections, and dispatches requests to a router | reads no token and no body |
-//! | [`gateway`] | the order of checks (GW-01) as a list of stages | decides nothing about members' data |
-//! | [`relay`] | carries checked requests to the backend: in process, or signed to another process | decides only whether a request comes from a gateway |
-//! | [`backend`] | members, areas, change sets; one decision path for every write | knows a request's caller only by [`Caller`] |
-//! | [`feed`] | changes of a collection since a reader's last page: streams, cursors, tombstones | knows no area |
-//! | [`catalogue`] | resolves references, in memory | knows no member |
-//! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | knows only the scopes of the areas |
-//! | [`store`] | SQLite: one writer with group commit, concurrent readers, migrations, backup | knows no area |
-//! | [`web`] | the member's pages: sign-in, consent, held batches, drafts and files, refinery orders, applications, undo, notices, profile, reservations; registered clients for administrators | decides nothing; a form is a request to the provider or the backend |
-//! | [`shared`] | short-lived state that several processes would share, one narrow trait per purpose | not a general key-value store |
-//! | [`admin`] | administration: clients, the switch, members, units, catalogue, terms, connections, keys, undo, audit | has no page and no route |
+//! | [`serve`] | accepts connections within limits and timeouts, and dispatches requests to a router | reads no token and no body |
+//! | [`gateway`] | the checks of each request (GW-01), as a list of stages | decides nothing about members' data |
+//! | [`relay`] | sends checked requests to the backend, in this process or, signed, in another one | checks only that a request comes from a gateway |
+//! | [`backend`] | the areas of members' data; one write path for all change sets | identifies the caller of a request only by [`Caller`] |
+//! | [`feed`] | the changes of a collection since a reader's last page: streams, cursors, tombstones | does not depend on any area |
+//! | [`catalogue`] | resolves references with an index in memory | does not depend on the member |
+//! | [`idp`] | OAuth 2.0: device grant, tokens, refresh, revocation, keys | depends only on the scopes of the areas |
+//! | [`store`] | SQLite: one writer with group commit, concurrent readers, migrations, backup | does not depend on any area |
+//! | [`web`] | the web pages: sign-in, consent, held batches, drafts and files, refinery orders, applications, undo, notices, profile, reservations; registered clients for administrators | decides nothing; a form calls the provider or the backend |
+//! | [`shared`] | short-lived state that several processes would have to share, with one narrow trait per purpose | not a general key-value store |
+//! | [`admin`] | administration: clients, the on/off switch, members, units, catalogue, terms, connections, keys, undo, audit | has no pages and no routes |
 //! | [`sandbox`] | the whole exchange with seed data and a control interface | not used outside the sandbox |
-//! | [`upkeep`] | deletes expired data, a bounded number of rows at a time | decides nothing that a request waits for |
+//! | [`upkeep`] | deletes expired data, a limited number of rows at a time | no request waits for it |
 //!
-//! Time and randomness are injected through [`Environment`]; no other module reads a clock.
+//! The clock and the source of random numbers are injected through [`Environment`]; no other module reads a
+//! clock.
 
 pub mod admin;
 pub mod app;

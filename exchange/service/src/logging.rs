@@ -1,4 +1,5 @@
-//! The log: one line per event, as text or JSON, filtered by the level in `EXCHANGE_LOG`.
+//! The log of the service: one line per event, as text or JSON, filtered by level according to
+//! `EXCHANGE_LOG`.
 
 use std::env::VarError;
 use std::io::IsTerminal as _;
@@ -6,8 +7,8 @@ use std::io::IsTerminal as _;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
 
-/// The environment variable with the log filter, in the syntax of `tracing-subscriber`: `info`,
-/// `exchange_service=debug`.
+/// The environment variable with the log filter. The filter has the syntax of `tracing-subscriber`, such as
+/// `info` or `exchange_service=debug`.
 pub const LEVEL_VARIABLE: &str = "EXCHANGE_LOG";
 
 /// The format of log lines.
@@ -15,25 +16,25 @@ pub const LEVEL_VARIABLE: &str = "EXCHANGE_LOG";
 pub enum LogFormat {
     /// Text for people.
     Text,
-    /// One JSON object per line, for machines.
+    /// One JSON object per line, for programs.
     Json,
 }
 
-/// The reason logging could not be installed.
+/// The reason the logger could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The filter is invalid.
     #[error("{LEVEL_VARIABLE}: {0}")]
     Level(String),
-    /// A global subscriber is installed already.
+    /// A global subscriber is already installed.
     #[error("cannot write a log: {0}")]
     AlreadyInstalled(#[from] TryInitError),
 }
 
-/// Installs a global subscriber that writes events to standard error.
+/// Installs a global subscriber that writes events to standard error in the given format.
 ///
 /// # Errors
-/// [`LogError`] if a subscriber is installed already, or the filter is invalid.
+/// Returns a [`LogError`] if a subscriber is already installed or the filter is invalid.
 pub fn install(form: LogFormat) -> Result<(), LogError> {
     let all = tracing_subscriber::fmt()
         .with_env_filter(parse_level(std::env::var(LEVEL_VARIABLE))?)
@@ -45,7 +46,7 @@ pub fn install(form: LogFormat) -> Result<(), LogError> {
     Ok(())
 }
 
-/// Parses the filter; `info` if the variable is not set.
+/// Parses the log filter. The default is `info` if the variable is not set.
 fn parse_level(filter: Result<String, VarError>) -> Result<EnvFilter, LogError> {
     let text = match filter {
         Ok(text) => text,
@@ -71,7 +72,7 @@ pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    /// The default is `info`. An invalid filter is an error, not the default.
+    /// The default filter is `info`. An invalid filter is an error and does not fall back to the default.
     #[test]
     fn log_levels_are_parsed() {
         assert_eq!(parse_level(Err(VarError::NotPresent)).unwrap().to_string(), "info");

@@ -1,4 +1,4 @@
-//! Entry point of the command `exchange-service`.
+//! The entry point of the command `exchange-service`.
 
 mod cli;
 

@@ -1,4 +1,4 @@
-//! Members and their units as all parts of the service read them, and the one function that changes memberships.
+//! Members and their units, as read by all parts of the service, and the function that changes memberships.
 
 use exchange_api::error_responses::PlainCode;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -8,22 +8,22 @@ use crate::records::{self, Actor, AuditEntry};
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// A member, with the properties that the exchange uses. All others belong to the web application.
+/// The properties of a member that the exchange uses. All other properties belong to the web application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The member's id.
     pub id: MemberId,
     /// The name that other members see.
     pub name: String,
-    /// The game account's handle in the profile. Never sent to a client (SVC-14).
+    /// The handle of the game account in the member's profile. It is never sent to a client (SVC-14).
     pub handle: Option<String>,
     /// The state of the registration.
     pub state: RegistrationState,
     /// True if the member holds a role (ERR-19).
     pub has_role: bool,
-    /// True if the member administers the service.
+    /// True if the member may administer the service.
     pub is_admin: bool,
-    /// The version of the terms that the member accepted last.
+    /// The version of the terms that the member accepted most recently.
     pub terms: Option<String>,
     /// True if the name is withheld from connected applications (WEB-07).
     pub withholds_name: bool,
@@ -43,7 +43,7 @@ pub enum RegistrationState {
 }
 
 impl RegistrationState {
-    /// Parses the stored name. An unknown name counts as disabled.
+    /// Parses the stored name. An unknown name is treated as disabled.
     #[must_use]
     pub fn from_stored(text: &str) -> Self {
         match text {
@@ -54,7 +54,7 @@ impl RegistrationState {
         }
     }
 
-    /// The stored name.
+    /// Returns the stored name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -70,17 +70,17 @@ impl RegistrationState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnitRole {
-    /// No permissions over the unit's pool.
+    /// The member has no permissions for the unit's pool.
     #[default]
     Member,
-    /// The Logistician flag.
+    /// The member has the Logistician flag.
     Logistician,
-    /// A leadership rank, which includes the permissions of a Logistician (CON-16).
+    /// The member has a leadership rank, which includes the permissions of a Logistician (CON-16).
     Leader,
 }
 
 impl UnitRole {
-    /// The name of the role in documents and records.
+    /// Returns the name of the role in documents and records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -94,13 +94,13 @@ impl UnitRole {
 /// Finds a member by id.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn find_member(connection: &Connection, id: &MemberId) -> Result<Option<Member>, StoreError> {
     Ok(find_with_terms(connection, id)?.map(|(member, _)| member))
 }
 
-/// Finds a member, and the version of the terms that members must have accepted. One statement, because every request
-/// needs both.
+/// Finds a member, and the version of the terms that members must have accepted. Both are read with one
+/// statement, because every request needs both.
 fn find_with_terms(
     connection: &Connection,
     id: &MemberId,
@@ -126,11 +126,11 @@ fn find_with_terms(
     Ok(found)
 }
 
-/// Returns the member if the exchange may act for them (A19).
+/// Returns the member if clients may act for the member (A19).
 ///
 /// # Errors
-/// `ACTING_MEMBER_REFUSED`, `PENDING_APPROVAL`, `NO_ROLE` or `TERMS_NOT_ACCEPTED`, in this order, in the inner result;
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails. The inner error is the first of `ACTING_MEMBER_REFUSED`,
+/// `PENDING_APPROVAL`, `NO_ROLE` and `TERMS_NOT_ACCEPTED` that applies.
 pub fn find_acting_member(
     connection: &Connection,
     id: &MemberId,
@@ -149,10 +149,10 @@ pub fn find_acting_member(
     })
 }
 
-/// Lists the units of which the member is a direct member, by id.
+/// Lists the units of which the member is a direct member, sorted by id.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn list_units(connection: &Connection, member: &MemberId) -> Result<Vec<UnitId>, StoreError> {
     let mut rows =
         connection.prepare_cached("SELECT unit FROM membership WHERE member = ?1 ORDER BY unit")?;
@@ -160,11 +160,12 @@ pub fn list_units(connection: &Connection, member: &MemberId) -> Result<Vec<Unit
     Ok(units)
 }
 
-/// Adds a member to a unit, changes their role, or removes them (`None`). Does not write or audit if nothing changes.
-/// Returns false if the unit or an active member does not exist or, for a removal, if the member was not in the unit.
+/// Adds a member to a unit or changes the member's role; `None` removes the member from the unit. If nothing
+/// changes, writes nothing, not even an audit entry. Returns false if the unit does not exist or the member
+/// does not exist or was deleted, and for a removal if the member was not in the unit.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn set_role(
     connection: &Connection,
     (actor, now): (Actor<'_>, Moment),

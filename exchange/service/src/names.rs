@@ -1,4 +1,4 @@
-//! Display names: strings of visible characters, no longer than the contract allows.
+//! Display names: strings of visible characters within the length limits of the contract.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,8 +8,8 @@ use icu_properties::props::{BidiControl, DefaultIgnorableCodePoint};
 use rusqlite::ToSql;
 use rusqlite::types::ToSqlOutput;
 
-/// A name of 1 to `MOST` visible characters, validated on input, so that every page of the contract that contains it
-/// is valid.
+/// A name of 1 to `MOST` visible characters. It is validated on input, so that every page that contains the
+/// name conforms to the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisplayName<const MOST: usize>(String);
 
@@ -17,7 +17,7 @@ pub struct DisplayName<const MOST: usize>(String);
 pub type UnitName = DisplayName<200>;
 /// The shorthand of an org unit (ORG-01).
 pub type UnitShorthand = DisplayName<50>;
-/// The name of a member, also as a holder of stock (OST-07).
+/// The name of a member, which is also shown for a holder of stock (OST-07).
 pub type MemberName = DisplayName<200>;
 /// The name of a mission (OST-07).
 pub type MissionName = DisplayName<200>;
@@ -55,13 +55,15 @@ impl<const MOST: usize> ToSql for DisplayName<MOST> {
     }
 }
 
-/// Returns true if a string has 1 to `limit` characters, none of which is invisible or changes the text direction.
+/// Returns true if a string has 1 to `limit` characters without surrounding whitespace, and none of them is
+/// invisible or changes the text direction.
 pub(crate) fn is_display_name(text: &str, limit: usize) -> bool {
     (1..=limit).contains(&text.chars().count()) && text.trim() == text && !text.chars().any(is_invisible)
 }
 
-/// Returns true for characters without a visible form: controls, line and paragraph separators, bidirectional
-/// controls, and Unicode's default ignorable code points such as joiners, fillers and soft hyphens.
+/// Returns true for characters without a visible form: control characters, line and paragraph separators,
+/// bidirectional controls, and Unicode's default ignorable code points such as joiners, fillers and soft
+/// hyphens.
 fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{2028}' | '\u{2029}')
@@ -77,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// ORG-01, OST-07: the limits equal those of the contract, counted in characters.
+    /// ORG-01, OST-07: the length limits equal those of the contract and count characters.
     #[test]
     fn name_limits_equal_the_contracts() {
         let unit = |name: &str, shorthand: &str| {
@@ -101,7 +103,7 @@ mod tests {
         T::parse_valid(value.to_string().as_bytes()).is_ok()
     }
 
-    /// Every character of a name is visible, in the order in which it is written.
+    /// Names contain only visible characters, which are shown in the order in which they are stored.
     #[test]
     fn names_have_only_visible_characters() {
         for text in ["A", "Ä b", "日本", "שם", "R\u{b7}2", "e\u{301}"] {

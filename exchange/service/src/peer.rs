@@ -7,16 +7,16 @@ use axum::extract::FromRequestParts;
 use http::Extensions;
 use http::request::Parts;
 
-/// The source address of a request: of the connection, or as reported by a trusted proxy.
+/// The source address of a request: that of the connection, or the one that a trusted proxy reported.
 ///
-/// The server that accepts the connection stores it in the request's extensions. No other code reads a forwarding
-/// header.
+/// The server that accepts the connection stores the address in the extensions of the request. No other code
+/// reads a forwarding header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PeerAddr(pub IpAddr);
 
 impl PeerAddr {
-    /// Returns the address from the extensions. Requests without one share the unspecified address and its limits, so
-    /// a missing address means less capacity, not more.
+    /// Returns the address from the extensions. All requests without an address share the unspecified address
+    /// and its limits. A missing address therefore results in stricter limits, not in looser ones.
     #[must_use]
     pub fn from_extensions(extensions: &Extensions) -> Self {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
@@ -28,8 +28,8 @@ impl PeerAddr {
         self.0.to_canonical().is_loopback()
     }
 
-    /// Returns the key that limits count by: an IPv4 address, or the /64 network of an IPv6 address, because one host
-    /// may use all addresses of its network (LIM-04).
+    /// Returns the key by which limits are counted: the IPv4 address, or the /64 network of an IPv6 address.
+    /// One host may use all addresses of its network (LIM-04).
     #[must_use]
     pub fn network(self) -> IpAddr {
         match self.0.to_canonical() {
@@ -54,7 +54,7 @@ impl<S: Sync> FromRequestParts<S> for PeerAddr {
 mod tests {
     use super::*;
 
-    /// LIM-04: a host cannot evade limits with another address of its own network.
+    /// LIM-04: a host cannot evade limits by using another address of its own network.
     #[test]
     fn limits_count_by_network_prefix() {
         let network = |text: &str| PeerAddr(text.parse().unwrap()).network();

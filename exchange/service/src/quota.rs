@@ -1,4 +1,4 @@
-//! The daily write quota: one row per client, member and UTC day (GW-07, LIM-19).
+//! The daily write quota, with one row per client, member and UTC day (GW-07, LIM-19).
 
 use dpop_bound::MaybeReady;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -8,10 +8,10 @@ use crate::shared::SharedStateError;
 use crate::shared::quota::{QuotaCounter, WriteCount};
 use crate::store::{Store, StoreError, sql_limit};
 
-/// Counts writes if the daily limit allows all of them. Returns false, and counts none, if it does not.
+/// Counts writes if the daily limit allows all of them. Otherwise counts none of them and returns false.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn take_writes(
     connection: &Connection,
     client: &ClientId,
@@ -29,10 +29,10 @@ pub fn take_writes(
     Ok(true)
 }
 
-/// Returns writes of a day to the quota.
+/// Refunds writes of a day to the quota.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn give_back_writes(
     connection: &Connection,
     client: &ClientId,
@@ -46,21 +46,21 @@ pub fn give_back_writes(
     Ok(())
 }
 
-/// Deletes at most `limit` counts of days before yesterday, and returns the number deleted. Yesterday's counts stay,
-/// because a request from before midnight may still return its writes.
+/// Deletes at most `limit` counts of days before yesterday. Returns the number of deleted counts. Yesterday's
+/// counts are kept, because a request from before midnight may still refund its writes.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_days(connection: &Connection, today: i64, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM write_quota WHERE (client, member, day) IN \
                (SELECT client, member, day FROM write_quota WHERE day < ?1 - 1 LIMIT ?2)";
     Ok(connection.prepare_cached(sql)?.execute(params![today, sql_limit(limit)])?)
 }
 
-/// Returns the number of writes counted on a day.
+/// Returns the number of writes that were counted on a day.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn count_used(
     connection: &Connection,
     client: &ClientId,
@@ -85,7 +85,8 @@ impl QuotaCounter for Store {
     ) -> MaybeReady<'a, Result<bool, SharedStateError>> {
         let (client, member) = (client.clone(), member.clone());
         MaybeReady::boxed(async move {
-            // The request's own write commits after this one and is durable, so this one need not wait.
+            // This write need not wait until it is durable, because the write of the request itself is
+            // committed later and makes both durable.
             let counted = self
                 .write_ahead(move |connection| take_writes(connection, &client, &member, day, &writes))
                 .await;
@@ -116,13 +117,13 @@ mod tests {
     use crate::shared::quota::contract;
     use crate::store::{StoreLocation, StoreOptions};
 
-    /// GW-07, LIM-19
+    /// GW-07, LIM-19: the store passes the contract tests of quota counters.
     #[tokio::test]
     async fn store_passes_the_contract_tests() {
         contract::every_rule(async || Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap()).await;
     }
 
-    /// LIM-19: old days leave no rows behind.
+    /// LIM-19: the rows of past days are deleted.
     #[tokio::test]
     async fn past_days_are_deleted() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();

@@ -1,8 +1,9 @@
-//! Records of decisions: the audit, and notices to members.
+//! Records of actions: the audit log, and notices to members.
 //!
-//! Neither contains a secret or a value of a member's data. Clients, installations, connections and change sets appear
-//! by their ids. Administrators read the audit ([`admin::list_audit`](crate::admin::list_audit)), members read their
-//! notices on a page (`unread_notices`).
+//! Neither contains a secret or a value of a member's data. They refer to clients, installations, connections
+//! and change sets by their ids. Administrators read the audit log
+//! ([`admin::list_audit`](crate::admin::list_audit)); members read their notices on a web page
+//! (`unread_notices`).
 
 mod unread_notices;
 
@@ -16,19 +17,19 @@ pub(crate) use unread_notices::{
     MAX_COUNTED, NoticeActor, NoticeSubject, UnreadNotice, acknowledge_notices, count_unread, list_unread,
 };
 
-/// An owned [`Actor`], kept until a record is written.
+/// An owned [`Actor`], for use until a record is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OwnedActor {
-    /// A member, on a page or through one of their clients.
+    /// A member, on a web page or through one of the member's clients.
     Member(MemberId),
-    /// An administrator, by name.
+    /// An administrator, identified by name.
     Administrator(String),
-    /// The service itself, by one of its rules.
+    /// The service itself, according to one of its rules.
     Service,
 }
 
 impl OwnedActor {
-    /// Borrows the actor.
+    /// Returns a borrowed form of the actor.
     #[must_use]
     pub fn as_actor(&self) -> Actor<'_> {
         match self {
@@ -42,22 +43,22 @@ impl OwnedActor {
 /// The person or system that is responsible for a change.
 #[derive(Clone, Copy, Debug)]
 pub enum Actor<'a> {
-    /// A member, on a page or through one of their clients.
+    /// A member, on a web page or through one of the member's clients.
     Member(&'a MemberId),
-    /// An administrator, by name.
+    /// An administrator, identified by name.
     Administrator(&'a str),
-    /// The service itself, by one of its rules.
+    /// The service itself, according to one of its rules.
     Service,
 }
 
-/// An entry of the audit, without its time and actor.
+/// An entry of the audit log, without its time and actor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AuditEntry<'a> {
-    /// The client that acted, or that was acted on.
+    /// The client that acted or was changed.
     pub(crate) client: Option<&'a ClientId>,
-    /// The action: `blueprints.write`.
+    /// The name of the action, such as `blueprints.write`.
     pub(crate) action: &'a str,
-    /// The id of the object that was acted on.
+    /// The id of the object that was changed.
     pub(crate) subject: &'a str,
     pub(crate) detail: &'a str,
 }
@@ -95,10 +96,10 @@ pub(crate) fn notify_member(
     Ok(())
 }
 
-/// Deletes at most `limit` audit entries from before a moment, and returns the number deleted.
+/// Deletes at most `limit` audit entries from before a moment. Returns the number of deleted entries.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_audit(
     connection: &Connection,
     before: Moment,
@@ -108,11 +109,11 @@ pub(crate) fn prune_audit(
     Ok(connection.prepare_cached(sql)?.execute(params![before.as_millis(), sql_limit(limit)])?)
 }
 
-/// Deletes at most `limit` notices that were acknowledged before one moment, or created before another and never
-/// acknowledged. Returns the number deleted.
+/// Deletes at most `limit` notices: those that were acknowledged before the first moment, and unacknowledged
+/// ones that were created before the second. Returns the number of deleted notices.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_notices(
     connection: &Connection,
     (acknowledged, unread): (Moment, Moment),

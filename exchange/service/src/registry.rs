@@ -1,7 +1,9 @@
-//! The registry: the registered clients, their permissions, and the switch of the exchange.
+//! The registry: the registered clients, their permissions, and the switch that turns the exchange on and
+//! off.
 //!
-//! The gateway reads all of it through a cache of at most five seconds. The backend reads one client at every request
-//! (GW-02). Both use the same rows and the same decision, so their results agree.
+//! The gateway reads the complete registry through a cache that is at most five seconds old. The backend
+//! reads one client for every request (GW-02). Both use the same rows and the same decision, so their results
+//! agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,12 +18,12 @@ use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::store::{StoreError, read_setting};
 use crate::time::Moment;
 
-/// The maximum requests per minute and member that a client may be given (LIM-18).
+/// The maximum number of requests per minute and member that can be set for a client (LIM-18).
 pub const MAX_REQUESTS_PER_MINUTE: u32 = 1200;
-/// The maximum writes per day and member that a client may be given (LIM-19).
+/// The maximum number of writes per day and member that can be set for a client (LIM-19).
 pub const MAX_WRITES_PER_DAY: u32 = 5000;
 
-/// All clients that are not disabled, and the switch.
+/// All clients that are not disabled, and the state of the on/off switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     /// True if the exchange is switched on (ERR-39).
@@ -39,18 +41,18 @@ pub struct RegisteredClient {
     pub suspended: bool,
     /// The scopes that the client may be granted.
     pub scopes: BTreeSet<String>,
-    /// The oldest supported version (ERR-16).
+    /// The oldest version of the client that the exchange accepts (ERR-16).
     pub min_version: Option<MinVersion>,
-    /// Requests per minute and member, if the client has its own limit (GW-06).
+    /// The number of requests per minute and member; `None` for the service's default (GW-06).
     pub requests_per_minute: Option<u32>,
-    /// Writes per day and member, if the client has its own limit (GW-06).
+    /// The number of writes per day and member; `None` for the service's default (GW-06).
     pub writes_per_day: Option<u32>,
 }
 
-/// The oldest supported version of a client.
+/// The oldest version of a client that the exchange accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MinVersion {
-    /// Versions older than this are refused.
+    /// Older versions than this are refused.
     AtLeast(Version),
     /// The stored string is not a version. All requests of the client are refused.
     Unreadable,
@@ -62,7 +64,7 @@ impl MinVersion {
     }
 }
 
-/// Formats the version as in the service document (SVC-05).
+/// Formats the version as shown in the service document (SVC-05).
 impl fmt::Display for MinVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,7 +78,7 @@ impl Registry {
     /// Loads the complete registry.
     ///
     /// # Errors
-    /// [`StoreError`] if the database fails.
+    /// Returns a [`StoreError`] if the database fails.
     pub fn load(connection: &Connection) -> Result<Self, StoreError> {
         let mut clients = BTreeMap::new();
         let mut rows =
@@ -95,11 +97,11 @@ impl Registry {
         Ok(Self { switched_on: is_switched_on(connection)?, clients })
     }
 
-    /// Returns a client if it may call.
+    /// Returns a client if it may call the exchange.
     ///
     /// # Errors
-    /// `EXCHANGE_DISABLED`, `CLIENT_NOT_ALLOWED`, `CLIENT_SUSPENDED`, or `REGISTRY_UNAVAILABLE` for a client with an
-    /// unreadable entry, in this order.
+    /// Returns the first code that applies: `EXCHANGE_DISABLED`, `CLIENT_NOT_ALLOWED`, `CLIENT_SUSPENDED`, or
+    /// `REGISTRY_UNAVAILABLE` for a client with an unreadable entry.
     pub fn admit(&self, client: &ClientId) -> Result<&RegisteredClient, PlainCode> {
         let client = self.clients.get(client);
         check_may_call(self.switched_on, client)?;
@@ -107,10 +109,11 @@ impl Registry {
     }
 }
 
-/// Returns a client if it may call, read from the store. Decides like [`Registry::admit`].
+/// Reads a client from the store and returns it if it may call the exchange. The decision is that of
+/// [`Registry::admit`].
 ///
 /// # Errors
-/// The inner error is that of [`Registry::admit`]; the outer is [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails. The inner error is that of [`Registry::admit`].
 pub fn admit_client(
     connection: &Connection,
     id: &ClientId,
@@ -135,18 +138,18 @@ fn check_may_call(switched_on: bool, client: Option<&RegisteredClient>) -> Resul
 /// Returns true if the exchange is switched on (ERR-39).
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn is_switched_on(connection: &Connection) -> Result<bool, StoreError> {
     Ok(read_setting(connection, "exchange")?.as_deref() == Some(ON))
 }
 
-/// The value of the switch when it is on.
+/// The stored value of the switch when the exchange is on.
 const ON: &str = "on";
 
 const COLUMNS: &str = "id, name, state, min_version, requests_per_minute, writes_per_day";
 
 impl RegisteredClient {
-    /// Reads a client from its columns, without its scopes.
+    /// Reads a client from its columns. Its scopes are read separately.
     fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let state: String = row.get(2)?;
         let min_version = row.get::<_, Option<String>>(3)?.map(|text| MinVersion::parse(&text));
@@ -164,16 +167,16 @@ impl RegisteredClient {
         })
     }
 
-    /// Returns the scopes that both the token and the registry grant (SVC-02), sorted.
+    /// Returns the scopes that both the token and the registry grant, sorted (SVC-02).
     #[must_use]
     pub fn granted_scopes<'a>(&'a self, token: &'a BTreeSet<String>) -> Vec<&'a str> {
         self.scopes.intersection(token).map(String::as_str).collect()
     }
 
-    /// Requires that the token and the registry both grant one of the operation's scopes (GW-04).
+    /// Requires that both the token and the registry grant one of the operation's scopes (GW-04).
     ///
     /// # Errors
-    /// `SCOPE_MISSING` if they do not.
+    /// Returns `SCOPE_MISSING` if they do not grant a common scope of the operation.
     pub fn authorize_operation(
         &self,
         token: &BTreeSet<String>,
@@ -184,10 +187,10 @@ impl RegisteredClient {
     }
 }
 
-/// Reads one row of each table of the registry, to check that they are readable.
+/// Reads from each table of the registry to check that the tables are readable.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn check_readable(connection: &Connection) -> Result<(), StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM setting), EXISTS (SELECT 1 FROM client), \
                EXISTS (SELECT 1 FROM client_scope)";
@@ -197,17 +200,17 @@ pub fn check_readable(connection: &Connection) -> Result<(), StoreError> {
 /// Finds a registered client, with its scopes.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn find_client(connection: &Connection, id: &ClientId) -> Result<Option<RegisteredClient>, StoreError> {
     Ok(switch_and_client(connection, id)?.1)
 }
 
-/// Reads the switch and one client in one statement, because every request needs both.
+/// Reads the switch and one client with one statement, because every request needs both.
 fn switch_and_client(
     connection: &Connection,
     id: &ClientId,
 ) -> Result<(Option<String>, Option<RegisteredClient>), StoreError> {
-    // Scope names contain no spaces (RFC 6749, 3.3). The first columns are those of `COLUMNS`.
+    // Names of scopes contain no spaces (RFC 6749, section 3.3). The first columns are those of `COLUMNS`.
     let mut one = connection.prepare_cached(
         "SELECT c.id, c.name, c.state, c.min_version, c.requests_per_minute, c.writes_per_day, \
          (SELECT group_concat(scope, ' ') FROM client_scope WHERE client = c.id), \
@@ -228,19 +231,20 @@ fn switch_and_client(
     })?)
 }
 
-/// Returns true if the key was disconnected, for any member and client. Such a key is refused permanently (ERR-13).
+/// Returns true if an installation with this key was disconnected, whatever its member and client. Such a key
+/// is refused permanently (ERR-13).
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn key_is_revoked(connection: &Connection, jkt: &str) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM installation WHERE jkt = ?1 AND revoked_at IS NOT NULL)";
     Ok(connection.prepare_cached(sql)?.query_row([jkt], |row| row.get(0))?)
 }
 
-/// Returns true if the member disconnected the client at or after this sign-in (ERR-12).
+/// Returns true if the member disconnected the client at or after the sign-in at `auth_time` (ERR-12).
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn client_is_revoked(
     connection: &Connection,
     client: &ClientId,
@@ -250,21 +254,22 @@ pub fn client_is_revoked(
     Ok(is_revoked(client_revoked_at(connection, client, member)?, auth_time))
 }
 
-/// Revocation state of a key and its client, and the installation.
+/// The revocation state of a key and its client, and the installation of the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyStatus {
-    /// True if the key was disconnected ([`key_is_revoked`]).
+    /// Whether the key is revoked ([`key_is_revoked`]).
     pub key_revoked: bool,
-    /// The time of the member's last disconnect of the client.
+    /// The time at which the member last disconnected the client.
     pub client_revoked_at: Option<Moment>,
     /// The installation and the time of its last recorded call; `None` before its first call.
     pub installation: Option<(InstallationId, Moment)>,
 }
 
-/// Reads revocations and installation of a key in one statement, because every request needs all of them.
+/// Reads the revocations and the installation of a key with one statement, because every request needs all of
+/// them.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn find_key_status(
     connection: &Connection,
     client: &ClientId,
@@ -288,22 +293,22 @@ pub fn find_key_status(
 }
 
 impl KeyStatus {
-    /// Returns true if the member disconnected the client at or after this sign-in (ERR-12).
+    /// Returns true if the member disconnected the client at or after the sign-in at `auth_time` (ERR-12).
     #[must_use]
     pub fn client_is_revoked(&self, auth_time: Moment) -> bool {
         is_revoked(self.client_revoked_at, auth_time)
     }
 }
 
-/// ERR-12: sign-ins after the disconnect stay valid.
+/// Returns true if the sign-in at `auth_time` is revoked. Sign-ins after the disconnect remain valid (ERR-12).
 fn is_revoked(revoked_at: Option<Moment>, auth_time: Moment) -> bool {
     revoked_at.is_some_and(|revoked_at| auth_time <= revoked_at)
 }
 
-/// Returns the time of the member's last disconnect of the client.
+/// Returns the time at which the member last disconnected the client.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn client_revoked_at(
     connection: &Connection,
     client: &ClientId,
@@ -320,8 +325,8 @@ mod tests {
     use super::*;
     use crate::store::{Store, StoreLocation, StoreOptions};
 
-    /// ERR-14, ERR-15, ERR-16, ERR-39, ERR-40: the complete registry and the lookup of one client decide the same; an
-    /// unreadable entry does not affect other clients.
+    /// ERR-14, ERR-15, ERR-16, ERR-39, ERR-40: the complete registry and the lookup of one client lead to the
+    /// same decision. An unreadable entry does not affect other clients.
     #[tokio::test]
     async fn registry_and_client_lookup_agree() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();

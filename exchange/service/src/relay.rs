@@ -1,5 +1,6 @@
-//! The connection from gateway to backend: in this process ([`LocalRelay`]), or to another one ([`HttpRelay`] as
-//! client, [`BackendServer`](server::BackendServer) as server), by `serve.role`.
+//! The connection from the gateway to the backend. Depending on `serve.role`, the backend runs in this
+//! process ([`LocalRelay`]) or in another one ([`HttpRelay`] as the client,
+//! [`BackendServer`](server::BackendServer) as the server).
 
 mod http;
 mod local;
@@ -17,14 +18,14 @@ use exchange_api::server::AnyCall;
 
 use crate::caller::Caller;
 
-/// A request that passed every check of the gateway.
+/// A request that passed all checks of the gateway.
 #[derive(Debug)]
 pub struct RelayedRequest {
-    /// The caller, which the backend's handlers also find in their context.
+    /// The caller, which is also in the context that the backend's handlers receive.
     pub caller: Caller,
     /// The call, with its context and body.
     pub call: IncomingRequest,
-    /// The parsed request.
+    /// The request after parsing.
     pub incoming: AnyCall,
 }
 
@@ -39,18 +40,19 @@ pub enum RelayError {
     TimedOut,
 }
 
-/// The future of a backend response.
+/// The future that [`Relay::send_request`] returns.
 pub type RelayFuture<'a> = Pin<Box<dyn Future<Output = Result<EncodedResponse, RelayError>> + Send + 'a>>;
 
-/// Sends requests to a backend.
+/// A connection through which requests are sent to a backend.
 ///
 /// The backend completes the claim of a successful request
 /// ([`idempotency::complete_claim`](crate::idempotency::complete_claim)).
 pub trait Relay: Send + Sync {
-    /// Sends a request, and returns the response.
+    /// Sends a request and returns the response.
     fn send_request(&self, request: RelayedRequest) -> RelayFuture<'_>;
 
-    /// Returns true if the relay validates every response against the contract, so that the gateway need not.
+    /// Returns true if the relay validates every response against the contract, so that the gateway need not
+    /// do so.
     fn validates_answers(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The sandbox: the whole exchange in one process on the loopback interface, with seeded data, for testing
+//! The sandbox: the whole exchange in one process on the loopback interface, with seed data, for testing
 //! clients.
 //!
 //! ```no_run
@@ -58,24 +58,24 @@ pub use random::SeededRandom;
 pub use seed::SandboxAccount;
 use seed::{SandboxSeed, StoreOwner};
 
-/// The environment variable that points a client to a sandbox (IDP-03). Its value is the origin of issuer and
-/// gateway.
+/// The environment variable that makes a client use a sandbox (IDP-03). Its value is the origin of both the
+/// issuer and the gateway.
 pub const ORIGIN_VARIABLE: &str = "EXCHANGE_SANDBOX";
 
 /// The options of [`Sandbox::with_options`].
 #[derive(Debug, Default)]
 pub struct SandboxOptions {
-    /// The TCP port; 0 selects a free one.
+    /// The TCP port; 0 selects a free port.
     pub port: u16,
-    /// The folder of the store; `None` for a store in memory.
+    /// The data folder; `None` for a store in memory.
     pub data: Option<PathBuf>,
     /// The seed of all random numbers; `None` for the system's generator.
     pub seed: Option<u64>,
-    /// The configuration; `None` for the sandbox's defaults.
+    /// The configuration; `None` for the defaults of the sandbox.
     pub config: Option<Config>,
 }
 
-/// The error of starting or controlling a sandbox.
+/// The reason a sandbox could not be started, or an action in it failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
@@ -102,24 +102,25 @@ pub enum SandboxError {
     /// The server could not be configured.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// The store belongs to a service. Adding the sandbox's public passwords would give anyone access.
+    /// The store belongs to a service. Adding the sandbox's accounts, whose passwords are public, would let
+    /// anyone sign in.
     #[error("the folder contains the store of a service, not of a sandbox: pass another folder")]
     ForeignStore,
-    /// The sandbox has no account of this name.
+    /// The sandbox has no account with this name.
     #[error("the sandbox has no account of this name")]
     UnknownAccount,
     /// The string is not a user code.
     #[error("invalid user code")]
     InvalidUserCode,
-    /// The request was refused for this reason.
+    /// The request was refused for the contained reason.
     #[error("{0}")]
     Refused(&'static str),
     /// The string is not a valid name.
     #[error("{what}: {why}")]
     InvalidName {
-        /// The field that contains the string.
+        /// The name of the field that contains the string.
         what: &'static str,
-        /// The rule that the string breaks.
+        /// The rule that the string violates.
         why: InvalidName,
     },
     /// A change set violates the contract; the error lists the violations.
@@ -130,7 +131,7 @@ pub enum SandboxError {
     NotApplied {
         /// The index of the op in the change set.
         op: i64,
-        /// The contract's reason for refusing it.
+        /// The reason for refusal, as defined by the contract.
         reason: String,
     },
     /// A client's writes could not be undone.
@@ -141,36 +142,36 @@ pub enum SandboxError {
     Undecided(#[from] DecisionError),
 }
 
-/// The addresses of a sandbox; the first line of output of `exchange-service sandbox --json`.
+/// The addresses of a sandbox. `exchange-service sandbox --json` prints them as its first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxDirectory {
     /// The issuer of the identity provider.
     pub issuer: String,
-    /// The origin of the gateway: `{base_url}`.
+    /// The origin of the gateway, `{base_url}` in the contract.
     pub gateway: String,
     /// The URL of the control interface.
     pub control: String,
     /// The URL of the page on which a member enters a user code.
     pub pages: String,
-    /// The environment variable that points a client to this sandbox.
+    /// The environment variable that makes a client use this sandbox.
     pub developer_variable: EnvironmentVariable,
     /// The ids of the registered clients.
     pub clients: Vec<String>,
-    /// The accounts with which a member can sign in.
+    /// The accounts with which members can sign in.
     pub accounts: Vec<SandboxAccount>,
 }
 
 /// An environment variable with its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EnvironmentVariable {
-    /// The variable's name: [`ORIGIN_VARIABLE`].
+    /// The name of the variable, which is [`ORIGIN_VARIABLE`].
     pub name: String,
     /// The value to set.
     pub value: String,
 }
 
-/// A running sandbox. Dropping it stops it.
+/// A running sandbox. It stops when it is dropped.
 pub struct Sandbox {
     inner: Arc<SandboxInner>,
     serving: tokio::task::JoinHandle<()>,
@@ -186,7 +187,7 @@ struct SandboxInner {
     app: ArcSwap<App>,
     seed: Arc<SandboxSeed>,
     accounts: Vec<SandboxAccount>,
-    /// Serializes resets.
+    /// Held during a reset, so that resets run one after the other.
     resetting: Mutex<()>,
 }
 
@@ -212,7 +213,7 @@ impl Sandbox {
         Self::with_options(SandboxOptions::default()).await
     }
 
-    /// Starts a sandbox with options. It serves requests when this returns.
+    /// Starts a sandbox with options. It already serves requests when this function returns.
     ///
     /// # Errors
     /// Returns a [`SandboxError`] if any part fails to start.
@@ -263,7 +264,7 @@ impl Sandbox {
         self.inner.directory()
     }
 
-    /// Returns the origin of issuer and gateway.
+    /// Returns the origin of both the issuer and the gateway.
     #[must_use]
     pub fn origin(&self) -> String {
         self.inner.origin()
@@ -280,51 +281,52 @@ impl Sandbox {
         self.inner.clock.advance(by);
     }
 
-    /// Approves the device login of a user code as the account's member.
+    /// Approves the device login with a user code, as the member of an account.
     ///
     /// # Errors
-    /// [`SandboxError::UnknownAccount`], [`SandboxError::InvalidUserCode`] or [`SandboxError::Refused`].
+    /// Returns [`SandboxError::UnknownAccount`], [`SandboxError::InvalidUserCode`], or
+    /// [`SandboxError::Undecided`] if the login cannot be decided.
     pub async fn approve(&self, user_code: &str, account: &str) -> Result<(), SandboxError> {
         self.inner.decide_login(user_code, account, LoginDecision::Approve).await
     }
 
-    /// Declines the device login of a user code as the account's member.
+    /// Declines the device login with a user code, as the member of an account.
     ///
     /// # Errors
-    /// As [`approve`](Self::approve).
+    /// Returns the same errors as [`approve`](Self::approve).
     pub async fn decline(&self, user_code: &str, account: &str) -> Result<(), SandboxError> {
         self.inner.decide_login(user_code, account, LoginDecision::Decline).await
     }
 
     /// Resets the sandbox to its seed: data, connections, signing keys, limits, proofs and nonces. The clock
-    /// keeps its time. All earlier cursors, tokens and codes become invalid. A concurrent request may see
+    /// is not reset. All earlier cursors, tokens and codes become invalid. A concurrent request may see
     /// either state.
     ///
     /// # Errors
-    /// Returns the store's error; the data is then either unchanged or the seed's.
+    /// Returns an error if the store fails. The data is then either unchanged or that of the seed.
     pub async fn reset(&self) -> Result<(), SandboxError> {
         self.inner.reset_store().await
     }
 
-    /// Performs an action outside the tested client, as a member on the web or as an administrator.
+    /// Performs an action without the tested client, as a member on the web pages or as an administrator.
     ///
     /// # Errors
-    /// [`SandboxError::UnknownAccount`], or the error of the action.
+    /// Returns [`SandboxError::UnknownAccount`], or the error of the action.
     pub async fn act(&self, account: &str, act: SandboxAction) -> Result<ActionOutcome, SandboxError> {
         self.inner.perform_action(account, act).await
     }
 
-    /// Handles a request without a connection, as if it came from this machine. For clients in the same
-    /// process.
+    /// Handles a request without a network connection, as if it came from this machine. Clients in the same
+    /// process can use this.
     ///
     /// # Errors
-    /// Returns an error if the response's body fails.
+    /// Returns an error if the URL has no valid host, or if the body of the response ends early.
     pub async fn handle_request(
         &self,
         request: http::Request<Bytes>,
     ) -> Result<http::Response<Bytes>, SandboxError> {
         let (mut head, body) = request.into_parts();
-        // In origin form, as in a request line.
+        // The router expects the origin form of the URI, as in a request line.
         if let (Some(host), Some(line)) = (head.uri.authority(), head.uri.path_and_query()) {
             let host = HeaderValue::from_str(host.as_str());
             head.headers.insert(HOST, host.map_err(|_| SandboxError::Refused("the URL has no valid host"))?);
@@ -347,12 +349,12 @@ impl Sandbox {
         Ok(http::Response::from_parts(head, body))
     }
 
-    /// Waits until the server ends.
+    /// Waits until the server has ended.
     pub async fn wait(&mut self) {
         let _ = (&mut self.serving).await;
     }
 
-    /// Stops the sandbox. A store in a folder is one file afterwards, unless a reader holds it for longer
+    /// Stops the sandbox. A store in a folder then consists of one file, unless a reader uses it for longer
     /// than `serve.shutdown-seconds`.
     pub async fn stop(mut self) {
         self.upkeep.abort();
@@ -401,8 +403,8 @@ impl SandboxInner {
             Ok::<_, StoreError>(session)
         });
         let session = session.await?;
-        // An address for documentation (RFC 5737), so that guesses of browsers do not count against this
-        // request.
+        // The source is an address for documentation (RFC 5737), so that guesses from browsers do not count
+        // against this request.
         let peer = PeerAddr(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
         self.app.load_full().provider().decide_login(&code, peer, &session, decision).await?;
         Ok(())
@@ -424,8 +426,8 @@ impl SandboxInner {
     }
 }
 
-/// Returns the sandbox's configuration: production values, except for the limit per address, which all
-/// clients share, and the cost of hashing public passwords.
+/// Returns the sandbox's default configuration. It has production values, except for the limit per address,
+/// which all clients share, and the cost of password hashing, because the passwords are public.
 fn default_config() -> Config {
     let mut config = Config::default();
     config.limits.per_address = 100_000;
@@ -440,15 +442,16 @@ fn with_address(address: SocketAddr, mut config: Config) -> Config {
     config
 }
 
-/// Reports whether a store belongs to a sandbox and thus has accounts with public passwords.
+/// Returns true if a store belongs to a sandbox, whose accounts have public passwords.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub fn is_sandbox(connection: &rusqlite::Connection) -> Result<bool, StoreError> {
     Ok(seed::find_owner(connection)? == StoreOwner::Sandbox)
 }
 
-/// Hashes the passwords and writes the seed with one of its two methods.
+/// Hashes the passwords, then writes the seed with `plant`, which is one of the two methods of
+/// [`SandboxSeed`].
 async fn plant_seed(
     store: &Store,
     environment: &Environment,
@@ -463,7 +466,7 @@ async fn plant_seed(
     Ok(store.write(move |connection| plant(&seed, connection, &inside, &hashes)).await?)
 }
 
-/// Routes requests to the current application, and `/_sandbox` to the control interface.
+/// Routes requests for `/_sandbox` to the control interface, and all others to the current application.
 fn build_router(inner: &Arc<SandboxInner>) -> Router {
     let app = Arc::clone(inner);
     let serve = move |request: Request| {

@@ -1,7 +1,7 @@
 //! SHA-256 hashes, HMACs and constant-time comparison.
 //!
-//! A secret that a client or browser holds is stored only as its hash. Keys of the service itself are in the store
-//! (`store::own_key`).
+//! Secrets of clients and browsers are stored only as hashes. Keys of the service itself are in the table
+//! `secret` (`store::ensure_key`).
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest};
@@ -11,12 +11,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 pub(crate) type Sha256Hash = [u8; 32];
 
-/// Returns the SHA-256 digest of a string or of bytes.
+/// Returns the SHA-256 hash of a string or of bytes.
 pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> Sha256Hash {
     digest_bytes(&digest(&SHA256, bytes.as_ref()))
 }
 
-/// Returns the SHA-256 digest of the concatenated parts.
+/// Returns the SHA-256 hash of the concatenated parts.
 pub(crate) fn sha256_parts(parts: &[&[u8]]) -> Sha256Hash {
     let mut context = Context::new(&SHA256);
     for part in parts {
@@ -29,9 +29,9 @@ fn digest_bytes(digest: &Digest) -> Sha256Hash {
     digest.as_ref().first_chunk().copied().unwrap_or_default()
 }
 
-/// Returns the first `N` bytes of a digest, as a short identifier.
+/// Returns the first `N` bytes of a hash, for use as a short identifier.
 pub(crate) fn hash_prefix<const N: usize>(hash: &Sha256Hash) -> [u8; N] {
-    const { assert!(N <= size_of::<Sha256Hash>(), "a hash has no more bytes") };
+    const { assert!(N <= size_of::<Sha256Hash>(), "N must not exceed the length of a hash") };
     hash.first_chunk().copied().unwrap_or([0; N])
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn constant_time_eq(one: &[u8], other: &[u8]) -> bool {
     verify_slices_are_equal(one, other).is_ok()
 }
 
-/// Computes an HMAC-SHA-256 over length-prefixed parts, encoded as base64url.
+/// Computes an HMAC-SHA-256 of parts, each prefixed with its length, and encodes it in base64url.
 pub(crate) fn hmac_base64(key: &hmac::Key, parts: &[&str]) -> String {
     let mut context = hmac::Context::with_key(key);
     for part in parts {
@@ -70,7 +70,7 @@ mod tests {
         );
     }
 
-    /// FIPS 180-4, B.1.
+    /// The hashes equal those of FIPS 180-4, example B.1.
     #[test]
     fn hashes_match_the_standard() {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

@@ -1,8 +1,9 @@
 //! The HTTP server: accepts connections within limits and timeouts, and dispatches requests.
 //!
-//! Every resource that an unauthenticated peer can hold is bounded here: connections in total and per address, size and
-//! time of a head, time of a body, time of an unread write, time of a TLS handshake, idle time of a connection. The
-//! reader of a body bounds its size.
+//! Every resource that an unauthenticated peer can occupy is bounded here: the number of connections in total
+//! and per address, the size of a request head and the time to receive it, the time to receive a body, the
+//! time of a write that the peer does not read, the time of a TLS handshake, and the idle time of a
+//! connection. The size of a body is bounded by the code that reads it.
 
 mod dispatcher;
 mod forwarded;
@@ -40,10 +41,10 @@ use crate::peer::PeerAddr;
 use crate::shares::{ShareLimiter, SharePermit};
 use crate::timed_body::TimedBody;
 
-/// The default limit on connections per address.
+/// The default limit of connections per address.
 const DEFAULT_CONNECTIONS_PER_ADDRESS: usize = 1024;
 
-/// Serves a router or a dispatcher over connections.
+/// An HTTP server for a router or a dispatcher.
 #[derive(Clone)]
 pub struct Server {
     dispatcher: RequestDispatcher,
@@ -66,8 +67,8 @@ struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// Acquires a connection from the share of its source; `None` if the share is used up. The inner `None` is a
-    /// connection that does not count.
+    /// Acquires a connection from the share of its source. Returns `None` if the share is exhausted. The
+    /// inner `None` stands for a connection that is not counted.
     fn acquire_share(&self, peer: PeerAddr) -> Option<Option<SharePermit>> {
         if peer.is_loopback() && !self.counts_loopback {
             return Some(None);
@@ -88,12 +89,12 @@ pub enum ServeError {
     /// Only one of certificate and key is configured.
     #[error("TLS needs both `serve.certificate` and `serve.private-key`")]
     IncompleteTls,
-    /// A file cannot be read, or contains no certificate or key.
+    /// A file cannot be read, or does not contain a certificate or a key.
     #[error("cannot use {path}: {reason}")]
     File {
         /// The path of the file.
         path: PathBuf,
-        /// The reason.
+        /// The reason the file cannot be used.
         reason: String,
     },
     /// The certificate and the key do not match.
@@ -105,7 +106,7 @@ impl Server {
     /// Creates a server with the limits of the configuration.
     ///
     /// # Errors
-    /// [`ServeError`] if the configured certificate cannot be used.
+    /// Returns a [`ServeError`] if the configured certificate cannot be used.
     pub fn new(
         front: impl Into<RequestDispatcher>,
         config: &Config,
@@ -113,7 +114,7 @@ impl Server {
     ) -> Result<Self, ServeError> {
         let serve = &config.serve;
         let own = serve.connections_of_address;
-        // Behind proxies all connections come from the proxies' addresses.
+        // Behind proxies, all connections come from the addresses of the proxies.
         let usual =
             if config.limits.trusted_hops == 0 { DEFAULT_CONNECTIONS_PER_ADDRESS } else { usize::MAX };
         let limits = ConnectionLimits {
@@ -133,13 +134,14 @@ impl Server {
         Ok(Self { dispatcher: front, environment: environment.clone(), limits: Arc::new(limits), tls })
     }
 
-    /// Serves until `until` completes, then closes the listener and waits for running requests.
+    /// Serves requests until `until` completes. Then closes the listener and waits for running requests.
     pub async fn serve_until(self, listener: TcpListener, until: impl Future<Output = ()> + Send) {
         let room = Arc::new(Semaphore::new(self.limits.connections));
         let graceful = GracefulShutdown::new();
         let mut until = pin!(until);
         loop {
-            // A permit first: connections that are not accepted wait in the system's queue, which is bounded.
+            // The permit is acquired before accepting. Connections that are not accepted wait in the queue of
+            // the operating system, which is bounded.
             let next = async {
                 let place = Arc::clone(&room).acquire_owned().await;
                 (place, listener.accept().await)
@@ -149,7 +151,8 @@ impl Server {
                 () = &mut until => break,
             };
             let Ok((stream, address)) = accepted else {
-                // No file descriptors are left, or the peer is gone. Pause so that other connections can finish.
+                // Either no file descriptors are available, or the peer has closed the connection. The pause
+                // lets other connections end.
                 sleep(Duration::from_millis(50)).await;
                 continue;
             };
@@ -175,7 +178,7 @@ impl Server {
         address: SocketAddr,
         watcher: hyper_util::server::graceful::Watcher,
     ) {
-        // Send small responses at once. A failure only makes them slower.
+        // `TCP_NODELAY` sends small responses immediately. If setting it fails, they are only slower.
         let _ = stream.set_nodelay(true);
         match self.tls.clone() {
             None => self.serve_http(stream, address, watcher).await,
@@ -203,7 +206,7 @@ impl Server {
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            // Also bounds the idle time of a connection.
+            // This timeout also limits the idle time of a connection.
             .header_read_timeout(limits.head)
             .max_header_size(limits.head_bytes.saturating_add(head::OVERSIZE_SLACK))
             .max_buf_size(limits.head_bytes.saturating_add(head::OVERSIZE_SLACK).max(8192))
@@ -222,7 +225,7 @@ impl Server {
         let (head, body) = request.into_parts();
         let refusal = head::check_head(&head, self.limits.head_bytes);
         let is_last = head::must_close(&head);
-        // Most requests have no body.
+        // Most requests have no body and need no timeout for it.
         let body = if HttpBody::is_end_stream(&body) {
             Body::empty()
         } else {
@@ -253,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// Loopback connections do not count by default, from any loopback address. Others do.
+    /// By default, connections from loopback addresses are not counted; all others are.
     #[test]
     fn loopback_connections_are_not_counted() {
         let share = |address: &str, own: Option<usize>| {

@@ -1,4 +1,4 @@
-//! Per-source limits on a shared resource, so that no source can take all of it.
+//! Limits on the part of a shared resource that each source may use, so that no source can use all of it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type ShareCounts<K> = HashMap<K, usize>;
 
-/// Counts a resource per source, such as a network ([`crate::peer::PeerAddr::network`]) or a member. Clones share the
-/// counts.
+/// A counter of the units of a resource that each source uses. A source is a network
+/// ([`crate::peer::PeerAddr::network`]), a member, or another key. Clones share the counts.
 #[derive(Clone, Debug)]
 pub(crate) struct ShareLimiter<K = IpAddr> {
     limit: usize,
     taken: Arc<Mutex<ShareCounts<K>>>,
 }
 
-/// Part of a resource that a source holds, returned on drop.
+/// The units of a resource that a source uses. They are returned when the permit is dropped.
 #[derive(Debug)]
 pub(crate) struct SharePermit<K: Eq + Hash = IpAddr> {
     source: K,
@@ -24,7 +24,7 @@ pub(crate) struct SharePermit<K: Eq + Hash = IpAddr> {
 }
 
 impl<K: Clone + Eq + Hash> ShareLimiter<K> {
-    /// Creates a limiter that allows each source `maximum` units.
+    /// Creates a limiter that allows each source at most `maximum` units.
     pub(crate) fn new(maximum: usize) -> Self {
         Self { limit: maximum, taken: Arc::default() }
     }
@@ -53,7 +53,7 @@ impl<K: Eq + Hash> Drop for SharePermit<K> {
     }
 }
 
-/// Locks the counts. They stay consistent if a holder panics, so a poisoned lock is used as it is.
+/// Locks the counts. They remain consistent if a holder of the lock panics, so a poisoned lock is ignored.
 fn lock_counts<K>(taken: &Mutex<ShareCounts<K>>) -> MutexGuard<'_, ShareCounts<K>> {
     taken.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -74,6 +74,6 @@ mod tests {
         drop(first);
         assert!(shares.try_acquire(one, 2).is_some());
         drop(second);
-        assert!(lock_counts(&shares.taken).is_empty(), "who has nothing takes no room");
+        assert!(lock_counts(&shares.taken).is_empty(), "a source without units needs no memory");
     }
 }

@@ -1,12 +1,14 @@
-//! The SQLite store: one writer with group commit, concurrent readers, migrations, backup.
+//! The SQLite store: one writer with group commit, concurrent readers, migrations and backups.
 //!
-//! A write is a closure that runs on the writer's thread. All waiting writes share one transaction and one
-//! commit, each inside its own savepoint, and each gets its result only after the commit. Acknowledged writes
-//! are therefore in the log, and no transaction is held across an `await`. Commits also wait for the disk,
-//! except for writes that are useless without a later one ([`Store::write_ahead`]).
+//! A write is a closure that runs on the writer's thread. All queued writes share one transaction and one
+//! commit. Each one runs in its own savepoint, and its result is returned only after the commit. A write
+//! whose result was returned is therefore in the log, and no transaction is held across an `await`. A commit
+//! also waits until the log is on disk, except for writes that are useless without a later one
+//! ([`Store::write_ahead`]).
 //!
-//! A read is a closure over one snapshot, on one of a few reader threads or, for a few rows, on the caller's
-//! thread. An in-memory store has one connection, so its reads run on the writer's thread.
+//! A read is a closure over one snapshot. It runs on one of a few reader threads or, if it fetches only a few
+//! rows, on the caller's thread. A store in memory has only one connection, so its reads run on the writer's
+//! thread.
 
 mod backup;
 mod checkpoint;
@@ -31,10 +33,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Params};
 
-/// How long the writer waits for writers of other processes.
+/// How long the writer waits for writes of other processes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Converts a count for use in `LIMIT`.
+/// Converts a count into a parameter for `LIMIT`.
 pub(crate) fn sql_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
@@ -49,19 +51,19 @@ pub(crate) fn query_count(
     u64::try_from(count).map_err(|_| StoreError::Corrupt("negative count"))
 }
 
-/// Encodes strings as a JSON array for `json_each`, so that one statement looks up many keys.
+/// Encodes strings as a JSON array for `json_each`, so that one statement can look up many keys.
 pub(crate) fn json_list<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     serde_json::Value::from_iter(texts).to_string()
 }
 
-/// Returns the value of a setting; `None` if it is not set.
+/// Returns the value of a setting, or `None` if it is not set.
 pub(crate) fn read_setting(connection: &Connection, name: &str) -> Result<Option<String>, StoreError> {
     let mut one = connection.prepare_cached("SELECT value FROM setting WHERE name = ?1")?;
     Ok(one.query_row([name], |row| row.get(0)).optional()?)
 }
 
-/// Makes SQLite plan each prepared statement once. By default, it plans a statement again when the value of a
-/// bound limit or range differs.
+/// Makes SQLite plan each prepared statement only once. By default, SQLite plans a statement again when the
+/// value of a bound limit or range changes.
 fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }

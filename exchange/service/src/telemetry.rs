@@ -1,8 +1,8 @@
-//! Telemetry and common headers of the identity provider's endpoints and of the pages: one log line, one counter and
-//! one duration per request.
+//! The telemetry and common response headers of the identity provider and the web pages: one log line, one
+//! counter and one duration per request.
 //!
-//! Labels are bounded: declared routes, methods, statuses, errors of the provider. No line contains a path, a query, a
-//! header or a body, because these may contain codes and handoffs.
+//! All labels are bounded: routes, methods, statuses, and errors of the provider. No log line contains a
+//! path, a query, a header or a body, because these may contain codes and handoffs.
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
@@ -16,22 +16,23 @@ use tracing::Instrument as _;
 use crate::correlation::{CORRELATION_ID, correlation_id};
 use crate::environment::Environment;
 
-/// Browsers must use TLS for a year (RFC 6797, 6.1). Subdomains are excluded, since other services may run there.
+/// Makes browsers use TLS for a year (RFC 6797, section 6.1). Subdomains are excluded, because other services
+/// may run there.
 const HSTS_ONE_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// The error code of a response, stored in its extensions for the telemetry layer. Must be one of a bounded set,
-/// because it becomes a label.
+/// The error code of a response, which is stored in the extensions of the response for the telemetry layer.
+/// It must be from a bounded set, because it becomes a label.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErrorLabel(pub(crate) &'static str);
 
 #[derive(Clone)]
 struct EndpointObserver {
     environment: Environment,
-    /// True if browsers reach the service by TLS.
+    /// Whether browsers use TLS to reach the service.
     uses_tls: bool,
 }
 
-/// Adds telemetry to a router, and the correlation id and HSTS headers to every response.
+/// Adds telemetry to a router. Also adds the headers with the correlation id and HSTS to every response.
 pub(crate) fn with_telemetry<S>(router: Router<S>, environment: &Environment, origin: &str) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -49,7 +50,7 @@ async fn observe_request(State(observer): State<EndpointObserver>, request: Requ
     let endpoint = head.extensions.get::<MatchedPath>().cloned();
     let endpoint = endpoint.as_ref().map_or("none", MatchedPath::as_str);
     let method = method_label(&head.method);
-    // Every event within the request carries its id, at every log level.
+    // The span adds the correlation id to every event of the request, at every log level.
     let span = tracing::error_span!("request", correlation_id = id.as_str());
     let mut response = next.run(Request::from_parts(head, body)).instrument(span).await;
 
@@ -82,7 +83,7 @@ async fn observe_request(State(observer): State<EndpointObserver>, request: Requ
     response
 }
 
-/// Returns a method as a bounded label, so that clients cannot create labels.
+/// Returns a label from a bounded set for a method, so that clients cannot create labels.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,6 +1,6 @@
-//! Points in time in milliseconds, and clocks.
+//! Points in time with a resolution of milliseconds, and clocks.
 //!
-//! The only module that reads the system clock.
+//! This is the only module that reads the system clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use serde::{Deserialize, Serialize};
 
-/// A point in time, in milliseconds since the Unix epoch, as the store keeps it.
+/// A point in time, stored as milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Moment(i64);
@@ -31,49 +31,49 @@ impl Moment {
         Self(secs.saturating_mul(1000))
     }
 
-    /// Milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     #[must_use]
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// Whole seconds since the Unix epoch, rounded down, as in `iat` and `exp`.
+    /// Returns the whole seconds since the Unix epoch, rounded down, as in `iat` and `exp`.
     #[must_use]
     pub const fn as_secs(self) -> i64 {
         self.0.div_euclid(1000)
     }
 
-    /// The UTC day, counted from the Unix epoch.
+    /// Returns the number of the UTC day since the Unix epoch.
     #[must_use]
     pub const fn utc_day(self) -> i64 {
         self.0.div_euclid(86_400_000)
     }
 
-    /// The start of the next UTC day.
+    /// Returns the start of the next UTC day.
     #[must_use]
     pub const fn next_midnight(self) -> Self {
         Self((self.utc_day() + 1).saturating_mul(86_400_000))
     }
 
-    /// The duration since `earlier`; zero if `earlier` is later.
+    /// Returns the duration since `earlier`, or zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// Adds a duration, saturating at the maximum.
+    /// Adds a duration, and saturates at the maximum.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// Subtracts a duration, saturating at the minimum.
+    /// Subtracts a duration, and saturates at the minimum.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// Formats the moment as an HTTP date (RFC 9110, 5.6.7), rounded down to the second.
+    /// Formats the moment as an HTTP date (RFC 9110, section 5.6.7), rounded down to the second.
     #[must_use]
     pub fn http_date(self) -> String {
         let bounded = self.0.clamp(0, Timestamp::MAX.as_millisecond());
@@ -83,16 +83,15 @@ impl Moment {
             .unwrap_or_else(|_| "Thu, 01 Jan 1970 00:00:00 GMT".to_owned())
     }
 
-    /// Converts the moment for the DPoP library, which represents no time before the epoch.
+    /// Converts the moment into the type of the DPoP library, which cannot represent times before the epoch.
     #[must_use]
     pub fn to_unix_time(self) -> UnixTime {
         UnixTime::from_millis(u64::try_from(self.0).unwrap_or(0))
     }
 }
 
-/// RFC 3339 in UTC, with milliseconds only where there are any (CON-06).
 impl Moment {
-    /// Formats the moment for people: `2026-11-22 13:19 UTC`.
+    /// Formats the moment for people, such as `2026-11-22 13:19 UTC`.
     #[must_use]
     pub fn to_the_minute(self) -> String {
         let text = self.to_string();
@@ -103,6 +102,7 @@ impl Moment {
     }
 }
 
+/// Formats the moment according to RFC 3339, in UTC, with a fraction only if it has milliseconds (CON-06).
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bounded = self.0.clamp(Timestamp::MIN.as_millisecond(), Timestamp::MAX.as_millisecond());
@@ -120,7 +120,7 @@ impl fmt::Display for Moment {
 )]
 pub struct MomentParseError;
 
-/// Parses a UTC day, or a moment with its offset (RFC 3339).
+/// Parses a UTC day, or a moment with a UTC offset (RFC 3339).
 impl FromStr for Moment {
     type Err = MomentParseError;
 
@@ -137,7 +137,7 @@ pub fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0))
 }
 
-/// Returns the value of `Retry-After` for a wait: whole seconds, rounded up, at least 1 (ERR-09).
+/// Returns the value of `Retry-After` for a delay: whole seconds, rounded up, at least 1 (ERR-09).
 #[must_use]
 pub fn retry_after(wait: Duration) -> u64 {
     whole_seconds(wait).max(1)
@@ -160,7 +160,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that is moved by hand: fixed, or offset from another clock. Clones share the offset.
+/// A clock that is set by its owner. It stands still at a fixed time, or runs at an offset from another
+/// clock. Clones share the offset.
 #[derive(Clone, Debug)]
 pub struct ManualClock {
     base: Arc<dyn Clock>,
@@ -174,7 +175,7 @@ impl ManualClock {
         Self { base: Arc::new(FixedClock(time)), offset: Arc::default() }
     }
 
-    /// Creates a clock that runs with another clock, at an adjustable offset.
+    /// Creates a clock that runs at an adjustable offset from another clock.
     #[must_use]
     pub fn offset_from(base: Arc<dyn Clock>) -> Self {
         Self { base, offset: Arc::default() }
@@ -185,7 +186,7 @@ impl ManualClock {
         self.offset.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }
 
-    /// Moves the clock back, as when the system clock is corrected.
+    /// Sets the clock back, as when the system clock is corrected.
     pub fn step_back(&self, by: Duration) {
         self.offset.fetch_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }
@@ -210,7 +211,7 @@ impl Clock for FixedClock {
 mod tests {
     use super::*;
 
-    /// CON-06: timestamps are written in UTC with `Z`, without loss of precision.
+    /// CON-06: moments are formatted in UTC with `Z`, without loss of precision.
     #[test]
     fn moments_are_written_in_utc() {
         assert_eq!(Moment::from_secs(1_790_000_000).to_string(), "2026-09-21T14:13:20Z");
@@ -230,14 +231,15 @@ mod tests {
         }
     }
 
-    /// DPP-09: the format from which clients measure their clock offset.
+    /// DPP-09: the `Date` header, from which clients compute the offset of their clocks, has the format of
+    /// HTTP dates.
     #[test]
     fn http_dates_are_formatted() {
         assert_eq!(Moment::from_millis(1_790_000_000_999).http_date(), "Mon, 21 Sep 2026 14:13:20 GMT");
         assert_eq!(Moment::from_secs(-5).http_date(), "Thu, 01 Jan 1970 00:00:00 GMT");
     }
 
-    /// LIM-19: the day of the write quota starts at 00:00 UTC.
+    /// LIM-19: a day of the write quota starts at 00:00 UTC.
     #[test]
     fn day_starts_at_midnight_utc() {
         let last = Moment::from_millis(86_399_999);
@@ -246,7 +248,7 @@ mod tests {
         assert_eq!(Moment::from_millis(-1).utc_day(), -1);
     }
 
-    /// ERR-09, GW-08
+    /// ERR-09, GW-08: durations are rounded up to whole seconds.
     #[test]
     fn waits_are_rounded_up() {
         for (millis, whole, wait) in [(0, 0, 1), (1, 1, 1), (1000, 1, 1), (1001, 2, 2)] {

@@ -1,7 +1,7 @@
 //! A request body with a timeout.
 //!
-//! [`Server`](crate::serve::Server) sets a timeout on every body, and so does the gateway, whose router other servers
-//! may use. Both timers start when the body is first polled.
+//! [`Server`](crate::serve::Server) sets a timeout on every body. The gateway does so as well, because its
+//! router may be used by other servers. Both timers start when the body is first polled.
 
 use std::error::Error;
 use std::future::Future as _;
@@ -13,7 +13,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-/// A body that fails with [`BodyTimeout`] if it has not ended in time.
+/// A body that fails with [`BodyTimeout`] if it does not end before the timeout.
 pub(crate) struct TimedBody<B> {
     body: B,
     timeout: Duration,
@@ -23,11 +23,11 @@ pub(crate) struct TimedBody<B> {
 enum BodyTimer {
     NotStarted,
     Running(Pin<Box<Sleep>>),
-    /// The timer has fired, and must not be polled again.
+    /// The timer has fired and must not be polled again.
     Elapsed,
 }
 
-/// The error of a body that exceeded its timeout.
+/// The error of a body that did not end before its timeout.
 #[derive(Debug, thiserror::Error)]
 #[error("the body took too long")]
 pub(crate) struct BodyTimeout;
@@ -43,7 +43,7 @@ impl<B: Body> TimedBody<B> {
         Self { body, timeout, timer: BodyTimer::NotStarted }
     }
 
-    /// Starts the timer if necessary, and returns true once it has fired.
+    /// Starts the timer if necessary. Returns true once the timer has fired.
     fn has_timed_out(&mut self, cx: &mut Context<'_>) -> bool {
         if matches!(self.timer, BodyTimer::NotStarted) {
             self.timer = BodyTimer::Running(Box::pin(sleep(self.timeout)));
@@ -95,7 +95,7 @@ mod tests {
 
     const LONGEST: Duration = Duration::from_secs(20);
 
-    /// A single chunk, available after a delay.
+    /// A body with a single chunk that is available after a delay.
     struct Piece(Option<Pin<Box<Sleep>>>);
 
     impl Body for Piece {
@@ -114,12 +114,12 @@ mod tests {
         }
     }
 
-    /// Creates a body that is available after `seconds`.
+    /// Creates a body whose chunk is available after `seconds`.
     fn comes_in(seconds: u64) -> Piece {
         Piece(Some(Box::pin(sleep(Duration::from_secs(seconds)))))
     }
 
-    /// The timer starts at the first poll, so earlier processing does not count.
+    /// The timer starts at the first poll, so the time before that does not count.
     #[tokio::test(start_paused = true)]
     async fn timer_starts_at_the_first_poll() {
         let body = TimedBody::new(comes_in(75), LONGEST);
@@ -127,7 +127,8 @@ mod tests {
         assert_eq!(body.collect().await.unwrap().to_bytes(), "piece");
     }
 
-    /// A late body fails at its timeout and stays failed; the error is recognized through wrappers.
+    /// A late body fails at its timeout, and every later poll fails as well. The error is recognized inside
+    /// other errors.
     #[tokio::test(start_paused = true)]
     async fn late_body_fails() {
         let before = Instant::now();

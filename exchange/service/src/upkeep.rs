@@ -1,10 +1,11 @@
-//! Upkeep: deletes expired data in bounded pieces.
+//! Upkeep: deletes expired data, a limited number of rows at a time.
 //!
-//! [`TASKS`] lists the tasks and their intervals. A round runs the due tasks by the service's clock, each
-//! piece in a short write, so that requests are not delayed. The rest stays for the next round, and no state
-//! must survive a restart. Metrics report the number of deleted rows.
+//! [`TASKS`] lists the tasks and their intervals. A round runs the tasks that are due by the clock of the
+//! service. A task runs in pieces, and each piece is a short write, so that requests are not delayed.
+//! Remaining rows are left for the next round, and no state must survive a restart. Metrics report the number
+//! of deleted rows.
 //!
-//! If several processes share a store, only the one that holds the lease runs tasks. Each piece renews the
+//! If several processes share a store, only the process that has the lease runs tasks. Each piece renews the
 //! lease in its own transaction.
 
 mod lease;
@@ -24,11 +25,11 @@ use crate::store::{Store, StoreError};
 use crate::time::Moment;
 use crate::{backend, feed, idp, quota, records};
 
-/// Maximum number of rows per task and transaction.
+/// The maximum number of rows per piece, which is one transaction.
 const MAX_PIECE: usize = 500;
-/// Maximum number of pieces per task and round.
+/// The maximum number of pieces per task and round.
 const MAX_PIECES: usize = 20;
-/// Interval between checks for due tasks.
+/// The interval between checks for due tasks.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -36,14 +37,14 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 /// A task that runs repeatedly.
 pub struct UpkeepTask {
-    /// The name of the deleted data, which is a label of the metrics.
+    /// The name of the data that the task deletes. It is a label of the metrics.
     pub name: &'static str,
     /// The interval between runs.
     pub every: Duration,
     run: TaskFn,
 }
 
-/// Deletes or ends up to the given number of rows, and returns their number.
+/// A function that deletes or ends at most the given number of rows, and returns their number.
 type TaskFn = fn(&Connection, &Config, Moment, usize) -> Result<usize, StoreError>;
 
 impl fmt::Debug for UpkeepTask {
@@ -60,22 +61,22 @@ const TASK_COUNT: usize = 15;
 
 /// All tasks, in the order in which a round runs them.
 pub static TASKS: [UpkeepTask; TASK_COUNT] = [
-    // LIM-13
+    // LIM-13: removed entries are kept as tombstones for a limited time.
     new_task("tombstones", HOUR, |store, _, now, most| feed::retention::prune_tombstones(store, now, most)),
-    // FED-08
+    // FED-08: stored positions of cursors are kept for a limited time.
     new_task("cursors", HOUR, |store, _, now, most| feed::retention::prune_cursors(store, now, most)),
-    // WRT-13
+    // WRT-13: held batches expire.
     new_task("held-batches", MINUTE, |store, _, now, most| backend::prune_held(store, now, most)),
-    // LIM-35
+    // LIM-35: staged drafts expire.
     new_task("drafts", MINUTE, |store, _, now, most| backend::prune_drafts(store, now, most)),
     new_task("reviews", HOUR, |store, _, now, most| backend::prune_reviews(store, now, most)),
-    // LIM-22
+    // LIM-22: stored responses expire.
     new_task("idempotency-keys", MINUTE, |store, config, now, most| {
         idempotency::expire_keys(store, &KeyRetention::from_config(&config.limits), now, most)
     }),
-    // LIM-19
+    // LIM-19: only the counts of current days are needed.
     new_task("quotas", HOUR, |store, _, now, most| quota::prune_days(store, now.utc_day(), most)),
-    // LIM-09
+    // LIM-09: device logins expire.
     new_task("device-logins", MINUTE, |store, _, now, most| idp::prune_logins(store, now, most)),
     new_task("sessions", MINUTE, |store, _, now, most| idp::sessions::prune_expired(store, now, most)),
     // LIM-08: unused connections end even if no client presents their tokens again.
@@ -95,12 +96,12 @@ pub static TASKS: [UpkeepTask; TASK_COUNT] = [
     }),
 ];
 
-/// The result of one task in one round.
+/// The outcome of one task in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskOutcome {
     /// The name of the task.
     pub task: &'static str,
-    /// The number of deleted rows.
+    /// The number of rows that the task deleted or ended.
     pub removed: usize,
     /// Whether rows are left for the next round.
     pub more: bool,
@@ -113,7 +114,7 @@ pub struct Upkeep {
     config: Arc<Config>,
     /// The name of this process in the lease.
     holder: Arc<str>,
-    /// When each task was completed last.
+    /// The time at which each task was last completed.
     ended: Mutex<[Option<Moment>; TASK_COUNT]>,
 }
 
@@ -124,16 +125,16 @@ impl fmt::Debug for Upkeep {
 }
 
 impl Upkeep {
-    /// Creates the upkeep; all tasks are due.
+    /// Creates the upkeep. All tasks are due.
     ///
     /// # Errors
-    /// Returns an error if the random number generator fails.
+    /// Returns a [`RandomError`] if no random numbers are available.
     pub fn new(store: Store, environment: Environment, config: Arc<Config>) -> Result<Self, RandomError> {
         let holder = environment.random_token::<16>()?.into();
         Ok(Self { store, environment, config, holder, ended: Mutex::default() })
     }
 
-    /// Runs due tasks repeatedly; never returns.
+    /// Runs due tasks repeatedly, without end.
     pub async fn run(self) {
         let mut turns = tokio::time::interval(POLL_INTERVAL);
         turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -143,8 +144,8 @@ impl Upkeep {
         }
     }
 
-    /// Runs all due tasks once, and returns their results. A failed task is logged, does not affect others,
-    /// and is due again in the next round. Does nothing while another process holds the lease.
+    /// Runs all due tasks once and returns their outcomes. A task that fails is logged, does not affect the
+    /// others, and is due again in the next round. Does nothing while another process has the lease.
     pub async fn run_due_tasks(&self) -> Vec<TaskOutcome> {
         let mut all = Vec::new();
         if self.is_elsewhere().await {
@@ -157,7 +158,7 @@ impl Upkeep {
                 continue;
             }
             match self.run_task(task).await {
-                // Another process took the lease meanwhile.
+                // In the meantime, another process has taken the lease.
                 Ok(None) => return all,
                 Ok(Some(done)) => {
                     counter!("exchange_upkeep_removed_total", "task" => task.name)
@@ -179,7 +180,7 @@ impl Upkeep {
     fn is_due(&self, index: usize, task: &UpkeepTask) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.environment.now();
-        // After a step back of the clock, the elapsed time is unknown, so the task is due.
+        // After the clock was set back, the elapsed time is unknown, so the task is due.
         ended.get(index).copied().flatten().is_none_or(|last| now < last || now.since(last) >= task.every)
     }
 
@@ -192,7 +193,7 @@ impl Upkeep {
         }
     }
 
-    /// Reports whether another process holds the lease; false if it cannot be read.
+    /// Returns true if another process has the lease, and false if the lease cannot be read.
     async fn is_elsewhere(&self) -> bool {
         let (holder, now) = (Arc::clone(&self.holder), self.environment.now());
         let looked =
@@ -200,7 +201,7 @@ impl Upkeep {
         looked.await.unwrap_or(false)
     }
 
-    /// Runs some pieces of a task; `Ok(None)` if another process holds the lease.
+    /// Runs some pieces of a task. Returns `Ok(None)` if another process has the lease.
     async fn run_task(&self, task: &UpkeepTask) -> Result<Option<TaskOutcome>, StoreError> {
         let mut done = TaskOutcome { task: task.name, removed: 0, more: true };
         for _ in 0..MAX_PIECES {

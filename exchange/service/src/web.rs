@@ -1,9 +1,9 @@
-//! The member's pages: plain HTML rendered on the server, without scripts.
+//! The web pages for members: plain HTML that the server renders, without scripts.
 //!
-//! [`render_page`] renders every page with its headers. [`SignedInMember`] is the extractor of the signed-in member.
-//! Every form that changes something must contain the session's [`CsrfToken`].
+//! [`render_page`] renders every page with its headers. Handlers use the extractor [`SignedInMember`] to get
+//! the signed-in member. Every form that changes something must contain the [`CsrfToken`] of the session.
 //!
-//! Members sign in with accounts of this service, also if an external provider issues the tokens.
+//! Members sign in with accounts of this service, even if an external provider issues the tokens.
 
 mod applications;
 mod clients;
@@ -47,10 +47,10 @@ const MEMBER_PAGES: [(&str, &str); 6] = [
     (reservations::PATH, "Reserved stock"),
     (profile::PATH, "Profile"),
 ];
-/// Additional pages for members who administer the service.
+/// The additional pages for members who administer the service.
 const ADMIN_PAGES: [(&str, &str); 1] = [(clients::PATH, "Clients")];
 
-/// The state of the pages' handlers. Clones share it.
+/// The state that the handlers of the pages share. Clones share it as well.
 #[derive(Clone, Debug)]
 pub struct WebState(Arc<WebInner>);
 
@@ -61,29 +61,29 @@ struct WebInner {
 }
 
 impl WebState {
-    /// Creates the pages of a provider.
+    /// Creates the state of the web pages for a provider.
     ///
     /// # Errors
-    /// [`PasswordError`] if the configured password cost is invalid.
+    /// Returns a [`PasswordError`] if the configured cost of password hashing is invalid.
     pub fn new(provider: IdentityProvider) -> Result<Self, PasswordError> {
         let passwords = PasswordHasher::new(&provider.config().idp, provider.environment())?;
         Ok(Self(Arc::new(WebInner { provider, passwords })))
     }
 
-    /// The identity provider.
+    /// Returns the identity provider.
     #[must_use]
     pub fn provider(&self) -> &IdentityProvider {
         &self.0.provider
     }
 
-    /// The hasher of passwords.
+    /// Returns the password hasher.
     #[must_use]
     pub fn passwords(&self) -> &PasswordHasher {
         &self.0.passwords
     }
 }
 
-/// The state of handlers that use the backend.
+/// The state of the handlers that use the backend.
 #[derive(Clone)]
 struct BackendState {
     web: WebState,
@@ -96,8 +96,8 @@ impl FromRef<BackendState> for WebState {
     }
 }
 
-/// Returns a router with sign-in, sign-out, applications, notices and clients, the device page unless the provider is
-/// external, and the page for unknown addresses.
+/// Returns a router with the pages for signing in and out, applications, notices and clients, and with the
+/// page for unknown addresses. Unless the provider is external, it also has the device page.
 pub fn router(web: WebState) -> Router {
     let pages = if web.provider().config().is_external() {
         Router::new().route("/", get(show_home))
@@ -115,7 +115,8 @@ pub fn router(web: WebState) -> Router {
     with_page_layers(pages, &web).with_state(web)
 }
 
-/// Returns a router with profile, reservations and undo, to be merged with the others.
+/// Returns a router with the pages for profile, reservations and undo. It must be merged with that of
+/// [`router`].
 pub fn member_routes(web: WebState, backend: Backend) -> Router {
     let pages = Router::new()
         .merge(profile::routes())
@@ -125,13 +126,13 @@ pub fn member_routes(web: WebState, backend: Backend) -> Router {
     with_page_layers(pages, &web).with_state(BackendState { web, backend })
 }
 
-/// Adds the layers that all pages share.
+/// Adds the layers that all pages have in common.
 fn with_page_layers<S: Clone + Send + Sync + 'static>(pages: Router<S>, web: &WebState) -> Router<S> {
     let pages = pages.layer(axum::middleware::map_response(layout::add_default_headers));
     with_telemetry(pages, web.provider().environment(), web.provider().config().web_origin())
 }
 
-/// Renders the start page after a sign-in without a target, if the provider is external.
+/// Renders the page that a member sees after signing in without a target, if the provider is external.
 async fn show_home(member: SignedInMember) -> Response {
     let text =
         "Connected applications send you here when they need your confirmation. There is nothing to do now.";
@@ -139,12 +140,12 @@ async fn show_home(member: SignedInMember) -> Response {
 }
 
 async fn show_not_found(State(web): State<WebState>, headers: HeaderMap) -> Response {
-    // If the session cannot be loaded, the page is rendered without it.
+    // If the session cannot be loaded, the page is rendered without a signed-in member.
     not_found_page(session::find_signed_in(&web, &headers).await.ok().flatten().as_ref())
 }
 
-/// Renders the page for an unknown address, also for a page that this member may not see, so that the two cases are
-/// indistinguishable.
+/// Renders the page for an unknown address. A member who may not see a page gets the same response, so that
+/// the two cases cannot be distinguished.
 fn not_found_page(member: Option<&SignedInMember>) -> Response {
     let text = "There is no page at this address, or you may not see it.";
     render_message(StatusCode::NOT_FOUND, "No such page", member, text, Some(("/", "Continue")))

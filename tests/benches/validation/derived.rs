@@ -1,10 +1,10 @@
-//! What serde's derive makes of the change set: the way most clients read it today.
+//! Types with serde's derive for a change set, as most clients define them.
 
-#![allow(dead_code, unreachable_pub, reason = "read, never looked at: reading is what is measured")]
+#![allow(dead_code, unreachable_pub, reason = "the fields are never read: only parsing is measured")]
 
 use serde::Deserialize;
 
-/// With a tagged enum, as it is written down most naturally. Serde buffers each op for it.
+/// A change set whose ops are a tagged enum, the obvious definition. Serde buffers each op to find the tag.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeSet {
@@ -18,7 +18,7 @@ pub enum Op {
     SetQuantity(SetQuantity),
 }
 
-/// For one kind of op alone, the tag a string like others: nothing is buffered.
+/// A change set with only one kind of op, whose tag is an ordinary string. Serde buffers nothing.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlainChangeSet {

@@ -1,21 +1,21 @@
-//! The documents that are measured: large ones, as clients and the service send them.
+//! The benchmark documents: large ones, as clients and the service send them.
 
 use contract_runtime::Contract;
 use exchange_api::types::{BlueprintPage, StockChangeSet, StockPage};
 
-/// A document and its type.
+/// A benchmark document.
 pub(crate) trait Document {
-    /// The type of the document.
+    /// The generated type that parses the document.
     type Type: Contract;
 
-    /// Valid JSON text.
+    /// Returns the document as valid JSON.
     fn text() -> String;
 
-    /// The same document with something wrong in every entry.
+    /// Returns the document with an error in every entry.
     fn broken() -> String;
 }
 
-/// A change set of 500 ops: decimals, names, links, op ids.
+/// A change set of 500 ops with decimal amounts, names, links and op ids.
 pub(crate) struct ChangeSet;
 
 impl Document for ChangeSet {
@@ -47,13 +47,13 @@ impl Document for ChangeSet {
         format!(r#"{{"ops":[{}],"dryRun":false}}"#, ops.join(","))
     }
 
-    /// Each op has a quality beyond the scale and an amount that is invalid for its unit.
+    /// Each op has a quality above the maximum, and most have an unknown unit.
     fn broken() -> String {
         Self::text().replace(r#""quality":"#, r#""quality":99999"#).replace(r#""SCU""#, r#""BOX""#)
     }
 }
 
-/// A page of 500 blueprints: timestamps, provenance, extensions.
+/// A page of 500 blueprints with timestamps, provenance and extensions.
 pub(crate) struct Page;
 
 impl Document for Page {
@@ -71,7 +71,7 @@ impl Document for Page {
         format!(r#"{{"items":[{}],"removed":[],"nextCursor":"f:0190a1:77","hasMore":true}}"#, items.join(","))
     }
 
-    /// Each blueprint has a timestamp that is none.
+    /// Each blueprint has an invalid timestamp.
     fn broken() -> String {
         Self::text().replace("18:04:09", "18-04-09")
     }
@@ -99,7 +99,7 @@ impl Document for Tombstones {
         )
     }
 
-    /// Each tombstone has a timestamp that is none.
+    /// Each tombstone has an invalid timestamp.
     fn broken() -> String {
         Self::text().replace("T18:", "X18:")
     }

@@ -1,10 +1,10 @@
-//! An independent validator of the same schema files.
+//! An independent validator for the same schema files.
 
 use std::fs;
 
 use exchange_tests::schemas;
 
-/// The schema at a location.
+/// Returns the validator of the schema at a location.
 pub(crate) fn oracle(location: &str) -> jsonschema::Validator {
     let mut registry = jsonschema::Registry::new();
     for entry in fs::read_dir(schemas().join("exchange/v1")).unwrap() {
@@ -18,7 +18,8 @@ pub(crate) fn oracle(location: &str) -> jsonschema::Validator {
     jsonschema::options().with_registry(&registry).build(&reference).unwrap()
 }
 
-/// All errors of a document with pointer and keyword location, as needed for an error response.
+/// Returns all errors of a document with JSON Pointer and keyword location, the data that an error response
+/// needs.
 pub(crate) fn errors(validator: &jsonschema::Validator, text: &[u8]) -> Vec<(String, String)> {
     let value: serde_json::Value = serde_json::from_slice(text).unwrap();
     let errors = validator.iter_errors(&value);

@@ -30,13 +30,13 @@ pub use self::process::{GeneratorRunner, SUBCOMMAND, serve_request};
 use contract_codegen::lower::names::SchemaNames;
 use contract_codegen_core::{AnalyzedContract, stack::run_on_deep_stack};
 
-/// Maximum number of locations that a row lists for a dropped construct.
+/// The maximum number of locations that a row lists for a dropped construct.
 const MAX_LOCATIONS: usize = 3;
 
 /// The behavior of one generator on a contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GeneratorReport {
-    /// The generator: `progenitor` or `typify`.
+    /// The name of the generator: `progenitor` or `typify`.
     pub generator: &'static str,
     /// One row per construct.
     pub rows: Vec<ConstructRow>,
@@ -47,15 +47,16 @@ pub struct GeneratorReport {
 /// The results for one construct: a keyword, a parameter location or a document feature.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConstructRow {
-    /// `maxLength`, `query parameter`.
+    /// The construct, such as `maxLength` or `query parameter`.
     pub construct: String,
-    /// Occurrences that the generated code honors.
+    /// The number of occurrences that the generated code honors.
     pub kept: usize,
-    /// Occurrences that the generated code ignores.
+    /// The number of occurrences that the generated code ignores.
     pub dropped: usize,
-    /// Occurrences inside of parts that the generator rejects.
+    /// The number of occurrences inside of parts that the generator rejects.
     pub rejected: usize,
-    /// Occurrences without a verdict: no test document was found, or the generated method was not recognized.
+    /// The number of occurrences without a verdict, because no test document was found or the generated
+    /// method was not recognized.
     pub untested: usize,
     /// Some locations where the construct is dropped, each with its evidence; at most three.
     pub locations: Vec<String>,
@@ -64,7 +65,7 @@ pub struct ConstructRow {
 /// A part of the contract that a generator rejects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rejection {
-    /// `file:line #/pointer`
+    /// The location as `file:line #/pointer`.
     pub location: String,
     /// The generator's error message.
     pub reason: String,

@@ -25,7 +25,7 @@ use super::{
     process::{GeneratorRunner, TimeoutCounter},
 };
 
-/// Maximum number of operations in one run; a failing group is split.
+/// The maximum number of operations in one run; a group that fails is split.
 const MAX_GROUP_SIZE: usize = 32;
 
 /// Runs progenitor on every operation and compares the generated methods with the operations.

@@ -18,15 +18,15 @@ use contract_codegen_core::{
 };
 use contract_runtime::{Json, Map, Number};
 
-/// Maximum number of base documents that are mutated.
+/// The maximum number of base documents that are mutated.
 const MAX_BASES: usize = 12;
-/// Maximum number of mutated documents that are validated for one schema.
+/// The maximum number of mutated documents that are validated for one schema.
 const MAX_MUTATIONS: usize = 1_500;
-/// Maximum number of mutation sites per document; nested unions can multiply them.
+/// The maximum number of mutation sites per document; nested unions can multiply them.
 const MAX_SITES: usize = 1_000;
-/// Maximum depth of mutation sites.
+/// The maximum depth of mutation sites.
 const MAX_DEPTH: u8 = 5;
-/// Maximum length of generated strings and lists.
+/// The maximum length of generated strings and lists.
 const MAX_LENGTH: u64 = 2_000;
 
 /// A test document and the behavior that it tests.
@@ -43,7 +43,7 @@ pub(super) enum ProbeTarget {
     Valid,
     /// The single rule that this document violates must be checked: keyword and location.
     Rule(&'static str, Arc<str>),
-    /// The string must be validated against its `format`.
+    /// The format of the schema must be checked.
     Format(SchemaId),
     /// A default must be filled in at a JSON Pointer.
     Default(SchemaId, String),
@@ -79,7 +79,7 @@ pub(super) fn generate_probes(
     bases.retain(|value| seen.insert((value.to_string(), false)));
     let mut out: Vec<Probe> =
         bases.iter().map(|value| Probe { value: value.clone(), target: ProbeTarget::Valid }).collect();
-    // Large documents first: they have the most mutation sites.
+    // Large documents come first, because they have the most mutation sites.
     bases.sort_by_key(|value| std::cmp::Reverse(value.to_string().len().min(4_000)));
     let walker = SiteWalker { contract, tables };
     let mut mutations = 0;
@@ -213,7 +213,7 @@ impl<'a> SiteWalker<'a> {
             targeted.extend(self.without_defaults(schema, site));
         }
         if let Json::Object(members) = site.value {
-            // Each property removed, and one undeclared property added.
+            // Each property is removed once, and one undeclared property is added.
             values.extend(members.keys().map(|name| Json::Object(without_member(members, name))));
             values.extend(
                 sample_values()
@@ -357,7 +357,7 @@ fn with_member(members: &Map<Json>, name: &str, value: Json) -> Map<Json> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
+#[allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 mod tests {
     use super::*;
     use contract_codegen_core::{generate::Project, load::Sources, tables::TableArenas};
@@ -388,7 +388,7 @@ mod tests {
         }
     }
 
-    /// Several unions apply to the same value.
+    /// The number of mutation sites stays bounded if several unions apply to the same value.
     #[test]
     fn number_of_sites_is_bounded() {
         let union = format!(r#"{{"anyOf": [{}]}}"#, [r#"{"maxLength": 9}"#; 6].join(","));

@@ -21,17 +21,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use typify_impl::{TypeSpace, TypeSpaceSettings};
 
-/// The hidden subcommand.
+/// The name of the hidden subcommand.
 pub const SUBCOMMAND: &str = "run-generator";
 
-/// Prefix of the error for a run that exceeded its timeout.
+/// The prefix of the error for a run that exceeded its timeout.
 const TIMEOUT_MESSAGE: &str = "timed out";
-/// Number of timeouts after which no further runs are started.
+/// The number of timeouts after which no further runs are started.
 const MAX_TIMEOUTS: usize = 3;
 
-/// Default timeout of one run.
+/// The default timeout of one run.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-/// Interval at which a child process that has closed its output is polled for its exit status.
+/// The interval at which a child process that has closed its output is polled for its exit status.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A runner for the other generators.
@@ -98,7 +98,7 @@ impl GeneratorRunner {
     /// Generates typify's types for the `definitions` of a draft-07 document.
     ///
     /// # Errors
-    /// As [`GeneratorRunner::run_progenitor`].
+    /// Returns the errors that [`GeneratorRunner::run_progenitor`] returns.
     pub(super) fn run_typify(&self, document: Value) -> Result<GeneratedCode, String> {
         self.send_request(Request::Typify { document })
     }
@@ -271,7 +271,7 @@ fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
+#[allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 mod tests {
     use super::*;
 

@@ -10,7 +10,7 @@ use super::types::{
     ValueCheck, VariantContent,
 };
 
-/// Maximum number of types nested at the same JSON value.
+/// The maximum number of types nested at the same JSON value.
 const MAX_NESTING: u8 = 60;
 
 impl TypeModel {
@@ -242,7 +242,7 @@ fn is_empty(ty: &FieldType, value: &Value) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a failed setup fails the test")]
+#[allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 mod tests {
     use serde_json::{Value, json};
 

@@ -62,7 +62,7 @@ pub(super) struct RecordField {
     pub(super) absent: AbsentField,
     /// Omits empty values when serializing.
     pub(super) skips_empty: bool,
-    /// Collects the properties without a field of their own.
+    /// Collects the properties for which the struct has no other field.
     pub(super) rest: bool,
 }
 
@@ -100,7 +100,7 @@ pub(super) enum VariantContent {
     Record(RecordType),
 }
 
-/// A check in a conversion.
+/// A check that a generated `TryFrom` or `FromStr` implementation performs.
 #[derive(Debug)]
 pub(super) enum ValueCheck {
     /// Maximum length in code points.
@@ -409,7 +409,7 @@ fn literal_list(source: &Expr) -> Option<Vec<Value>> {
     }
 }
 
-/// Returns a literal, including one inside of `to_string()`, a conversion or a macro.
+/// Returns the value of a literal, including one inside of `to_string()`, a conversion or a macro.
 fn literal(source: &Expr) -> Option<Value> {
     match source {
         Expr::Lit(literal) => match &literal.lit {

@@ -22,11 +22,11 @@ use super::{
     types::TypeModel,
 };
 
-/// Maximum number of typify runs; schemas that fail after these are reported as rejected.
+/// The maximum number of typify runs. Schemas that remain after this number are reported as rejected.
 const MAX_RUNS: usize = 400;
-/// Number of schemas above which fewer test documents are generated per schema.
+/// The number of schemas above which fewer test documents are generated per schema.
 const MANY_SCHEMAS: usize = 400;
-/// Maximum length in characters of a JSON value in a report.
+/// The maximum length in characters of a JSON value in a report.
 const MAX_VALUE_LENGTH: usize = 120;
 
 /// The vocabulary in which a schema is written for typify.
@@ -154,7 +154,7 @@ impl TypifySession<'_> {
 /// The observations about one rule.
 #[derive(Clone, Debug, Default)]
 struct RuleObservations {
-    /// Number of documents that violate the rule and are rejected.
+    /// The number of documents that violate the rule and are rejected.
     rejected: usize,
     /// A document that violates the rule and is accepted.
     accepted: Option<Json>,
@@ -173,18 +173,19 @@ struct TypeMeasurement<'a> {
     rejected_documents: Vec<Rejection>,
 }
 
-/// Counts of valid documents by outcome.
+/// The results of round trips of valid documents. A pair consists of the number of documents that kept the
+/// feature and the number that lost it.
 #[derive(Clone, Copy, Debug, Default)]
 struct DocumentCounts {
     accepted: usize,
     rejected: usize,
-    /// Properties without a corresponding field.
+    /// Whether properties without a field are preserved: (kept, lost).
     properties: (usize, usize),
-    /// Explicit `null` as opposed to an absent property.
+    /// Whether an explicit `null` stays distinct from an absent property: (kept, lost).
     nulls: (usize, usize),
-    /// The digits of numbers.
+    /// Whether all digits of numbers are preserved: (kept, lost).
     numbers: (usize, usize),
-    /// Absence of properties that the input did not contain.
+    /// Whether no property is added that the input did not contain: (kept, lost).
     additions: (usize, usize),
 }
 
@@ -352,7 +353,7 @@ impl<'a> TypeMeasurement<'a> {
     }
 }
 
-/// The features of a document that a round trip may lose, and those that were lost.
+/// The features of a document that a round trip can lose, and those that it lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RoundTripLosses {
     present: DocumentFeatures,

@@ -1,5 +1,5 @@
 //! Runs the other generators in child processes and checks the reports about them.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a failed setup fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a panic is a test failure")]
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn find_row<'r>(reports: &'r [GeneratorReport], generator: &str, construct: &str
     row.unwrap_or_else(|| panic!("{construct} is not among {:?}", report.rows))
 }
 
-/// Each keyword is tested with documents that violate only this keyword.
+/// A keyword is counted as kept or dropped after tests with documents that violate only this keyword.
 #[test]
 fn keywords_are_counted_as_kept_or_dropped() {
     let contract = parse_contract(
@@ -53,7 +53,7 @@ fn keywords_are_counted_as_kept_or_dropped() {
     assert!(counts("valid documents: properties without a field").1 > 0);
 }
 
-/// The other schemas are still tested.
+/// If typify panics on one schema, the other schemas are still tested.
 #[test]
 fn panic_rejects_only_one_schema() {
     let contract = parse_contract(
@@ -98,7 +98,7 @@ fn operations_are_compared_with_methods() {
     assert!(reports[0].rejections[0].reason.contains("more media types than expected"), "{reports:?}");
 }
 
-/// Keys of `paths` stay unique if several operations share path and method or a path has a query.
+/// Keys of `paths` stay unique if several operations share a path and a method, or a path has a query.
 #[test]
 fn operations_with_the_same_path_are_separate() {
     let input = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -130,7 +130,7 @@ fn progenitor_agrees_on_the_hangar_contract() {
     let unsupported =
         ["/ships~1changes/post", "/ships~1{body}/delete", "/ships~1import/post", "/manual~1{name}/put"];
     assert_eq!(rejected, unsupported.map(|operation| format!("/paths/~1{}", &operation[1..])));
-    // One operation redirects, and describes its errors in headers and in a second media type.
+    // One operation redirects, and its errors are described in headers and in a second media type.
     let dropped: Vec<(&str, usize, usize)> = reports[0]
         .rows
         .iter()
@@ -182,7 +182,7 @@ fn number_of_timeouts_is_limited() {
     for report in &reports {
         assert_eq!(report.rejections.len(), 64, "{report:?}");
     }
-    // Three for each generator.
+    // Each of the two generators runs at most three times.
     let runs = fs::read_to_string(runs).unwrap().lines().count();
     assert!(runs <= 6, "{runs}");
 }

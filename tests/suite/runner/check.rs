@@ -1,31 +1,31 @@
-//! One value through the tables of a schema, and through its type.
+//! Validates a value with the validation tables of a schema, and with the type generated from it.
 
 use contract_runtime::{Contract, DocumentError, Json, schema::Validator};
 use serde_json::{Value, json};
 
 /// A schema of the suite.
 pub struct Group {
-    /// The tables.
+    /// The validator that uses the schema's tables.
     pub validator: Validator<'static>,
-    /// The type, behind one signature.
+    /// Parses and validates a value with the generated type.
     pub check: fn(&[u8]) -> Typed,
 }
 
-/// The results of a type for a value.
+/// The results of a generated type for a value.
 pub struct Typed {
-    /// Whether it could be read, limits aside.
+    /// Whether the type can parse the value, without checking constraints.
     pub read: bool,
     /// `is_valid` of the parsed value.
     pub valid: bool,
-    /// Whether reading and checking in one go accepts it.
+    /// Whether parsing and validating in one step accepts the value.
     pub accepted: bool,
-    /// The value as the type writes it.
+    /// The value as the type serializes it.
     pub written: Option<Json>,
-    /// Why it was refused.
+    /// The reason if it was rejected without a violation; otherwise empty.
     pub why: String,
 }
 
-/// Reads, checks and writes a value.
+/// Parses, validates and serializes a value.
 pub fn check<T: Contract>(bytes: &[u8]) -> Typed {
     let read = T::parse(bytes);
     let why = match T::parse_valid(bytes) {
@@ -43,8 +43,8 @@ pub fn check<T: Contract>(bytes: &[u8]) -> Typed {
 }
 
 impl Group {
-    /// Returns true if the type accepts the values that the tables accept, round-trips them, and rejects the
-    /// rest.
+    /// Returns true if the type and the tables agree: the type accepts and round-trips the values that the
+    /// tables accept, and rejects all others.
     pub fn agrees(&self, bytes: &[u8]) -> bool {
         let Ok(json) = Json::parse(bytes) else { return true };
         let typed = (self.check)(bytes);
@@ -55,8 +55,8 @@ impl Group {
         }
     }
 
-    /// The result for a value: verdicts of tables and type, whether it round-trips, and the violations of the
-    /// tables.
+    /// Returns the results for a value: the verdicts of the tables and of the type, whether the value
+    /// round-trips, and the violations that the tables report.
     pub fn ask(&self, bytes: &[u8]) -> Value {
         let json = match Json::parse(bytes) {
             Ok(json) => json,

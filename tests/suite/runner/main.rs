@@ -1,8 +1,9 @@
-//! Asks the generated types and tables of the suite's schemas about values.
+//! Validates values with the generated types and tables of the suite's schemas.
 //!
-//! Reads lines of a group's number and a value, answers each with a line of JSON. What is right
-//! it does not know: `cargo xtask suite` compares. With the argument `across` it reads values
-//! alone, tries each with every group, and answers where tables and types say different things.
+//! Reads lines with the number of a schema and a value, and prints one line of JSON for each. It does not
+//! know the expected results: `cargo xtask suite` compares them. With the argument `across`, it reads lines
+//! with only a value, validates each value with every schema, and prints the values for which tables and
+//! types disagree.
 
 mod check;
 mod table;
@@ -12,7 +13,7 @@ use std::{
     io::{self, BufRead as _, Write as _},
 };
 
-/// Stack size in bytes: the suite contains values that are valid at any depth.
+/// The stack size of the worker thread in bytes: enough for deeply nested values.
 const STACK: usize = 64 << 20;
 
 fn main() -> io::Result<()> {
@@ -33,8 +34,8 @@ fn answer() -> io::Result<()> {
     out.flush()
 }
 
-/// A line for each disagreement, with the number of a group before its result; at the end, the number of
-/// checks.
+/// Prints each disagreement as a line with the number of the schema and the value, and a line with the
+/// results. The last line is the number of comparisons.
 fn across() -> io::Result<()> {
     let values: Vec<String> = io::stdin().lock().lines().collect::<Result<_, _>>()?;
     let mut out = io::BufWriter::new(io::stdout().lock());

@@ -1,5 +1,5 @@
-//! The bodies of the fuzz targets, over their corpus and over inputs that are made to hurt: deep,
-//! long, huge, and of the kinds that make matchers and parsers take powers of their length.
+//! Runs the fuzz targets on their corpus and on adversarial inputs: inputs that are deep, long or huge, and
+//! inputs for which a naive matcher or parser needs superlinear time.
 
 use std::{fs, path::Path};
 
@@ -26,7 +26,7 @@ fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz")
 }
 
-/// The corpus of a target, by name.
+/// Returns the corpus of a target, sorted by file name.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let list = fs::read_dir(folder().join("corpus").join(target)).unwrap();
     let mut paths: Vec<_> = list.map(|entry| entry.unwrap().path()).collect();
@@ -48,7 +48,7 @@ fn every_target_has_a_body_and_a_corpus() {
     }
 }
 
-/// Every corpus file cut off at every byte, and with every byte changed in a few ways.
+/// No target panics on corpus files that are truncated at any byte or have any one byte changed.
 #[test]
 fn mutated_corpora() {
     for (target, body) in TARGETS.iter().filter(|(target, _)| *target != "generator") {
@@ -67,7 +67,7 @@ fn mutated_corpora() {
 
 const DEEP: usize = 100_000;
 
-/// Long enough that the square of it would be noticed.
+/// A length for which an algorithm with quadratic time is noticeably slow.
 const LONG: usize = 20_000;
 
 #[test]
@@ -93,7 +93,7 @@ fn deep_documents() {
     }
 }
 
-/// A value that an alias repeats, which the next alias repeats, and so on.
+/// Aliases that repeat earlier aliases are rejected before they expand to exponential size.
 #[test]
 fn aliases_that_multiply() {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
@@ -135,7 +135,7 @@ fn huge_numbers() {
     }
 }
 
-/// Patterns that take back-tracking matchers exponential or quadratic time.
+/// Patterns for which backtracking matchers need exponential or quadratic time are matched quickly.
 #[test]
 fn pathological_patterns() {
     let texts = [format!("{}!", "a".repeat(LONG)), "ab".repeat(LONG / 2), "☃".repeat(LONG)];
@@ -155,7 +155,7 @@ fn pathological_patterns() {
             fuzz::patterns::run(format!("{pattern}\n{text}").as_bytes());
         }
     }
-    // Refused or compiled, but never without end.
+    // These patterns are rejected or compiled in bounded time.
     for pattern in [
         "(".repeat(LONG),
         "[".repeat(LONG),
@@ -204,7 +204,7 @@ fn hostile_requests() {
     }
 }
 
-/// Headers that a proxy, a server or an attacker may make as long as it likes.
+/// Headers of any length that a proxy, a server or an attacker sends are processed in bounded time.
 #[test]
 fn hostile_headers() {
     let long = "a".repeat(DEEP);

@@ -1,7 +1,7 @@
-//! One binary for everything that is tested across crates.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! The tests that involve several crates, in one binary.
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
-#[allow(unreachable_pub, reason = "a library elsewhere")]
+#[allow(unreachable_pub, reason = "the fuzz targets use this file as a library")]
 #[path = "../../../fuzz/src/lib.rs"]
 mod fuzz;
 mod hostile;

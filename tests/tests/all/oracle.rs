@@ -1,5 +1,5 @@
-//! The same verdicts from an independent validator on the original schema files, so that a
-//! mistake that models, checks and fixtures share cannot hide.
+//! Compares our verdicts with those of an independent validator that reads the original schema files. This
+//! finds mistakes that the models, the checks and the fixtures share.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use exchange_tests::{fixtures, models, schemas};
 use jsonschema::{Registry, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
-/// The contract's own files, by their URIs.
+/// Returns the schema files of the contract with their URIs.
 pub(crate) fn files() -> Vec<(String, Value)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(schemas().join("exchange/v1")).unwrap() {
@@ -22,7 +22,7 @@ pub(crate) fn files() -> Vec<(String, Value)> {
     files
 }
 
-/// The `jsonschema` crate's validators for every type, by fixture folder.
+/// Returns a validator of the `jsonschema` crate for every type, keyed by fixture folder.
 pub(crate) fn validators() -> BTreeMap<String, Validator> {
     let mut registry = Registry::new();
     for (uri, schema) in files() {
@@ -39,8 +39,9 @@ pub(crate) fn validators() -> BTreeMap<String, Validator> {
         .collect()
 }
 
-/// CON-02, CON-04: both verdicts agree on every fixture that binary numbers can hold. The other
-/// validator reads numbers as `f64`; its exact mode would switch `serde_json` for every crate.
+/// CON-02, CON-04: both validators agree on every fixture whose numbers are exact as `f64`. The other
+/// validator parses numbers as `f64`; its exact mode would change the behavior of `serde_json` in every
+/// crate.
 #[test]
 fn an_independent_validator_agrees_on_every_fixture() {
     let validators = validators();
@@ -58,43 +59,43 @@ fn an_independent_validator_agrees_on_every_fixture() {
         }
     }
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
-    assert!(out_of_reach < 40, "{out_of_reach} fixtures went unjudged");
+    assert!(out_of_reach < 40, "{out_of_reach} fixtures were skipped");
 }
 
 /// Violations that the other validator reports at another location or with another keyword: our keyword, its
-/// keyword, the number of levels above, and the reason.
+/// keyword, its location relative to ours, and the reason.
 const REPORTED_DIFFERENTLY: &[(&str, &str, Place, &str)] = &[
     (
         "required",
         "required",
         Place::Parent,
-        "ours stands where the member would, its at the object without it",
+        "we report the location of the missing property, it reports the object",
     ),
-    ("dependentRequired", "required", Place::Parent, "as for `required`, which its kind is called as well"),
-    ("propertyNames", "propertyNames", Place::Parent, "ours stands at the member, its at the object"),
-    ("oneOf", "oneOf", Place::HereOrParent, "where no branch has the tag, ours stands at the tag"),
+    ("dependentRequired", "required", Place::Parent, "as for `required`; it also uses this keyword"),
+    ("propertyNames", "propertyNames", Place::Parent, "we report the property, it reports the object"),
+    ("oneOf", "oneOf", Place::HereOrParent, "if no branch has the tag, we report the tag"),
 ];
 
-/// Violations that our validator omits when it reports this one: for a value of the wrong type it reports
-/// nothing else, because every other rule assumes the intended type.
+/// The keyword after which our validator reports no other violation of a value: if the type is wrong, all
+/// other rules of the schema are skipped.
 const SAYS_ENOUGH: &str = "type";
 
-/// The location of the other validator's finding, relative to ours.
+/// The location of the other validator's violation, relative to ours.
 #[derive(Clone, Copy)]
 enum Place {
     Parent,
     HereOrParent,
 }
 
-/// The findings of the other validator.
+/// The violations that the other validator reports.
 #[derive(Debug, Default)]
 struct Findings {
-    /// What holds for the whole document: all of it has to be among ours.
+    /// Violations outside of unions: our validator must report each of them.
     certain: Vec<(String, String)>,
-    /// Violations within branches of `oneOf` and `anyOf`. Ours are those of the branch that a tag or the JSON
-    /// type selects; the other validator lists every branch.
+    /// Violations within branches of `oneOf` and `anyOf`. Our validator reports only those of the branch that
+    /// a tag or the JSON type selects; the other validator reports those of every branch.
     possible: Vec<(String, String)>,
-    /// Locations of unions that no branch, or more than one, accepts.
+    /// Locations of values that no branch of a union accepts, or more than one branch of a `oneOf`.
     unions: Vec<String>,
 }
 
@@ -123,7 +124,7 @@ impl Findings {
     }
 }
 
-/// Our finding as the other validator may put it.
+/// Returns the forms in which the other validator may report our violation.
 fn equivalent_findings((pointer, keyword): &(String, String)) -> Vec<(String, String)> {
     let parent = || pointer.rsplit_once('/').map_or("", |(parent, _)| parent).to_owned();
     match REPORTED_DIFFERENTLY.iter().find(|(ours, ..)| ours == keyword) {
@@ -135,8 +136,8 @@ fn equivalent_findings((pointer, keyword): &(String, String)) -> Vec<(String, St
     }
 }
 
-/// ERR-02, ERR-22: the pointers and keywords that fixtures expect agree with those of the other validator:
-/// each of ours is one of its findings, and each of its certain findings is one of ours.
+/// ERR-02, ERR-22: the violations that fixtures expect agree with those of the other validator. It reports
+/// each of them, and each of its violations outside of unions is expected.
 #[test]
 fn an_independent_validator_reports_the_same_locations() {
     let validators = validators();
@@ -156,7 +157,7 @@ fn an_independent_validator_reports_the_same_locations() {
             if !equivalent_findings(ours).iter().any(|finding| findings.have(finding)) {
                 problems.push(format!("{}: only ours: {ours:?}", fixture.name));
             }
-            // If both report the same, the row is not needed for the agreement.
+            // If both validators report the same violation, the row is not needed.
             if !findings.have(ours) && equivalent_findings(ours).iter().any(|finding| findings.have(finding))
             {
                 told_otherwise.insert(ours.1.as_str().to_owned());
@@ -177,14 +178,14 @@ fn an_independent_validator_reports_the_same_locations() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
     assert!(compared > 2000, "only {compared} findings were compared");
     let listed = REPORTED_DIFFERENTLY.iter().map(|row| row.0.to_owned()).collect();
-    assert_eq!(told_otherwise, listed, "a row that no fixture needs");
+    assert_eq!(told_otherwise, listed, "a row is not needed by any fixture");
 }
 
 fn is_below(pointer: &str, place: &str) -> bool {
     pointer.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Whether every number of a document is the same after a trip through `f64`.
+/// Returns true if no number of a document changes when it is converted to `f64` and back.
 pub(crate) fn survives_binary(json: &Json) -> bool {
     match json {
         Json::Number(n) => Number::try_from(n.to_f64()).is_ok_and(|back| back == *n),

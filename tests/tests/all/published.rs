@@ -1,5 +1,5 @@
-//! The schemas that types publish (`schemars`) accept exactly the documents that the contract's files accept:
-//! by proof, and by samples.
+//! Checks that the schemas that types publish (with `schemars`) accept exactly the documents that the
+//! contract's files accept. Most pairs are proven to be equivalent; all are compared on sample documents.
 
 use std::{collections::BTreeMap, sync::mpsc, thread, time::Duration};
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::oracle::{files, survives_binary, validators};
 
-/// The published schema of a type as a standalone document.
+/// Returns the published schema of a type as a standalone document.
 fn document(model: &Model) -> Option<Value> {
     let mut generator = SchemaGenerator::default();
     let mut root = (model.published?)(&mut generator).to_value();
@@ -23,7 +23,8 @@ fn document(model: &Model) -> Option<Value> {
     Some(root)
 }
 
-/// Returns whether `wide` accepts everything that `narrow` accepts; `None` if that is not decided in time.
+/// Returns whether `wide` accepts every document that `narrow` accepts; `None` if this is not decided within
+/// five seconds.
 fn covers(wide: CanonicalSchema, narrow: CanonicalSchema) -> Option<bool> {
     let (response, waiting) = mpsc::channel();
     let ask = move || {
@@ -37,8 +38,8 @@ fn covers(wide: CanonicalSchema, narrow: CanonicalSchema) -> Option<bool> {
     }
 }
 
-/// Model → schema loses nothing and adds nothing: for nearly every type both ways are proven, and for
-/// none the contrary.
+/// The published schemas accept the same documents as the contract's schemas. This is proven for nearly every
+/// type and disproven for none.
 #[test]
 fn published_schema_is_proven_equal_to_the_contract() {
     let mut registry = Registry::new();
@@ -66,10 +67,10 @@ fn published_schema_is_proven_equal_to_the_contract() {
     assert!(proven > 100 && open.len() < 30, "{proven} proven; not decided: {open:?}");
 }
 
-/// Documents up to this many bytes are changed.
+/// The size in bytes up to which a document is also tested with changes.
 const SMALL: usize = 700;
 
-/// A document with one change, at each of its values: a member less, or something else in its place.
+/// Returns copies of a document with one change each: one property removed, or one value replaced.
 fn changed(document: &Value) -> Vec<Value> {
     let mut pointers = vec![String::new()];
     let mut at = 0;
@@ -103,7 +104,7 @@ fn changed(document: &Value) -> Vec<Value> {
     out
 }
 
-/// Every fixture, and each small one with one change.
+/// Every fixture, and every changed copy of a small fixture, has the same verdict from both schemas.
 #[test]
 fn published_schema_validates_like_the_contract() {
     let (theirs, models) = (validators(), models());

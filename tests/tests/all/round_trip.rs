@@ -1,4 +1,4 @@
-//! Every fixture through its generated type: read, checked, written back.
+//! Parses, validates and serializes every fixture with its generated type.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use contract_runtime::{Contract as _, Json, Number};
 use exchange_api::types::StockLot;
 use exchange_tests::{Fixture, RECIPES, fixtures, models, published, schemas};
 
-/// CON-04: every type of the contract has published fixtures, every folder of fixtures a type.
+/// CON-04: every type of the contract has published fixtures, and every fixture folder has a type.
 #[test]
 fn every_type_has_fixtures_and_every_folder_a_type() {
     let models = models();
@@ -22,7 +22,8 @@ fn every_type_has_fixtures_and_every_folder_a_type() {
     assert!(all.len() >= 200);
 }
 
-/// The field for undeclared members is public, but it must not contain a declared name.
+/// The field for undeclared properties is public; validation and serialization fail if it contains the name
+/// of a declared property.
 #[test]
 fn no_member_is_written_twice() {
     let text = fs::read(schemas().join("fixtures/stock-lot/valid/full.json")).unwrap();
@@ -38,8 +39,8 @@ fn no_member_is_written_twice() {
     }
 }
 
-/// CON-04: long fixtures are generated from a recipe, for schemas that also have stored fixtures; no
-/// generated fixture replaces a published one, and no fixture that can be generated is published.
+/// CON-04: long fixtures are generated from recipes, for schemas that also have published fixtures. No
+/// generated fixture replaces a published one, and no long fixture is published.
 #[test]
 fn long_lists_are_generated() {
     const LONGEST: usize = 16 * 1024;
@@ -68,7 +69,8 @@ fn long_lists_are_generated() {
     }
 }
 
-/// CON-02, CON-08: valid documents parse, validate, and round-trip, with numbers compared as text.
+/// CON-02, CON-08: valid documents are parsed, pass validation, and round-trip; numbers are compared by their
+/// text.
 #[test]
 fn valid_fixtures_round_trip() {
     let models = models();
@@ -96,8 +98,8 @@ fn valid_fixtures_round_trip() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
 }
 
-/// ERR-02, ERR-22: invalid documents give exactly the violations that their file lists, both for the typed
-/// value and for the document.
+/// ERR-02, ERR-22: an invalid document causes exactly the violations that its file lists, in the typed value
+/// and in the document.
 #[test]
 fn invalid_fixtures_report_exactly_their_violations() {
     let models = models();
@@ -120,7 +122,8 @@ fn invalid_fixtures_report_exactly_their_violations() {
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n"));
 }
 
-/// Equal documents, decimals by their text; a whole number may lose an empty fraction.
+/// Returns true if the documents are equal and their numbers have the same text; the empty fraction of a
+/// whole number may be lost.
 fn same(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Number(a), Json::Number(b)) => {

@@ -1,7 +1,7 @@
-//! The contract held to its numbered requirements: one module per area, and the helpers they share.
+//! Tests of the contract against its numbered requirements: one module per area, and shared helpers.
 //!
-//! A row names a requirement, the fixture folder of a type, a document and the violations that the
-//! document must give. Documents are made here; the fixtures are tested in `round_trip`.
+//! A row consists of a requirement, the fixture folder of a type, a document, and the violations that the
+//! document must cause. The documents are built here; `round_trip` tests the fixtures.
 
 use std::{collections::BTreeMap, fs, sync::LazyLock};
 
@@ -27,7 +27,7 @@ mod shared;
 mod ships;
 mod stock;
 
-/// Requirement, folder of the type, document, pointer and keyword of every violation.
+/// Requirement, fixture folder, document, and JSON Pointer and keyword of every violation.
 type Row<'a> = (&'a str, &'a str, &'a str, &'a [(&'a str, &'a str)]);
 
 /// The violations of a valid document.
@@ -35,8 +35,8 @@ const VALID: &[(&str, &str)] = &[];
 
 static MODELS: LazyLock<BTreeMap<String, Model>> = LazyLock::new(models);
 
-/// Holds every row: a valid document is also declared to the last member and comes back equal, an
-/// invalid one gives exactly its violations from the document and from the typed value.
+/// Asserts that every row holds. A valid document must have no undeclared properties and must round-trip
+/// unchanged. An invalid document must cause exactly its violations, in the document and in the typed value.
 fn check(rows: &[Row<'_>]) {
     fail_with(rows.iter().filter_map(|(id, folder, document, expected)| {
         let found = fault(folder, document, expected, &[])?;
@@ -44,8 +44,8 @@ fn check(rows: &[Row<'_>]) {
     }));
 }
 
-/// Holds the members of an object: `document` has all of them, those in `required` are missed when
-/// they are left out, and every other one may be left out.
+/// Asserts which properties of an object are required: `document` has all properties; removing one in
+/// `required` causes a violation, and any other may be removed.
 fn shape(id: &str, folder: &str, document: &str, required: &[&str]) {
     let whole: Value = serde_json::from_str(document).unwrap_or_else(|e| panic!("{id}: {e}\n{document}"));
     let members: Vec<String> = whole.as_object().unwrap().keys().cloned().collect();
@@ -65,12 +65,12 @@ fn shape(id: &str, folder: &str, document: &str, required: &[&str]) {
     fail_with(complete.into_iter().chain(without));
 }
 
-/// Holds that a document is accepted, comes back whole, and has exactly these undeclared members.
+/// Asserts that a document is accepted, round-trips unchanged, and has exactly these undeclared properties.
 fn undeclared(id: &str, folder: &str, document: &str, pointers: &[&str]) {
     fail_with(fault(folder, document, VALID, pointers).map(|found| format!("{id}: {folder}: {found}")));
 }
 
-/// The deviation of a document's outcome from the expectation, if any.
+/// Returns the difference between the result of a document and the expected result, if any.
 fn fault(folder: &str, document: &str, expected: &[(&str, &str)], undeclared: &[&str]) -> Option<String> {
     let Some(model) = MODELS.get(folder) else { return Some("no such type".to_owned()) };
     let outcome = model.check(document.as_bytes());
@@ -98,36 +98,36 @@ fn fail_with(faults: impl IntoIterator<Item = String>) {
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
 
-/// A JSON array of equal elements.
+/// Returns a JSON array of equal elements.
 fn many(count: usize, element: &str) -> String {
     format!("[{}]", vec![element; count].join(","))
 }
 
-/// A JSON string of so many letters.
+/// Returns a JSON string of `count` letters.
 fn letters(count: usize) -> String {
     format!("\"{}\"", "x".repeat(count))
 }
 
-/// The texts of an enumeration, in its order.
+/// Returns the strings of an enumeration's values, in declaration order.
 fn texts<T: std::fmt::Display>(values: &[T]) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }
 
-/// A JSON file of the contract, by its path below `schemas/`.
+/// Reads a JSON file of the contract; `path` is relative to `schemas/`.
 fn file(path: &str) -> Value {
     let path = schemas().join(path);
     let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The schema of a fixture folder, as published.
+/// Reads the published schema of a fixture folder.
 fn schema(folder: &str) -> Value {
     let (name, definition) = folder.split_once("--").unwrap_or((folder, ""));
     let mut whole = file(&format!("exchange/v1/{name}.schema.json"));
     if definition.is_empty() { whole } else { whole["$defs"][definition].take() }
 }
 
-/// The members that a schema itself declares, sorted.
+/// Returns the names of the properties that a schema itself declares, sorted.
 fn members(folder: &str) -> Vec<String> {
     let schema = schema(folder);
     let properties = schema["properties"].as_object().unwrap_or_else(|| panic!("{folder}: no properties"));
@@ -136,7 +136,7 @@ fn members(folder: &str) -> Vec<String> {
     names
 }
 
-/// Every schema file: its name and its content.
+/// Returns the name and the content of every schema file.
 fn schema_files() -> Vec<(String, Value)> {
     let folder = fs::read_dir(schemas().join("exchange/v1")).unwrap();
     let mut names: Vec<String> =

@@ -1,5 +1,5 @@
-//! What `proptest` makes of every type: valid values that everybody takes, and documents that break one
-//! rule and that everybody refuses.
+//! Tests the `proptest` strategies of every type: all validators accept the valid values and reject the
+//! documents that violate one rule.
 
 use contract_runtime::{
     Json,
@@ -20,10 +20,11 @@ use proptest::{
 
 use crate::oracle::{survives_binary, validators};
 
-/// Values of each type.
+/// The number of documents per type.
 const CASES: usize = 64;
 
-/// The document for the independent validator, if its numbers can represent ours.
+/// Returns the document for the independent validator; `None` if a number is not exact as `f64`, which that
+/// validator uses.
 fn judged(document: &Json) -> Option<serde_json::Value> {
     survives_binary(document).then(|| serde_json::from_str(&document.to_string()).unwrap())
 }
@@ -82,7 +83,7 @@ fn nearly_valid_samples_violate_one_rule() {
     }
 }
 
-/// The public interface: a method, `any`, and a function for nearly valid values.
+/// A type offers its strategies as a method, through `any`, and as a function for nearly valid documents.
 #[test]
 fn types_have_their_own_strategies() {
     let mut runner = TestRunner::deterministic();

@@ -1,11 +1,11 @@
-//! The options of `cargo xtask drift`. `xtask` parses them as well, so that `--help` and usage errors need no build
-//! of this package.
+//! The options of `cargo xtask drift`. `xtask` parses them as well, so that `--help` and usage errors do not
+//! require a build of this package.
 
 use std::path::PathBuf;
 
 use clap::ArgAction;
 
-/// The path of the OpenAPI document in services of this repository.
+/// The path of the OpenAPI document in a service of this repository.
 const DEFAULT_DOCUMENT: &str = "/exchange/v1/openapi.json";
 /// The folder of the contract in this repository.
 const DEFAULT_CONTRACT: &str = "schemas";
@@ -63,7 +63,7 @@ pub(crate) struct DriftArgs {
     /// Also show changes without effect, such as descriptions
     #[arg(long)]
     pub(crate) all: bool,
-    /// Explain a rule, or list all of them; compares nothing
+    /// Explain one rule or list all rules, without a comparison
     #[arg(long, value_name = "RULE", num_args = 0..=1)]
     pub(crate) explain: Option<Option<String>>,
 
@@ -73,7 +73,7 @@ pub(crate) struct DriftArgs {
     /// Consider only writers
     #[arg(long, group = "audience")]
     pub(crate) writers_only: bool,
-    /// Both versions belong to one major version: a break is a failure (the default)
+    /// Both versions belong to one major version, so that a break is a failure (the default)
     #[arg(long, action = ArgAction::SetTrue, overrides_with = "across_majors")]
     pub(crate) within_major: bool,
     /// The newer version may be the next major version

@@ -1,8 +1,8 @@
 //! `cargo xtask drift`: compares the contract with an older version of it.
 //!
-//! Finds the older version (a folder, a git revision, a running service), compares and prints.
-//! `contract_codegen::drift` implements the comparison. A package of its own, because `cargo xtask regen` should not
-//! have to build it.
+//! Finds the older version (a folder, a git revision, or a running service), compares, and prints the report.
+//! `contract_codegen::drift` implements the comparison. This is a separate package, so that
+//! `cargo xtask regen` does not have to build it.
 
 mod args;
 mod service;
@@ -24,7 +24,7 @@ use contract_codegen::drift::{
 
 use args::DriftArgs;
 
-/// The exit code if nothing could be compared.
+/// The exit code if the versions could not be compared.
 const EXIT_FAILED: u8 = 3;
 
 /// `cargo xtask drift`
@@ -100,7 +100,7 @@ fn render_report(args: &DriftArgs, context: CommandContext<'_>) -> Result<(Strin
     Ok((text, report::exit_code(&drift, &view)))
 }
 
-/// Returns the folder of the contract as a prefix of its file names.
+/// Returns the prefix that turns file names of the contract into paths: the contract's folder and `/`.
 fn file_prefix(given: &Path, path: &Path) -> String {
     let folder = if path.is_dir() { Some(given) } else { given.parent() };
     let prefix = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
@@ -118,7 +118,7 @@ fn open_contract(path: &Path, name: &dyn Display) -> Result<ContractVersion, Str
         .map_err(|problems| format!("the contract in {name} cannot be read\n{}", problems.render(false)))
 }
 
-/// The older version, and how its files are named.
+/// The older version of the contract, with the prefix of its file names and its git revision.
 struct OlderVersion {
     version: ContractVersion,
     prefix: String,
@@ -157,7 +157,7 @@ fn open_older_version(
     }
 }
 
-/// Returns the given revision, or else `origin/main` or `HEAD`.
+/// Returns the given revision. Without one, returns `origin/main`, or `HEAD` if that does not exist.
 fn resolve_revision<'a>(given: Option<&'a str>, root: &Path) -> Result<&'a str, String> {
     let Some(given) = given else {
         let default = ["origin/main", "HEAD"].into_iter().find(|name| revision::is_commit(root, name));

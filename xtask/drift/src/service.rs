@@ -1,5 +1,5 @@
 //! Downloads the contract of a running service: its OpenAPI document and, from the same server, every schema
-//! that the document refers to or that the local contract has, by `$id`.
+//! that the document refers to. Also requests each schema of the local contract by the path of its `$id`.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -23,7 +23,8 @@ const MAX_DOCUMENTS: usize = 2000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Downloads and reads the contract of a service. `local` is the local contract that it is compared with.
+/// Downloads and parses the contract of a service. `local` is the contract to compare it with; it supplies
+/// the configuration and further schema identifiers.
 pub(super) fn fetch_contract(
     address: &str,
     args: &DriftArgs,
@@ -78,7 +79,7 @@ struct ContractFetcher<'a> {
     agent: Agent,
     base: Url,
     copy: &'a Path,
-    /// Per identifier: its file, or `None` if the server does not have it.
+    /// The local file of each identifier, or `None` if the server does not have the document.
     fetched: BTreeMap<String, Option<PathBuf>>,
     files: Vec<PathBuf>,
 }
@@ -92,7 +93,7 @@ impl ContractFetcher<'_> {
     ) -> Result<(), String> {
         let mut pending = VecDeque::new();
         collect_references(&document, &text, &mut pending)?;
-        // Schemas without references are served, too.
+        // The service also has schemas that no document refers to.
         pending.extend(local.schema_identifiers().filter_map(|id| Url::parse(id).ok()));
         while let Some(mut id) = pending.pop_front() {
             id.set_fragment(None);
@@ -102,7 +103,7 @@ impl ContractFetcher<'_> {
             if self.files.len() >= MAX_DOCUMENTS {
                 return Err(format!("{} has more than {MAX_DOCUMENTS} documents", self.base));
             }
-            // The host in the identifier may differ from the server's; only the path is used.
+            // The host in the identifier may differ from the server's host, so only its path is used.
             let place = join_path(&self.base, id.path())?;
             match self.fetch_document(&place)? {
                 Some(text) => {
@@ -145,7 +146,7 @@ impl ContractFetcher<'_> {
     }
 
     fn store_document(&mut self, id: Url, place: &Url, text: &str) -> Result<(), String> {
-        // The URL parser has resolved `..`, `%2e` and `\` already.
+        // The URL parser has already resolved `..`, `%2e` and `\`.
         let names: Vec<&str> =
             place.path_segments().into_iter().flatten().filter(|name| !name.is_empty()).collect();
         let is_unsafe = |name: &&str| name.contains([':', '\\']) || *name == "." || *name == "..";
@@ -175,7 +176,7 @@ fn http_agent(is_local: bool) -> Agent {
         .max_redirects(0)
         .http_status_as_error(false)
         .user_agent(concat!("contract-drift/", env!("CARGO_PKG_VERSION")));
-    // A proxy cannot reach the loopback interface of this machine.
+    // A proxy could not connect to the loopback interface of this machine.
     let config = if is_local { config.proxy(None) } else { config };
     config.build().into()
 }
@@ -194,7 +195,7 @@ fn join_path(base: &Url, path: &str) -> Result<Url, String> {
     let mut address = base.clone();
     let joined = format!("{}/{}", base.path().trim_end_matches('/'), path.trim_start_matches('/'));
     address.set_path(&joined);
-    // A URL without authority cannot have a path.
+    // A URL like `mailto:a` cannot have a path.
     if address.cannot_be_a_base() {
         Err(format!("`{base}` is not the URL of a service"))
     } else {
@@ -221,7 +222,7 @@ fn walk_references(document: &Json, base: &Url, found: &mut VecDeque<Url>) {
             let base = own.as_ref().unwrap_or(base);
             for (key, value) in members {
                 match key {
-                    // These contain values, not schemas.
+                    // The values of these keywords are data, not schemas.
                     "const" | "default" | "enum" | "example" | "examples" => {}
                     "$ref" | "$dynamicRef" => {
                         found.extend(value.as_str().and_then(|target| base.join(target).ok()));

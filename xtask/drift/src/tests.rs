@@ -1,4 +1,4 @@
-//! Runs the command with folders, revisions, and a local server.
+//! Runs the command with folders, git revisions, and a local server.
 
 use std::{
     collections::BTreeMap,
@@ -82,7 +82,7 @@ fn revisions_are_compared() {
     assert!(code == 3 && err.contains("`v2` is not a file"), "{err}");
 }
 
-/// Serves documents by path until the process ends; the response to `/moved.json` is a redirect.
+/// Serves documents by path until the process ends. The response to `/moved.json` is a redirect.
 fn serve_documents(documents: BTreeMap<String, String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -138,13 +138,13 @@ fn services_are_compared() {
         let (code, _, err) = run_drift(root.path(), &["--against", address]);
         assert!(code == 3 && err.contains(expected), "{err}");
     }
-    // The result depends on the feature `https`.
+    // The error message depends on the feature `https`.
     let (code, _, err) = run_drift(root.path(), &["--against", "https://127.0.0.1:1"]);
     let expected = if cfg!(feature = "https") { "cannot fetch" } else { "--features https" };
     assert!(code == 3 && err.contains(expected), "{err}");
 }
 
-/// The option `nullable` changes the meaning of both versions.
+/// The option `nullable` of the local configuration applies to both versions.
 #[test]
 fn local_options_apply_to_the_contract_of_a_service() {
     let root = tempfile::tempdir().unwrap();

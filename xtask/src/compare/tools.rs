@@ -1,4 +1,4 @@
-//! The generators that `compare` installs with `cargo install` below `target/`.
+//! The generators that `compare` installs with `cargo install` into a folder below `target/`.
 
 use std::{
     fs, io,
@@ -20,19 +20,19 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) struct CargoTool {
     /// The name of the crate and of the program.
     pub(super) name: &'static str,
-    /// Pinned, because the output depends on the version.
+    /// The version is pinned, because the output depends on it.
     pub(super) version: &'static str,
 }
 
-/// Supports JSON Schema; the version that `other-generators` links.
+/// typify, which reads JSON Schema. The package `other-generators` links the same version.
 pub(super) const TYPIFY: CargoTool = CargoTool { name: "cargo-typify", version: "0.8.0" };
 pub(super) const OPENAPI_TO_RUST: CargoTool = CargoTool { name: "openapi-to-rust", version: "0.23.0" };
 
 impl CargoTool {
-    /// Returns the path of the program, and installs it into a folder if this version is not there.
+    /// Returns the path of the program. Installs it into the folder if this version is not there.
     ///
     /// # Errors
-    /// When it cannot be installed or run.
+    /// Returns an error if the program cannot be installed or run.
     pub(super) fn ensure_installed(self, folder: &Path) -> Result<PathBuf, String> {
         let Self { name, version } = self;
         let program = folder.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
@@ -48,7 +48,8 @@ impl CargoTool {
             format!("cannot install {name} {version}: {error}\nAccess to crates.io is required.")
         })?;
         let mut command = Command::new(&program);
-        // `cargo typify --version`
+        // The programs of cargo subcommands expect the subcommand first, as in
+        // `cargo-typify typify --version`.
         command.args(name.strip_prefix("cargo-")).arg("--version");
         let output = run_with_timeout(&mut command, VERSION_TIMEOUT)?;
         if output.status.success() {
@@ -77,7 +78,8 @@ pub(super) fn write_typify_package(output: &Path, name: &str) -> io::Result<()> 
     fs::write(output.join("Cargo.toml"), manifest)
 }
 
-/// Turns the modules of openapi-to-rust into a package, with the dependencies that its output lists.
+/// Turns the modules that openapi-to-rust generates into a package with the dependencies that the output
+/// lists.
 pub(super) fn write_openapi_to_rust_package(output: &Path, name: &str) -> io::Result<()> {
     let source = output.join("src");
     fs::rename(source.join("mod.rs"), source.join("lib.rs"))?;

@@ -1,11 +1,11 @@
 //! Compares the results of a library for our proofs with the expected results and the known differences, and
-//! our results for its proofs. Works on plain data.
+//! the results of our verifier for the library's proofs with the expected results. Works on plain data.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// The parts of a vector file that are used.
+/// The parts of a vector file that this command uses.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct VectorFile {
     pub(super) by: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct OracleJudgement {
     why: Option<String>,
 }
 
-/// By library, the names of the cases whose result is known to differ.
+/// For each library, the names of the cases whose result is known to differ from the expected result.
 pub(super) type KnownDifferences = BTreeMap<String, Vec<String>>;
 
 /// A case whose result differs from the expected one.
@@ -43,17 +43,17 @@ pub(super) struct OracleDifference {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OracleComparison {
     pub(super) cases: usize,
-    /// In the order of the file.
+    /// The differences, in the order of the vector file.
     pub(super) differences: Vec<OracleDifference>,
     /// The names of known differences that no longer occur.
     pub(super) vanished: Vec<String>,
 }
 
 impl OracleComparison {
-    /// Compares the results; each known name covers one difference.
+    /// Compares the results. Each name in `known` covers one difference.
     ///
     /// # Errors
-    /// When the library returned results for other cases than those of the file.
+    /// Returns an error unless the library returned one result for each case, in the order of the file.
     pub(super) fn from_judgements(
         cases: &[VectorCase],
         judgements: &[OracleJudgement],
@@ -95,7 +95,7 @@ impl OracleComparison {
     }
 }
 
-/// Returns the cases for which our verifier returned another result than the expected one, or none.
+/// Returns a line for each case for which our verifier returned an unexpected result or no result.
 pub(super) fn wrong_answers(cases: &[VectorCase], results: &BTreeMap<&str, &str>) -> Vec<String> {
     let wrong = cases.iter().filter_map(|VectorCase { name, answer }| {
         let result = results.get(name.as_str()).copied().unwrap_or("no result");
@@ -139,7 +139,7 @@ mod tests {
     fn known_differences_are_expected() {
         check([true, false, false], &[], [&[], &[], &[]]);
         check([true, false, true], &["padded"], [&[], &["padded"], &[]]);
-        // A rejected valid proof is a difference, too.
+        // A rejected valid proof is also a difference.
         check([false, false, true], &["good", "padded"], [&[], &["good", "padded"], &[]]);
     }
 
@@ -153,7 +153,7 @@ mod tests {
     fn vanished_difference_is_reported() {
         check([true, false, false], &["padded"], [&[], &[], &["padded"]]);
         check([true, false, false], &["no such case"], [&[], &[], &["no such case"]]);
-        // One name covers one difference.
+        // Each name covers only one difference.
         check([true, false, true], &["padded", "padded"], [&[], &["padded"], &["padded"]]);
     }
 

@@ -9,7 +9,7 @@ use crate::style::{DIMMED, FAILURE, HEADING, SUCCESS, format_count};
 
 #[derive(Clone, Debug)]
 pub(super) struct OracleResult {
-    /// The name: `jose`.
+    /// The name of the library, such as `jose`.
     pub(super) name: &'static str,
     pub(super) library: String,
     pub(super) comparison: OracleComparison,
@@ -20,7 +20,7 @@ pub(super) struct OracleResult {
 }
 
 impl OracleResult {
-    /// Returns true if there are no unexpected results.
+    /// Returns true if neither the library nor our verifier returned an unexpected result.
     pub(super) fn is_passed(&self) -> bool {
         self.comparison.is_as_expected() && self.wrong.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The libraries: the package of each, and how its script is run.
+//! The libraries, with the package and the script of each.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(super) enum OracleLibrary {
 impl OracleLibrary {
     pub(super) const ALL: [Self; 2] = [Self::Jose, Self::Jwcrypto];
 
-    /// Returns the name of the library, of its script and of its file.
+    /// Returns the name of the library, which is also the name of its script and of its vector file.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Jose => "jose",
@@ -26,7 +26,7 @@ impl OracleLibrary {
         }
     }
 
-    /// Returns the package; its version is pinned, because the known differences depend on it.
+    /// Returns the package. Its version is pinned, because the known differences depend on it.
     pub(super) const fn package(self) -> ToolPackage {
         match self {
             Self::Jose => ToolPackage::from_npm("jose", "6.2.17"),
@@ -42,10 +42,11 @@ impl OracleLibrary {
         }
     }
 
-    /// Runs the script. Returns its results for `ours`, one line per case; it writes `theirs`.
+    /// Runs the script, which writes the library's proofs to `theirs`. Returns the library's results for
+    /// `ours`, one line per case.
     ///
     /// # Errors
-    /// When it fails, with its error output.
+    /// Returns an error with the script's error output if the script fails.
     pub(super) fn judge_vectors(
         self,
         vectors: &Path,

@@ -1,4 +1,4 @@
-//! A background process whose output is read, and which is killed when it is dropped.
+//! A background process. Its output can be read, and it is killed when the value is dropped.
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use std::{
 use crate::program::decode_output;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// The number of log lines in an error message.
+/// The maximum number of log lines in an error message.
 const MAX_LOG_LINES: usize = 10;
 
 /// A running process. It is killed when this value is dropped.
@@ -26,10 +26,10 @@ pub(super) struct BackgroundProcess {
 }
 
 impl BackgroundProcess {
-    /// Starts a process; its stderr is written to a log file.
+    /// Starts a process. Its stdout is read in a thread, and its stderr is written to a log file.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// Returns an error if the log file cannot be created or the process cannot be started.
     pub(super) fn start(command: &mut Command, log: PathBuf) -> Result<Self, String> {
         let file = File::create(&log).map_err(|error| format!("cannot write {}: {error}", log.display()))?;
         let name = command.get_program().to_string_lossy().into_owned();
@@ -37,7 +37,7 @@ impl BackgroundProcess {
         let mut child = child.map_err(|error| format!("cannot run {name}: {error}"))?;
         let (sender, lines) = mpsc::channel();
         if let Some(pipe) = child.stdout.take() {
-            // Reads to the end even if the lines are not received, because a full pipe would block the
+            // Read until the end even if the lines are not received, because a full pipe would block the
             // process.
             thread::spawn(move || {
                 for line in BufReader::new(pipe).lines().map_while(Result::ok) {
@@ -48,10 +48,10 @@ impl BackgroundProcess {
         Ok(Self { child, name, log, lines })
     }
 
-    /// Returns the first line of its stdout.
+    /// Returns the next line that the process prints.
     ///
     /// # Errors
-    /// When it ends or exceeds the timeout without printing a line.
+    /// Returns an error if the process ends, or if the timeout passes, before it prints a line.
     pub(super) fn first_line(&mut self, within: Duration) -> Result<String, String> {
         self.lines.recv_timeout(within).map_err(|_| self.failure_message("printed no line"))
     }
@@ -59,7 +59,7 @@ impl BackgroundProcess {
     /// Waits until a local port accepts connections.
     ///
     /// # Errors
-    /// When the process ends, or when the timeout is exceeded.
+    /// Returns an error if the process ends or the timeout passes before the port accepts connections.
     pub(super) fn wait_for_port(&mut self, port: u16, within: Duration) -> Result<(), String> {
         let start = Instant::now();
         while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
@@ -81,7 +81,7 @@ impl BackgroundProcess {
 
 impl Drop for BackgroundProcess {
     fn drop(&mut self) {
-        // The process may have ended already.
+        // `kill` fails if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -90,7 +90,7 @@ impl Drop for BackgroundProcess {
 /// Returns a port that is currently unused.
 ///
 /// # Errors
-/// When no port can be bound.
+/// Returns an error if no port can be bound.
 pub(super) fn free_port() -> Result<u16, String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let address = listener.and_then(|listener| listener.local_addr());

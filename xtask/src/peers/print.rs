@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::style::{DIMMED, FAILURE, HEADING, SUCCESS, format_count};
 
-/// A step, as the peer's script reports it.
+/// A step of a peer, as its script reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct PeerStep {
     name: String,
@@ -20,10 +20,10 @@ impl PeerStep {
         Self { name: name.to_owned(), ok: false, why: Some(why) }
     }
 
-    /// Parses a script's output.
+    /// Parses the output of a script, one step per line.
     ///
     /// # Errors
-    /// When a line is not a step.
+    /// Returns an error if a line is not a step.
     pub(super) fn parse_lines(output: &str) -> Result<Vec<Self>, String> {
         let step = |line: &str| serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"));
         output.lines().map(step).collect()
@@ -32,7 +32,7 @@ impl PeerStep {
 
 #[derive(Clone, Debug)]
 pub(super) struct PeerResult {
-    /// The name of the peer: `openid-client`.
+    /// The name of the peer, such as `openid-client`.
     pub(super) name: &'static str,
     pub(super) package: String,
     pub(super) steps: Vec<PeerStep>,
@@ -40,7 +40,7 @@ pub(super) struct PeerResult {
 }
 
 impl PeerResult {
-    /// Returns true if there was at least one step and all succeeded.
+    /// Returns true if there was at least one step and all steps succeeded.
     pub(super) fn is_passed(&self) -> bool {
         !self.steps.is_empty() && self.steps.iter().all(|step| step.ok)
     }

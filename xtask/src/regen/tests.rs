@@ -1,10 +1,10 @@
-//! Regenerates a small repository after each kind of edit.
+//! Tests that regenerate a small repository after each kind of edit.
 
 use std::{fs, path::Path};
 
 use super::*;
 
-/// Creates a repository with a contract of one schema, generated once.
+/// Creates a repository that has a contract with one schema, and generates its code once.
 fn create_repository() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write_file = |path: &str, text: &str| {

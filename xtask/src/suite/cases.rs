@@ -1,4 +1,5 @@
-//! Reads the suite from disk, with exact numbers and in its order.
+//! Reads the test cases of the suite. Numbers keep their exact value, and cases keep the order of their
+//! files.
 
 use std::{
     fs,
@@ -10,10 +11,10 @@ use contract_runtime::Json;
 use crate::cli::SchemaDraft;
 
 impl SchemaDraft {
-    /// All drafts, the latest first.
+    /// All drafts, newest first.
     pub(super) const ALL: [Self; 3] = [Self::Latest, Self::Draft2019, Self::Draft7];
 
-    /// Returns the name: `2020-12`.
+    /// Returns the name of the draft, such as `2020-12`.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Latest => "2020-12",
@@ -22,13 +23,13 @@ impl SchemaDraft {
         }
     }
 
-    /// Returns the folder of the cases, relative to the suite.
+    /// Returns the folder of the cases, relative to the folder of the suite.
     pub(super) fn folder(self) -> String {
         format!("tests/draft{}", self.name())
     }
 
-    /// Returns the `$schema` for schemas without one, or `None` for the latest draft, which the generator
-    /// uses by default.
+    /// Returns the `$schema` for schemas that do not have one, or `None` for the latest draft, which the
+    /// generator uses by default.
     const fn default_schema_uri(self) -> Option<&'static str> {
         match self {
             Self::Latest => None,
@@ -38,12 +39,12 @@ impl SchemaDraft {
     }
 }
 
-/// A part of the suite, by its requirement level.
+/// A part of the suite: its required cases, or one of two kinds of optional cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SuitePart {
     Required,
     Optional,
-    /// Assertions of `format`.
+    /// Cases that test whether `format` is asserted.
     Format,
 }
 
@@ -51,7 +52,7 @@ impl SuitePart {
     /// All parts, in the order of reports.
     pub(super) const ALL: [Self; 3] = [Self::Required, Self::Optional, Self::Format];
 
-    /// Returns the name in reports: `required`.
+    /// Returns the name of the part in reports, such as `required`.
     pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Required => "required",
@@ -60,7 +61,7 @@ impl SuitePart {
         }
     }
 
-    /// Returns the folder below the draft's folder, as a prefix of file names.
+    /// Returns the folder of the part, relative to the folder of the draft, as a prefix of file names.
     const fn folder(self) -> &'static str {
         match self {
             Self::Required => "",
@@ -73,7 +74,7 @@ impl SuitePart {
 #[derive(Clone, Debug)]
 pub(super) struct SchemaGroup {
     pub(super) part: SuitePart,
-    /// The file: `optional/bignum.json`.
+    /// The path of the file, relative to the folder of the draft, such as `optional/bignum.json`.
     pub(super) file: String,
     pub(super) index: usize,
     pub(super) description: String,
@@ -81,7 +82,7 @@ pub(super) struct SchemaGroup {
     pub(super) cases: Vec<SuiteCase>,
 }
 
-/// A value, and whether it is valid.
+/// A value, and whether the schema accepts it.
 #[derive(Clone, Debug)]
 pub(super) struct SuiteCase {
     pub(super) description: String,
@@ -89,10 +90,10 @@ pub(super) struct SuiteCase {
     pub(super) valid: bool,
 }
 
-/// Reads all groups of a draft, sorted by part, file and position.
+/// Reads all groups of a draft, sorted by part and file name, and within a file in its order.
 ///
 /// # Errors
-/// When a file cannot be read or does not have the format of the suite.
+/// Returns an error if a file cannot be read or does not have the format of the suite.
 pub(super) fn read_groups(suite: &Path, draft: SchemaDraft) -> Result<Vec<SchemaGroup>, String> {
     let mut groups = Vec::new();
     for part in SuitePart::ALL {
@@ -114,7 +115,7 @@ pub(super) fn read_groups(suite: &Path, draft: SchemaDraft) -> Result<Vec<Schema
     Ok(groups)
 }
 
-/// Adds the draft's `$schema` to a schema without one.
+/// Adds the draft's `$schema` to a schema that has none.
 fn set_default_schema(schema: &mut Json, draft: SchemaDraft) {
     if let (Some(name), Json::Object(members)) = (draft.default_schema_uri(), schema)
         && !members.contains_key("$schema")

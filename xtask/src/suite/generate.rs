@@ -1,8 +1,8 @@
-//! Generates code for every schema of the suite, as a separate contract.
+//! Generates code for every schema of the suite as a separate contract.
 //!
-//! The groups must be separate, because `$id`s repeat between files and references of one group must not
-//! reach another one. So each group is a module with its own types and tables, and all modules are one
-//! package.
+//! The groups must be separate: several files use the same `$id`, and references in one group must not
+//! resolve to schemas of another one. Each group is therefore a module with its own types and tables, and all
+//! modules are in one package.
 
 use std::{
     path::Path,
@@ -24,31 +24,31 @@ use contract_codegen::{
 
 use super::cases::SchemaGroup;
 
-/// The base URL of the suite's remote schemas.
+/// The base URL of the remote schemas that the suite refers to.
 const REMOTES_URL: &str = "http://localhost:1234/";
 const DOCUMENT_NAME: &str = "schema.json";
 
 #[derive(Debug)]
 pub(super) enum GroupOutcome {
     Generated(GeneratedModule),
-    /// The generator rejected the schema, with its message.
+    /// The generator rejected the schema with this message.
     Rejected(String),
 }
 
 #[derive(Debug)]
 pub(super) struct GeneratedModule {
-    /// The name: `optional_bignum_003`.
+    /// The name of the module, such as `optional_bignum_003`.
     pub(super) name: String,
     /// The name of the root schema's type.
     pub(super) root: String,
-    /// The table row of the root schema.
+    /// The row of the root schema in the validation tables.
     pub(super) row: String,
     pub(super) files: OutputFiles,
-    /// The constraints that the types do not enforce, according to the report.
+    /// The constraints that the types do not enforce, as the generator's report lists them.
     pub(super) unenforced: UnenforcedConstraints,
 }
 
-/// Generates all groups in parallel. The results are in the order of the groups.
+/// Generates all groups in parallel. The results have the order of the groups.
 pub(super) fn generate_groups(groups: &[SchemaGroup], suite: &Path, setting: OptionSet) -> Vec<GroupOutcome> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, GroupOutcome)>> = Mutex::default();
@@ -70,13 +70,13 @@ pub(super) fn generate_groups(groups: &[SchemaGroup], suite: &Path, setting: Opt
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// The options that a package is generated with.
+/// The options with which a package is generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OptionSet {
-    /// The semantics of JSON Schema, without assumptions: a type accepts every valid value.
+    /// Options with the exact semantics of JSON Schema: a type accepts every valid value.
     Exact,
-    /// The default options, which assume that `properties` means an object and that
-    /// integers have 64 bits. Types reject valid values that contradict this.
+    /// The default options. They assume that a schema with `properties` accepts only objects, and that
+    /// integers have 64 bits. Types reject valid values that contradict these assumptions.
     Defaults,
 }
 
@@ -90,7 +90,7 @@ impl OptionSet {
                 builders: BuilderScope::None,
                 ..own
             },
-            // Builders of all types are compiled here.
+            // This is the package in which the builders of all types are compiled.
             Self::Defaults => TypeOptions { builders: BuilderScope::All, ..own },
         };
         Config {
@@ -127,7 +127,8 @@ fn generate_group(group: &SchemaGroup, suite: &Path, setting: OptionSet) -> Resu
     }))
 }
 
-/// Builds the name of a module: `optional/format/date-time.json`, 3 → `optional_format_date_time_003`.
+/// Builds the name of a module from file and index: `optional/format/date-time.json` and 3 become
+/// `optional_format_date_time_003`.
 fn module_name(group: &SchemaGroup) -> String {
     let stem = group.file.strip_suffix(".json").unwrap_or(&group.file);
     let mut name = String::new();

@@ -1,6 +1,5 @@
-//! Locates the suite: a folder given by the user, or one that `--fetch` downloaded.
-//!
-//! The suite is not part of this repository; the downloaded copy is below `target/`.
+//! Locates the suite, which is not part of this repository: a folder that the user selects, or the copy that
+//! `--fetch` downloaded below `target/`.
 
 use std::{
     fs,
@@ -11,10 +10,10 @@ use std::{
 use crate::cli::SchemaDraft;
 use crate::program::{find_python, run_checked};
 
-/// The environment variable with the path of a copy.
+/// The environment variable that contains the path of a copy of the suite.
 pub(super) const SUITE_VARIABLE: &str = "JSON_SCHEMA_TEST_SUITE";
 
-/// The message if there is no copy.
+/// The message if no copy of the suite is found.
 const MISSING_SUITE_HELP: &str =
     "the official JSON-Schema-Test-Suite is not part of this repository. Download a copy:
   git clone --depth 1 https://github.com/json-schema-org/JSON-Schema-Test-Suite
@@ -23,11 +22,11 @@ then pass its path:
 Without git, from the source distribution of PyPI's jsonschema, which may be older:
   cargo xtask suite --fetch";
 
-/// Returns the folder with `tests/` and `remotes/`: the given one, that of the environment variable, or the
-/// downloaded one.
+/// Returns the folder with `tests/` and `remotes/`: the folder from the command line, the folder from the
+/// environment variable, or the downloaded copy.
 ///
 /// # Errors
-/// Instructions, if there is none.
+/// Returns an error with instructions if there is no copy, or if the selected folder is not a copy.
 pub(super) fn find_suite(
     named: Option<&Path>,
     variable: Option<PathBuf>,
@@ -45,7 +44,7 @@ pub(super) fn find_suite(
     }
 }
 
-/// Returns the suite in the newest unpacked source distribution.
+/// Returns the suite in the newest source distribution that was unpacked.
 fn newest_unpacked(fetched: &Path) -> Option<PathBuf> {
     let folders = fs::read_dir(fetched).ok()?.filter_map(Result::ok).map(|entry| entry.path().join("json"));
     folders.filter(|folder| folder.is_dir()).max()
@@ -54,7 +53,7 @@ fn newest_unpacked(fetched: &Path) -> Option<PathBuf> {
 /// Downloads and unpacks the source distribution of PyPI's `jsonschema`, which contains the suite.
 ///
 /// # Errors
-/// When pip or tar cannot be run or fails.
+/// Returns an error if pip or tar cannot be run or fails.
 pub(super) fn download_suite(into: &Path) -> Result<(), String> {
     fs::create_dir_all(into).map_err(|error| format!("cannot create {}: {error}", into.display()))?;
     let pip = ["download", "--no-binary", ":all:", "--no-deps", "--quiet", "--dest", "."];

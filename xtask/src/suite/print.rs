@@ -1,4 +1,4 @@
-//! Renders the result of a run as text and JSON.
+//! Renders the result of a run as text and as JSON.
 
 use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::style::{DIMMED, FAILURE, HEADING, SUCCESS};
 
-/// The maximum number of failed cases of one kind that are printed.
+/// The maximum number of lines that are printed for each kind of failure.
 const MAX_SHOWN: usize = 40;
 
 #[derive(Debug)]
 pub(super) struct SuiteRun {
-    /// The draft: `2020-12`.
+    /// The name of the draft and the options, such as `2020-12`.
     pub(super) name: String,
     pub(super) suite: PathBuf,
     pub(super) score: SuiteScore,
@@ -24,12 +24,12 @@ pub(super) struct SuiteRun {
     pub(super) generating: Duration,
     pub(super) compiling: Duration,
     pub(super) running: Duration,
-    /// The differences that are worse than the recorded score.
+    /// The reasons why the result is worse than the recorded score.
     pub(super) problems: Vec<String>,
 }
 
 impl SuiteRun {
-    /// Renders the result as text: a table of the files, the failures, totals, times.
+    /// Renders the result as text: a table of the files, the failures, the totals and the times.
     pub(super) fn render_text(&self) -> String {
         let mut out = String::new();
         let name = format!("draft {}", self.name);

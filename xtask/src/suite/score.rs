@@ -10,16 +10,16 @@ use super::{
     generate::{GeneratedModule, GroupOutcome, OptionSet},
 };
 
-/// The recorded score, relative to the root of the repository.
+/// The file with the recorded score, relative to the root of the repository.
 pub(super) const RECORD_FILE: &str = "tests/suite/score.toml";
 
-/// The minimum number of required cases. Every copy of the suite has more for each draft.
+/// The minimum number of required cases. Every complete copy of the suite has more for each draft.
 const MIN_REQUIRED_CASES: usize = 800;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScoreRecord {
-    /// By the name of the draft.
+    /// The targets of each draft, by its name.
     drafts: BTreeMap<String, DraftTargets>,
     #[serde(default)]
     known: Vec<KnownFailure>,
@@ -41,13 +41,13 @@ struct PartTarget {
     types: usize,
 }
 
-/// Cases that are known to fail, with the reason.
+/// Cases that are known to fail, and the reason.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KnownFailure {
     /// The name of the draft; all drafts if missing.
     draft: Option<String>,
-    /// The file: `optional/format/date.json`.
+    /// The file, such as `optional/format/date.json`.
     file: String,
     /// The description of the group; all groups if missing.
     group: Option<String>,
@@ -56,14 +56,14 @@ struct KnownFailure {
     reason: String,
 }
 
-/// The results of a file or of a part.
+/// The counts of a file or of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CaseTally {
     pub(super) groups: usize,
     pub(super) cases: usize,
     /// The number of correct results of the validators.
     pub(super) validators: usize,
-    /// The number of correct results of the types; valid values must be serialized unchanged.
+    /// The number of correct results of the types. Valid values must be serialized unchanged.
     pub(super) types: usize,
     /// The number of invalid values that a type accepts.
     pub(super) accepted_invalid: usize,
@@ -77,22 +77,24 @@ pub(super) struct WrongCase {
     pub(super) group: String,
     pub(super) case: String,
     pub(super) valid: bool,
-    /// `tables`, `type` or `both`.
+    /// The part with the wrong result: `tables` (the validator), `type` or `both`.
     pub(super) wrong_part: &'static str,
     pub(super) details: String,
-    /// The reason, if the failure is known.
+    /// The recorded reason if the failure is known.
     pub(super) reason: Option<String>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct SuiteScore {
     pub(super) parts: BTreeMap<SuitePart, CaseTally>,
-    /// Sorted by part, then by name.
+    /// The counts of each file, sorted by part, then by name.
     pub(super) files: Vec<(SuitePart, String, CaseTally)>,
     pub(super) wrong: Vec<WrongCase>,
-    /// Invalid values that a type accepts although the report lists no unenforced constraint.
+    /// Invalid values that a type accepts although the report does not list the violated constraint as
+    /// unenforced.
     pub(super) unreported: Vec<String>,
-    /// The number of checks of a type and its validator with a value of another schema.
+    /// The number of cross-checks. Each passes a value of one schema to the type and the validator of another
+    /// schema, which must agree.
     pub(super) cross_checks: usize,
     pub(super) disagreements: Vec<String>,
 }
@@ -120,8 +122,8 @@ impl RunnerAnswer<'_> {
         self.is_true("tables") == valid && self.is_true("quick") == valid
     }
 
-    /// Returns true if a valid value is parsed, accepted by all checks and serialized unchanged, or an
-    /// invalid one is rejected by all checks.
+    /// Returns true if the type parses, accepts and serializes a valid value unchanged, or if it rejects an
+    /// invalid value when it is built or validated.
     fn type_is_right(&self, valid: bool) -> bool {
         if valid {
             ["read", "valid", "accepted", "same"].into_iter().all(|name| self.is_true(name))
@@ -141,8 +143,8 @@ impl RunnerAnswer<'_> {
     }
 }
 
-/// Scores the cases. `answers` are the runner's results for the groups that have a module,
-/// in order.
+/// Scores the cases. `answers` are the runner's results for the groups that have a module, in the order of
+/// the cases.
 pub(super) fn score_cases(
     groups: &[SchemaGroup],
     outcomes: &[GroupOutcome],
@@ -174,7 +176,8 @@ pub(super) fn score_cases(
     score
 }
 
-/// Parses the results of the cross checks; `generated` are the groups that have a module.
+/// Parses the results of the cross-checks and adds them to the score. `generated` are the groups that have a
+/// module.
 pub(super) fn score_cross_checks(
     generated: &[&SchemaGroup],
     answers: &str,
@@ -241,7 +244,7 @@ fn wrong_case(group: &SchemaGroup, case: &SuiteCase, by: &'static str, how: Stri
 }
 
 impl OptionSet {
-    /// Returns true if the options explain why a type rejects a valid value.
+    /// Returns true if a type rejects a valid value because of the default options.
     fn excludes(self, answer: &RunnerAnswer<'_>, valid: bool) -> bool {
         self == Self::Defaults && valid && answer.tables_are_right(true) && !answer.is_true("read")
     }
@@ -297,7 +300,7 @@ impl ScoreRecord {
     /// Reads the recorded score.
     ///
     /// # Errors
-    /// When the file cannot be read or parsed.
+    /// Returns an error if the file cannot be read or parsed.
     pub(super) fn read_from(root: &Path) -> Result<Self, String> {
         let text =
             fs::read_to_string(root.join(RECORD_FILE)).map_err(|error| format!("{RECORD_FILE}: {error}"))?;
@@ -339,7 +342,7 @@ impl ScoreRecord {
         for part in SuitePart::ALL {
             let (target, found) =
                 (self.target_for(draft, part), score.parts.get(&part).copied().unwrap_or_default());
-            // An older copy of the suite has fewer cases. New failures in it were reported above.
+            // An older copy of the suite has fewer cases. Its new failures were already reported above.
             if found.cases < target.cases {
                 continue;
             }

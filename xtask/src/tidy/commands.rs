@@ -1,9 +1,7 @@
 //! Checks that the commands in Markdown files exist.
 //!
-//! Parses every line that starts with `$ ` in a ```` ```console ```` block and every line of a ```` ```sh
-//! ````
-//! block, and checks packages, targets, features, files,
-//! and the arguments of our own programs.
+//! Parses every line that starts with `$ ` in a `console` block and every line of a `sh` block. Checks that
+//! the packages, targets, features and files exist, and that our own programs accept the arguments.
 
 use super::workspace::WorkspaceMetadata;
 use crate::{
@@ -11,7 +9,7 @@ use crate::{
     violation::RuleViolation,
 };
 
-/// External programs, whose arguments are not checked.
+/// External programs. Their arguments are not checked.
 const EXTERNAL_PROGRAMS: [&str; 15] = [
     "cat", "cd", "cp", "curl", "diff", "docker", "echo", "exit", "export", "git", "ls", "mkdir", "podman",
     "rm", "rustup",
@@ -21,7 +19,7 @@ const CARGO_COMMANDS: [&str; 9] =
 const CARGO_BUILD_COMMANDS: [&str; 8] =
     ["bench", "build", "check", "clippy", "doc", "nextest", "run", "test"];
 
-/// Checks the commands of all Markdown files, and that README.md exists.
+/// Checks the commands in all Markdown files, and that README.md exists.
 pub(super) fn check(repository: &RepositoryFiles, known: &WorkspaceMetadata) -> Vec<RuleViolation> {
     let mut problems = Vec::new();
     if repository.find_file("README.md").is_none() {
@@ -46,10 +44,10 @@ pub(super) fn check(repository: &RepositoryFiles, known: &WorkspaceMetadata) -> 
     problems
 }
 
-/// Returns the commands with the number of their first line.
+/// Returns each command with the number of its first line.
 fn extract_commands(file: &SourceFile) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
-    // The language of the current block; empty outside of blocks.
+    // The language of the current code block, or an empty string outside of code blocks.
     let mut block = String::new();
     let mut continued = false;
     for (line, text) in file.numbered_lines() {
@@ -79,7 +77,8 @@ fn extract_commands(file: &SourceFile) -> Vec<(usize, String)> {
     found
 }
 
-/// Splits a line into commands and words, without comments, redirections and assignments.
+/// Splits a line into its commands, and each command into words. Omits comments, redirections and
+/// assignments.
 fn split_commands(line: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     for word in split_words(line) {
@@ -105,7 +104,7 @@ fn split_commands(line: &str) -> Vec<Vec<String>> {
         };
         let assignments = command.iter().take_while(assigns).count();
         command.drain(..assignments);
-        // `exec` is followed by a command.
+        // The words after `exec` are another command.
         if command.first().is_some_and(|word| word == "exec") {
             command.remove(0);
         }
@@ -114,7 +113,7 @@ fn split_commands(line: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// Splits a line into words without quotes; `#` starts a comment.
+/// Splits a shell line into words and removes their quotes. `#` starts a comment, and `;` is a separate word.
 fn split_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -217,14 +216,14 @@ fn verify_build(command: &str, args: &[String], known: &WorkspaceMetadata) -> Re
     }
 }
 
-/// Returns the value of an option: `--name value` or `--name=value`.
+/// Returns the value of an option in the form `--name value` or `--name=value`.
 fn option_value<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
     let at = args.iter().position(|arg| arg == name).and_then(|at| args.get(at + 1));
     let joined = || args.iter().find_map(|arg| arg.strip_prefix(name)?.strip_prefix('='));
     at.map(String::as_str).or_else(joined)
 }
 
-/// Checks the arguments of one of our own programs, if they are known.
+/// Checks the arguments of one of our own programs if its command-line definition is available.
 fn verify_arguments(program: &str, args: &[String], known: &WorkspaceMetadata) -> Result<(), String> {
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
     let Some(command) = known.programs.get(program) else { return Ok(()) };

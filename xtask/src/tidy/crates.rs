@@ -1,6 +1,6 @@
-//! Checks the metadata of crates, and target names that collide.
+//! Checks the metadata of crates, and reports targets with the same name.
 //!
-//! `cargo xtask package` creates the packages; this module checks what cargo does not.
+//! `cargo xtask package` creates the packages. This module checks only metadata that cargo does not require.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(super) fn check(repository: &RepositoryFiles, known: &WorkspaceMetadata) -> 
     problems
 }
 
-/// Reports examples and programs with the same name, which overwrite each other in the build folder.
+/// Reports programs and examples with the same name, because they overwrite each other in the build folder.
 fn find_name_collisions(known: &WorkspaceMetadata) -> Vec<RuleViolation> {
     let mut first: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     let mut problems = Vec::new();

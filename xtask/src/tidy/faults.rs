@@ -1,4 +1,5 @@
-//! Checks that each fault in exchange/client/e2e/faults.md has a consecutive number and existing tests.
+//! Checks that the faults in exchange/client/e2e/faults.md are numbered consecutively, and that each has
+//! existing tests.
 
 use crate::{
     faults::{FAULT_TABLE, parse_rows},

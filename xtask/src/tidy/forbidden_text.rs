@@ -1,18 +1,20 @@
-//! Checks for text that must not be committed: paths of a developer's machine, marks of unfinished work.
+//! Checks for strings that must not be committed: absolute paths of a developer's machine, and marks of
+//! unfinished work.
 
 use crate::{
     repository::{RepositoryFiles, SourceFile},
     violation::RuleViolation,
 };
 
-/// Absolute paths. Split, so that this file does not contain them.
+/// Absolute paths of a developer's machine. Each is split into two strings, so that this file does not
+/// contain it.
 const MACHINE_FOLDERS: [&str; 3] = [concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];
 const UNFINISHED_MARKS: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
 const UNFINISHED_MACRO: &str = concat!("todo", "!(");
 /// Files by other authors, which are not checked.
 const EXTERNAL_TEXT: [&str; 2] = ["Cargo.lock", "codegen/tests/cases/"];
 
-/// Checks every line of every text file.
+/// Checks every line of every file.
 pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
     let own = |file: &&SourceFile| !EXTERNAL_TEXT.iter().any(|foreign| file.path.starts_with(foreign));
     repository.files.iter().filter(own).flat_map(check_file).collect()
@@ -39,7 +41,8 @@ fn check_file(file: &SourceFile) -> Vec<RuleViolation> {
     problems
 }
 
-/// Returns true if a path starts with this folder. Parts of longer paths and URLs do not count.
+/// Returns true if the line contains an absolute path that starts with this folder. Longer paths and URLs
+/// that contain the folder do not count.
 fn has_path(text: &str, folder: &str) -> bool {
     text.match_indices(folder).any(|(at, _)| {
         let before = text[..at].chars().next_back();

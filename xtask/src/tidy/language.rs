@@ -1,9 +1,9 @@
-//! `tidy`: the language of documentation and names, as shares of the whole repository.
+//! `tidy`: measures the language of documentation and names over the whole repository.
 //!
-//! Each figure counts one habit that makes prose or names hard to understand: verbs of speech for software, pronouns
-//! instead of nouns, one-word names. The limits in [`WORD_LIMITS`], [`BLOCK_LIMITS`] and [`NAME_LIMITS`] are about twice
-//! the highest value measured in well-known Rust projects. [`check`] is the entry point. Tests, fixtures and generated
-//! files are not counted.
+//! Each figure counts one habit that makes prose or names hard to understand, such as verbs of speech for
+//! software, pronouns instead of nouns, or one-word names. The limits in [`WORD_LIMITS`], [`BLOCK_LIMITS`]
+//! and [`NAME_LIMITS`] are about twice the highest value measured in well-known Rust projects. [`check`] is
+//! the entry point. Tests, fixtures and generated files are not counted.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,17 @@ use crate::{
 
 /// The name of the rule.
 const RULE: &str = "language";
-/// Places that a violation names.
+/// The maximum number of locations in a violation.
 const MAX_PLACES: usize = 8;
-/// Repositories with fewer words, doc blocks or names than this are not measured: a share of few is no figure.
+/// The minimum number of words, doc blocks or names. Smaller repositories are not measured, because a share
+/// of few items is not meaningful.
 const MIN_SAMPLE: usize = 500;
 
-/// A habit of prose: words or short phrases, each a sequence of lowercase words.
+/// A limit for words or short phrases in prose. Each phrase is a sequence of lowercase words.
 struct WordLimit {
     name: &'static str,
     phrases: &'static [&'static str],
-    /// Occurrences per 1,000 words, in doc comments and in Markdown separately.
+    /// The maximum number of occurrences per 1,000 words. Doc comments and Markdown are counted separately.
     limit: f64,
 }
 
@@ -48,7 +49,7 @@ const WORD_LIMITS: &[WordLimit] = &[
     WordLimit { name: "alone for only", phrases: &["alone"], limit: 0.6 },
 ];
 
-/// A share of all doc comment blocks, in percent.
+/// A limit for one kind of doc comment, as a percentage of all doc comments.
 struct BlockLimit {
     name: &'static str,
     matches: fn(&str) -> bool,
@@ -70,7 +71,7 @@ const BLOCK_LIMITS: &[BlockLimit] = &[
     },
 ];
 
-/// A share of type names or of functions, in percent.
+/// A limit for one kind of name, as a percentage of all type names or of all functions.
 struct NameLimit {
     name: &'static str,
     limit: f64,
@@ -82,7 +83,7 @@ const REPEATED_TYPES: NameLimit = NameLimit { name: "type names used twice", lim
 const ONE_WORD_FUNCTIONS: NameLimit = NameLimit { name: "one-word functions", limit: 50.0 };
 const NAME_LIMITS: [&NameLimit; 4] = [&ONE_WORD_TYPES, &VAGUE_TYPES, &REPEATED_TYPES, &ONE_WORD_FUNCTIONS];
 
-/// Participles, pronouns and adverbs: as names of types they do not state what the type is.
+/// Participles, pronouns and adverbs. As type names, they do not describe the type.
 #[rustfmt::skip]
 const VAGUE_NAMES: &[&str] = &[
     "Above", "Absent", "Ahead", "Alone", "Again", "Allowed", "Apart", "Asked", "Asking", "Asks", "Been",
@@ -101,7 +102,7 @@ const VAGUE_NAMES: &[&str] = &[
     "Wrong", "Wrote", "NoArea", "NoMoment", "NoName", "AtHand",
 ];
 
-/// Occurrences of one habit, with the first places.
+/// The number of occurrences of one kind of language problem, and the locations of the first ones.
 #[derive(Debug, Default)]
 struct Tally {
     count: usize,
@@ -149,7 +150,7 @@ fn is_measured(path: &str) -> bool {
         && !["docs/requirements.md", "docs/decisions.md"].contains(&path)
 }
 
-/// Returns a source up to its first test module.
+/// Returns the source code before its first test module.
 fn without_tests(text: &str) -> &str {
     let mut from = 0;
     while let Some(found) = text[from..].find("#[cfg(test)]") {
@@ -162,7 +163,7 @@ fn without_tests(text: &str) -> &str {
     text
 }
 
-/// Consecutive lines of a doc comment, without their markers and without code blocks.
+/// Consecutive lines of a doc comment, without the comment markers and without code blocks.
 #[derive(Debug)]
 struct DocBlock<'t> {
     first: usize,
@@ -196,7 +197,7 @@ fn doc_blocks(text: &str) -> Vec<DocBlock<'_>> {
     blocks
 }
 
-/// Returns the lines of a Markdown document outside its code blocks.
+/// Returns the lines of a Markdown document outside of its code blocks.
 fn prose_lines(text: &str) -> Vec<(usize, &str)> {
     let mut in_code = false;
     let mut lines = Vec::new();
@@ -244,7 +245,7 @@ fn check_words<'f>(
     }
 }
 
-/// Counts the occurrences of a phrase that are not parts of longer words.
+/// Counts the occurrences of a phrase that are not part of longer words.
 fn count_phrase(line: &str, phrase: &str) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(phrase)
@@ -323,7 +324,7 @@ fn check_names(files: &[&SourceFile], violations: &mut Vec<RuleViolation>) {
     }
 }
 
-/// Returns the name that a line declares as a type or trait.
+/// Returns the name of the type or trait that a line declares.
 fn type_name(line: &str) -> Option<&str> {
     let mut line = line.trim_start();
     if let Some(rest) = line.strip_prefix("pub") {
@@ -369,7 +370,7 @@ fn violation(message: String, repair: &str, places: &[String]) -> RuleViolation 
 mod tests {
     use super::*;
 
-    /// Figures are shares, so a sample needs enough words.
+    /// Returns enough words for a measurement, without any language problem.
     fn filler() -> String {
         "The loader parses each file and reports errors with their line.\n".repeat(60)
     }

@@ -7,7 +7,7 @@ use crate::{
     violation::RuleViolation,
 };
 
-/// Checks every relative link, and its heading.
+/// Checks that the file and the heading of every relative link exist.
 pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
     let mut problems = Vec::new();
     for file in repository.with_suffix(".md") {
@@ -20,7 +20,7 @@ pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
     problems
 }
 
-/// Returns the problem of a link and how to fix it, or `None` if it is valid.
+/// Returns the problem of a link and its fix, or `None` if the link is valid.
 fn check_link(repository: &RepositoryFiles, file: &SourceFile, link: &str) -> Option<(String, &'static str)> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;
@@ -36,7 +36,7 @@ fn check_link(repository: &RepositoryFiles, file: &SourceFile, link: &str) -> Op
     Some((what, "use the anchor of a heading as on GitHub: lower case, `-` for spaces"))
 }
 
-/// Resolves a path relative to a file; `None` if it leads out of the repository.
+/// Resolves a path relative to a file. Returns `None` if the path leads out of the repository.
 fn resolve_path(from: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -52,7 +52,7 @@ fn resolve_path(from: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Returns the targets of `[text](target)` and `[name]: target`, with their lines.
+/// Returns the targets of `[label](target)` and `[name]: target`, with their line numbers.
 fn find_links(file: &SourceFile) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (line, text) in prose_lines(file) {

@@ -1,11 +1,12 @@
-//! Checks that every dependency in a `Cargo.toml` has a reason, and that `Cargo.lock` is committed.
+//! Checks that every dependency in a `Cargo.toml` has a comment with its reason, and that `Cargo.lock` is
+//! committed.
 
 use crate::{
     repository::{RepositoryFiles, SourceFile},
     violation::RuleViolation,
 };
 
-/// Checks all manifests, and the lock file.
+/// Checks all manifests and the lock file.
 pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
     let mut problems: Vec<RuleViolation> = repository
         .with_suffix("Cargo.toml")
@@ -19,13 +20,13 @@ pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
     problems
 }
 
-/// Reports dependencies without a comment above them or above their group of lines.
+/// Reports dependencies that have no comment above them or above their group of lines.
 fn check_reasons(file: &SourceFile) -> Vec<RuleViolation> {
     let mut problems = Vec::new();
     let mut listing = false;
-    // Whether the current group of lines starts with a comment.
+    // True if the current group of lines starts with a comment.
     let mut reason = false;
-    // The number of open brackets from earlier lines.
+    // The number of brackets that earlier lines opened and did not close.
     let mut open: i32 = 0;
     for (line, text) in file.numbered_lines() {
         let text = text.trim();
@@ -61,7 +62,7 @@ fn check_one(file: &SourceFile, line: usize, name: &str, reason: bool, problems:
     }
 }
 
-/// Returns the number of opening minus closing brackets.
+/// Returns the number of opening brackets minus the number of closing brackets.
 fn bracket_depth(text: &str) -> i32 {
     text.chars().fold(0, |depth, c| match c {
         '[' | '{' => depth + 1,

@@ -1,8 +1,9 @@
-//! Checks that tests name every row of docs/requirements.md on each of its sides, and name only existing
-//! rows.
+//! Checks that each requirement in docs/requirements.md is named by a test of each component that it applies
+//! to, and that tests name only existing requirements.
 //!
-//! A test names a row by its id (`STK-10`). Only tests count: a file in a test folder, or the part of a
-//! file below `#[cfg(test)]`. The folder determines the side; see [`RequirementSide::for_path`].
+//! The table calls these components *sides* (contract, service, client), and a requirement is a *row*. A test
+//! names a row by its id (`STK-10`). Only ids in tests count: in files in a test folder, or in the part of a
+//! file below `#[cfg(test)]`. The folder of a file determines its side; see [`RequirementSide::for_path`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,7 @@ use crate::{
 };
 
 const REQUIREMENTS_FILE: &str = "docs/requirements.md";
-/// The suffixes of files that contain tests.
+/// The suffixes of files that can contain tests.
 const TEST_FILE_SUFFIXES: [&str; 3] = [".rs", ".py", ".mjs"];
 
 /// The component that must fulfill a requirement.
@@ -35,7 +36,7 @@ impl RequirementSide {
         }
     }
 
-    /// Describes the requirement on a side, and the folders of its tests.
+    /// Describes the duty of a side, and the folders that contain its tests.
     const fn describe_duty(self) -> (&'static str, &'static str) {
         match self {
             Self::Contract => ("which the contract must express", "generated/, schemas/ or tests/"),
@@ -44,7 +45,7 @@ impl RequirementSide {
         }
     }
 
-    /// Returns the side of a test file, by its folder.
+    /// Returns the side to which a test file belongs, based on its folder.
     fn for_path(path: &str) -> Option<Self> {
         let mut folders = path.split('/');
         match (folders.next()?, folders.next()?) {
@@ -56,14 +57,14 @@ impl RequirementSide {
     }
 }
 
-/// The test coverage of one area on one side.
+/// The test coverage of one area (the prefix of an id) on one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AreaCoverage {
     pub(super) name: String,
     pub(super) side: RequirementSide,
-    /// The number of rows on this side.
+    /// The number of rows of the area that apply to the side.
     pub(super) rows: usize,
-    /// The ids that no test of this side names.
+    /// The ids of the rows that no test of the side names.
     pub(super) uncovered: Vec<String>,
 }
 
@@ -74,9 +75,8 @@ struct RequirementRow {
     sides: Vec<RequirementSide>,
 }
 
-/// Returns the violations, and the coverage by side and in the order of the table.
-///
-/// A row is a violation on each side on which no test names it.
+/// Returns the violations and the test coverage. A row is reported once for each of its sides that has no
+/// test with its id. The coverage is sorted by side, and then in the order of the table.
 pub(super) fn check(repository: &RepositoryFiles) -> (Vec<RuleViolation>, Vec<AreaCoverage>) {
     let Some(file) = repository.find_file(REQUIREMENTS_FILE) else {
         let repair = "restore the table of rows: | id | side | requirement |";
@@ -124,7 +124,7 @@ pub(super) fn check(repository: &RepositoryFiles) -> (Vec<RuleViolation>, Vec<Ar
     (problems, area_coverage(&rows, &tested))
 }
 
-/// Parses the rows; a duplicate id is a violation.
+/// Parses the rows. Reports duplicate ids as violations.
 fn parse_rows(file: &SourceFile, problems: &mut Vec<RuleViolation>) -> Vec<RequirementRow> {
     let mut rows = Vec::new();
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
@@ -165,7 +165,8 @@ fn area_coverage(rows: &[RequirementRow], tested: &BTreeSet<(RequirementSide, &s
     areas
 }
 
-/// Returns the first line of a file's tests: 1 if it contains only tests.
+/// Returns the first line of the tests in a file, which is 1 if the file contains only tests. Returns `None`
+/// if it contains no tests.
 fn first_test_line(file: &SourceFile) -> Option<usize> {
     let (folders, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
     let stem = name.split('.').next().unwrap_or(name);
@@ -188,7 +189,7 @@ fn first_test_line(file: &SourceFile) -> Option<usize> {
     None
 }
 
-/// Returns every word with the form of an id: two or three capitals, `-`, two digits.
+/// Returns every word that has the form of an id: two or three capital letters, `-`, and two digits.
 fn row_ids(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('-').filter_map(|(dash, _)| {
         let bytes = text.as_bytes();
@@ -213,7 +214,7 @@ mod tests {
         check(repository).0
     }
 
-    /// Tests for the other sides of the table's rows.
+    /// Files with tests for the rows of the service and of the client.
     const OTHERS: [(&str, &str); 2] =
         [("exchange/service/tests/all/a.rs", "// AA-01\n"), ("exchange/cli/tests/all/a.rs", "// AA-02\n")];
 
@@ -299,7 +300,7 @@ mod tests {
         );
     }
 
-    /// A test counts only for the side of its folder.
+    /// An id in a test counts only for the side to which the test's folder belongs.
     #[test]
     fn coverage_is_counted_per_side() {
         let uncovered = |path: &str| {

@@ -1,5 +1,5 @@
-//! The packages and programs of the workspace according to cargo, and the command-line definitions of the
-//! programs that xtask can check.
+//! Metadata of the workspace: its packages and targets from cargo, and the command-line definitions of the
+//! programs whose arguments `tidy` can check.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,31 +12,31 @@ use serde_json::Value;
 
 use crate::{cli::Cli, test};
 
-/// The command-line interface of `contract-codegen`, which is included because a program cannot be a
-/// dependency.
+/// The command-line definition of `contract-codegen`. Its source file is included, because it is part of a
+/// program, which cannot be a dependency.
 #[path = "../../../codegen/src/cli/args.rs"]
-#[allow(dead_code, reason = "used only to check which arguments parse")]
+#[allow(dead_code, reason = "the definition is used only to check whether arguments parse")]
 mod generator;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct WorkspaceMetadata {
-    /// By package name.
+    /// The packages by name.
     pub(super) packages: BTreeMap<String, PackageMetadata>,
     pub(super) programs: BTreeMap<String, clap::Command>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct PackageMetadata {
-    /// The targets, as kind (`bin`, `example`, `test`, `bench`) and name.
+    /// The kind (`bin`, `example`, `test`, `bench`) and name of each target.
     pub(super) targets: BTreeSet<(String, String)>,
     pub(super) features: BTreeSet<String>,
     pub(super) manifest: ManifestFields,
 }
 
-/// The fields of a manifest that a registry uses.
+/// The manifest fields that the rules for crates check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ManifestFields {
-    /// The path of the manifest, relative to the workspace.
+    /// The path of the manifest, relative to the workspace root.
     pub(super) file: String,
     pub(super) rust_version: String,
     pub(super) keywords: Vec<String>,
@@ -46,10 +46,10 @@ pub(super) struct ManifestFields {
 }
 
 impl WorkspaceMetadata {
-    /// Runs `cargo metadata`, without network access.
+    /// Runs `cargo metadata` without network access.
     ///
     /// # Errors
-    /// When cargo cannot be run, fails, or prints something else.
+    /// Returns an error if cargo cannot be run or fails, or if its output is not JSON.
     pub(super) fn read_from_cargo(root: &Path) -> io::Result<Self> {
         let mut command = test::cargo_command();
         command.args(["metadata", "--no-deps", "--format-version=1", "--offline"]).current_dir(root);
@@ -64,7 +64,7 @@ impl WorkspaceMetadata {
         Ok(known)
     }
 
-    /// Returns true if a target exists, in the given package or in any.
+    /// Returns true if a target exists in the given package, or in any package if none is given.
     pub(super) fn has_target(&self, package: Option<&str>, kind: &str, name: &str) -> bool {
         let target = (kind.to_owned(), name.to_owned());
         self.packages
@@ -73,7 +73,7 @@ impl WorkspaceMetadata {
             .any(|(_, each)| each.targets.contains(&target))
     }
 
-    /// Returns the program that `cargo run -p` starts, if the package has exactly one.
+    /// Returns the program that `cargo run -p` starts if the package has exactly one.
     pub(super) fn only_program(&self, package: &str) -> Option<&str> {
         let targets = &self.packages.get(package)?.targets;
         let mut programs = targets.iter().filter(|(kind, _)| kind == "bin").map(|(_, name)| name.as_str());

@@ -1,4 +1,4 @@
-//! The ops of all areas as arguments, converted into ops of the contract.
+//! The ops of all areas as command-line arguments, and their conversion into ops of the contract.
 
 use std::path::PathBuf;
 
@@ -17,26 +17,26 @@ pub(crate) struct SendOptions {
     pub(crate) dry_run: bool,
 }
 
-/// The options of `change`, which reads ops from a file.
+/// The arguments of `change`, which reads ops from a file.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OpsFileArgs {
-    /// A JSON list of ops in the format of the contract; - reads the standard input.
+    /// A file with a JSON array of ops in the format of the contract, or - to read the standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) sending: SendOptions,
 }
 
-/// The source of the information that a member owns a blueprint.
+/// How it is known that a member owns a blueprint.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum BlueprintSource {
-    /// The game's log.
+    /// The log of the game.
     Log,
     /// The member's own statement.
     Manual,
-    /// A file.
+    /// An imported file.
     Import,
-    /// Something else.
+    /// Another source.
     Other,
 }
 
@@ -55,7 +55,7 @@ impl BlueprintSource {
 pub(crate) enum BlueprintOps {
     /// Add blueprints by their products.
     Add(AddBlueprints),
-    /// Remove blueprints.
+    /// Remove blueprints by their products or keys.
     Remove(RemoveBlueprints),
     /// Send ops from a file.
     Change(OpsFileArgs),
@@ -63,16 +63,17 @@ pub(crate) enum BlueprintOps {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AddBlueprints {
-    /// A product: its name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or JSON with several of them.
+    /// A product: its name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or a JSON object with several of
+    /// these.
     #[arg(required = true, value_name = "PRODUCT")]
     products: Vec<CatalogueReference>,
-    /// When the member got them (2026-01-31T12:00:00Z).
+    /// The time at which you acquired the blueprints, such as 2026-01-31T12:00:00Z.
     #[arg(long, value_name = "WHEN")]
     acquired_at: Option<String>,
-    /// The source of the information.
+    /// How it is known that you own the blueprints.
     #[arg(long, value_enum, default_value = "manual")]
     source: BlueprintSource,
-    /// Add a blueprint that was removed elsewhere: only after the member confirmed it.
+    /// Add blueprints even if they were removed elsewhere. Use it only if the member confirmed this.
     #[arg(long = "override")]
     override_: bool,
     #[command(flatten)]
@@ -81,10 +82,10 @@ pub(crate) struct AddBlueprints {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RemoveBlueprints {
-    /// A product, as for `add`.
+    /// A product, in the same format as for `add`.
     #[arg(value_name = "PRODUCT", required_unless_present = "keys")]
     products: Vec<CatalogueReference>,
-    /// A blueprint by its key, as `list` shows it.
+    /// The key of a blueprint, as `list` shows it.
     #[arg(long = "key", value_name = "KEY", allow_hyphen_values = true)]
     keys: Vec<String>,
     #[command(flatten)]
@@ -120,7 +121,7 @@ impl RemoveBlueprints {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum StockOps {
-    /// Set the quantity that a lot should hold.
+    /// Set the quantity of a lot.
     Set(SetLot),
     /// Move stock from one place to another, in one change set.
     Move(MoveStock),
@@ -131,16 +132,16 @@ pub(crate) enum StockOps {
 /// The arguments that identify a lot.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LotArgs {
-    /// The material or item: its name, bt:KEY, or as for `blueprints add`.
+    /// The material or item: its name, bt:KEY, or another format of `blueprints add`.
     #[arg(value_name = "MATERIAL")]
     material: CatalogueReference,
-    /// Quality 0 to 1000; 0 when it is unknown, and for items.
+    /// The quality, 0 to 1000; use 0 for items and if the quality is unknown.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=1000))]
     quality: i64,
-    /// Stock that is marked as stolen.
+    /// Select the lot that is marked as stolen.
     #[arg(long)]
     stolen: bool,
-    /// Restore a lot that was removed elsewhere: only after the member confirmed it.
+    /// Restore the lot if it was removed elsewhere. Use it only if the member confirmed this.
     #[arg(long = "override")]
     override_: bool,
 }
@@ -152,10 +153,10 @@ pub(crate) struct SetLot {
     /// The place: its exact name (see `locations`), or city:ID or station:ID.
     #[arg(long = "at", value_name = "PLACE")]
     at: LocationValue,
-    /// The new quantity: 12.5scu, 40pc.
+    /// The new quantity, such as 12.5scu or 40pc.
     #[arg(long = "to", value_name = "QUANTITY")]
     to: QuantityValue,
-    /// The quantity when last seen; a new lot has 0.
+    /// The quantity when you last read it; 0 for a new lot.
     #[arg(long = "from", value_name = "QUANTITY")]
     from: QuantityValue,
     #[command(flatten)]
@@ -166,16 +167,16 @@ pub(crate) struct SetLot {
 pub(crate) struct MoveStock {
     #[command(flatten)]
     lot: LotArgs,
-    /// The place that the stock leaves.
+    /// The place from which the stock is moved.
     #[arg(long, value_name = "PLACE")]
     from: LocationValue,
-    /// The quantity there before and after: 12.5scu..10scu.
+    /// The quantity at that place before and after the move, such as 12.5scu..10scu.
     #[arg(long, value_name = "BEFORE..AFTER")]
     from_lot: QuantityRange,
-    /// The place that the stock moves to.
+    /// The place to which the stock is moved.
     #[arg(long, value_name = "PLACE")]
     to: LocationValue,
-    /// The quantity there before and after: 0scu..2.5scu.
+    /// The quantity at the target place before and after the move, such as 0scu..2.5scu.
     #[arg(long, value_name = "BEFORE..AFTER")]
     to_lot: QuantityRange,
     #[command(flatten)]
@@ -217,7 +218,7 @@ impl SetLot {
 }
 
 impl MoveStock {
-    /// Returns the decrease and the increase in one change set (STK-20).
+    /// Returns two ops for one change set: the decrease at one place and the increase at the other (STK-20).
     pub(crate) fn to_ops(&self) -> Vec<Json> {
         let Self { lot, from, from_lot, to, to_lot, .. } = self;
         vec![lot.build_op(from, &from_lot.0, &from_lot.1), lot.build_op(to, &to_lot.0, &to_lot.1)]
@@ -226,9 +227,9 @@ impl MoveStock {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ShipOps {
-    /// Create or update a ship: an omitted name or place is cleared.
+    /// Create or update a ship. If the name or the place is omitted, it is cleared.
     Upsert(UpsertShip),
-    /// Link a ship of the exchange to one of this client.
+    /// Link a ship of the exchange to this client's own id for it.
     Link(LinkShip),
     /// Remove a ship.
     Remove(RemoveShip),
@@ -244,32 +245,32 @@ pub(crate) struct UpsertShip {
     /// The exchange's id of an existing ship.
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     ship: Option<String>,
-    /// The version when last seen.
+    /// The version of the ship when you last read it.
     #[arg(long, value_name = "N")]
     version: Option<i64>,
-    /// The ship's type, as a product of `blueprints add`.
+    /// The type of the ship, in the format of a product of `blueprints add`.
     #[arg(long = "type", value_name = "TYPE")]
     ship_type: CatalogueReference,
-    /// `lifetime`, or a number of months.
+    /// The insurance: `lifetime`, or a number of months.
     #[arg(long, value_name = "INSURANCE")]
     insurance: InsuranceValue,
     /// The name of the ship.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The location of the ship.
+    /// The place of the ship.
     #[arg(long = "at", value_name = "PLACE")]
     at: Option<LocationValue>,
-    /// Whether it is fitted; unchanged if omitted.
+    /// Whether the ship is fitted; unchanged if omitted.
     #[arg(long, value_name = "true|false")]
     fitted: Option<bool>,
-    /// The org unit of the ship; `none` removes it from its unit. If omitted, it is unchanged, and a new ship
-    /// joins the unit of a member with exactly one unit.
+    /// The org unit of the ship, or `none` to remove it from its unit. If omitted, the unit is unchanged; a
+    /// new ship joins the member's unit if the member has exactly one.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: Option<String>,
-    /// The counter of its org unit when last seen; required with --unit for an existing ship.
+    /// The version of the ship's org unit when you last read it; required with --unit for an existing ship.
     #[arg(long, value_name = "N")]
     unit_version: Option<i64>,
-    /// Restore a ship that was removed elsewhere: only after the member confirmed it.
+    /// Restore the ship if it was removed elsewhere. Use it only if the member confirmed this.
     #[arg(long = "override")]
     override_: bool,
     #[command(flatten)]
@@ -293,7 +294,7 @@ pub(crate) struct RemoveShip {
     /// The exchange's id of the ship.
     #[arg(value_name = "SHIP", allow_hyphen_values = true)]
     ship: String,
-    /// The version when last seen.
+    /// The version of the ship when you last read it.
     #[arg(long, value_name = "N")]
     version: i64,
     #[command(flatten)]
@@ -341,9 +342,9 @@ impl RemoveShip {
 pub(crate) enum OrgStockOps {
     /// Book stock into a pool.
     BookIn(BookIn),
-    /// Book stock out of an entry.
+    /// Book stock out of a pool.
     BookOut(BookOut),
-    /// Sell stock of an entry.
+    /// Sell stock of a pool.
     Sell(SellStock),
     /// Move stock of an entry to another place.
     MoveLocation(MoveLocation),
@@ -362,13 +363,13 @@ pub(crate) enum OrgStockOps {
 /// The arguments that identify an entry of a pool.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EntryArgs {
-    /// The entry, as `org-stock show` names it.
+    /// The id of the entry, as `org-stock show` shows it.
     #[arg(value_name = "ENTRY", allow_hyphen_values = true)]
     entry: String,
     /// The unit that owns the pool.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: String,
-    /// The version when last seen.
+    /// The version of the entry when you last read it.
     #[arg(long, value_name = "N")]
     version: i64,
 }
@@ -383,16 +384,16 @@ impl EntryArgs {
     }
 }
 
-/// The quantity to take, and the reservations to take it from.
+/// The quantity to take, and how much of it is taken from reservations.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TakeArgs {
-    /// The quantity: 12.5scu, 40pc.
+    /// The quantity to take, such as 12.5scu or 40pc.
     #[arg(long, value_name = "QUANTITY")]
     quantity: QuantityValue,
-    /// The part that is taken from a job order: ID=2scu.
+    /// The part of the quantity that is reserved for a job order, such as ID=2scu.
     #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
     from_job_order: Vec<ReservationShare>,
-    /// The part that is taken from a mission: ID=2scu.
+    /// The part of the quantity that is reserved for a mission, such as ID=2scu.
     #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
     from_mission: Vec<ReservationShare>,
 }
@@ -410,37 +411,37 @@ impl TakeArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BookIn {
-    /// The material or item, as for `blueprints add`.
+    /// The material or item, in the same format as for `blueprints add`.
     #[arg(value_name = "MATERIAL")]
     material: CatalogueReference,
     /// The unit that owns the pool.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: String,
-    /// The holder: a reference of the unit's roster (`org-stock members`).
+    /// The holder: a reference from the unit's roster (see `org-stock members`).
     #[arg(long, value_name = "REF", allow_hyphen_values = true)]
     holder: String,
-    /// The place: its exact name, or city:ID or station:ID.
+    /// The place: its exact name (see `locations`), or city:ID or station:ID.
     #[arg(long = "at", value_name = "PLACE")]
     at: LocationValue,
-    /// The quantity: 12.5scu, 40pc.
+    /// The quantity, such as 12.5scu or 40pc.
     #[arg(long, value_name = "QUANTITY")]
     quantity: QuantityValue,
-    /// Quality 0 to 1000.
+    /// The quality, 0 to 1000.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=1000))]
     quality: i64,
-    /// Mark it as stolen.
+    /// Mark the stock as stolen.
     #[arg(long)]
     stolen: bool,
     /// A note for the entry.
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Reserve a part for a job order: ID=2scu.
+    /// Reserve a part of the quantity for a job order, such as ID=2scu.
     #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
     job_order: Vec<ReservationShare>,
-    /// Reserve a part for a mission: ID=2scu.
+    /// Reserve a part of the quantity for a mission, such as ID=2scu.
     #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
     mission: Vec<ReservationShare>,
-    /// Merge into an entry of the same kind instead of creating one.
+    /// Merge into an entry of the same kind, instead of creating one.
     #[arg(long)]
     merge: bool,
     #[command(flatten)]
@@ -513,10 +514,10 @@ pub(crate) struct MoveLocation {
     entry: EntryArgs,
     #[command(flatten)]
     take: TakeArgs,
-    /// The place that the stock moves to.
+    /// The place to which the stock is moved.
     #[arg(long, value_name = "PLACE")]
     to: LocationValue,
-    /// Merge into an entry of the same kind there.
+    /// Merge into an entry of the same kind at the target place, instead of creating one.
     #[arg(long)]
     merge: bool,
     #[command(flatten)]
@@ -537,13 +538,13 @@ pub(crate) struct MoveHolder {
     entry: EntryArgs,
     #[command(flatten)]
     take: TakeArgs,
-    /// The new holder: a reference of the roster.
+    /// The new holder: a reference from the roster of the target unit (see `org-stock members`).
     #[arg(long, value_name = "REF", allow_hyphen_values = true)]
     holder: String,
     /// The unit that owns the target pool.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     to_unit: String,
-    /// Merge into an entry of the same kind there.
+    /// Merge into an entry of the same kind of that holder, instead of creating one.
     #[arg(long)]
     merge: bool,
     #[command(flatten)]
@@ -565,10 +566,10 @@ pub(crate) struct MovePool {
     /// The unit that owns the target pool.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     to_unit: String,
-    /// The quantity; all of it if omitted.
+    /// The quantity to move; the whole entry if omitted.
     #[arg(long, value_name = "QUANTITY")]
     quantity: Option<QuantityValue>,
-    /// Merge into an entry of the same kind there.
+    /// Merge into an entry of the same kind in the target pool, instead of creating one.
     #[arg(long)]
     merge: bool,
     #[command(flatten)]
@@ -587,7 +588,7 @@ impl MovePool {
 pub(crate) struct WriteNote {
     #[command(flatten)]
     entry: EntryArgs,
-    /// The note; cleared if omitted.
+    /// The new note; the note is cleared if omitted.
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
@@ -604,10 +605,10 @@ impl WriteNote {
 pub(crate) struct MarkStolen {
     #[command(flatten)]
     entry: EntryArgs,
-    /// Mark it as not stolen.
+    /// Mark the stock as not stolen.
     #[arg(long)]
     not: bool,
-    /// The quantity; all of it if omitted.
+    /// The quantity to mark; the whole entry if omitted.
     #[arg(long, value_name = "QUANTITY")]
     quantity: Option<QuantityValue>,
     #[command(flatten)]

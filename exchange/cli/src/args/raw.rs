@@ -1,5 +1,5 @@
-//! `api <operation>`: one subcommand per operation of the contract, with its arguments, from the generated
-//! table.
+//! `api <operation>`: one subcommand per operation of the contract. The arguments come from the generated
+//! operation table.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use exchange_client::api::{
 #[derive(Clone, Debug)]
 pub(crate) struct RawCall {
     pub(crate) operation: &'static Operation,
-    /// Indices into `Operation::parameters`, with the values as strings.
+    /// The index of each given parameter in `Operation::parameters`, with its value as a string.
     pub(crate) arguments: Vec<(usize, String)>,
     pub(crate) body: Option<RequestBody>,
     pub(crate) show_secrets: bool,
@@ -35,7 +35,7 @@ const BODY_FILE: &str = "body-file";
 const SHOW_SECRETS: &str = "show-secrets";
 const INCLUDE: &str = "include";
 
-/// Returns the option name of a parameter: `Idempotency-Key` becomes `--idempotency-key`.
+/// Returns the option name of a parameter, without its dashes: `Idempotency-Key` becomes `idempotency-key`.
 fn option_name(parameter: &Parameter) -> String {
     let mut text = String::new();
     for letter in parameter.name.chars() {
@@ -47,7 +47,7 @@ fn option_name(parameter: &Parameter) -> String {
     text
 }
 
-/// Returns true if a required parameter is generated when it is omitted.
+/// Returns true if the program generates the parameter when it is omitted.
 pub(crate) fn is_generated(parameter: &Parameter) -> bool {
     parameter.name == "Idempotency-Key"
 }
@@ -154,7 +154,7 @@ mod tests {
         RawCall::from_arg_matches(&command.try_get_matches_from([&["api"], words].concat())?)
     }
 
-    /// Every operation of the contract has a subcommand with its arguments.
+    /// Every operation of the contract has a subcommand with its arguments, and other arguments are rejected.
     #[test]
     fn every_operation_has_its_arguments() {
         let call = parse(&["stock_read", "--limit", "7", "--cursor", "c", "--include"]).unwrap();

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use exchange_client::api::{Json, Map, Number};
 
-/// A builder of a JSON object that keeps the order of its calls and omits absent values.
+/// A builder of a JSON object. It keeps the order of its calls and omits absent values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JsonObject(Map<Json>);
 
@@ -25,12 +25,12 @@ impl JsonObject {
         }
     }
 
-    /// Adds a boolean member if it is true.
+    /// Adds a boolean property if it is true.
     pub(crate) fn with_flag(self, name: &str, set: bool) -> Self {
         if set { self.with(name, true) } else { self }
     }
 
-    /// Adds an array member if it is not empty.
+    /// Adds an array property if it is not empty.
     pub(crate) fn with_list(self, name: &str, values: Vec<Json>) -> Self {
         if values.is_empty() { self } else { self.with(name, values) }
     }
@@ -42,7 +42,8 @@ impl From<JsonObject> for Json {
     }
 }
 
-/// A catalogue reference: a name, a field name and value separated by a colon, or JSON with several fields.
+/// A catalogue reference: a name, a kind of key and its value separated by a colon, or a JSON object with
+/// several keys.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CatalogueReference(pub(crate) Json);
 
@@ -65,7 +66,7 @@ impl FromStr for CatalogueReference {
                 return Ok(Self(JsonObject::default().with("uexId", id).into()));
             }
         }
-        // A localization key of the game's data.
+        // A string that starts with `@` is a localization key of the game.
         let member = if text.starts_with('@') { "locKey" } else { "name" };
         Ok(Self(JsonObject::default().with(member, text.trim_start_matches('@')).into()))
     }
@@ -93,7 +94,8 @@ impl FromStr for LocationValue {
     }
 }
 
-/// A quantity such as `12.5scu` or `40pc`. Stays decimal, never converted to binary floating point.
+/// A quantity such as `12.5scu` or `40pc`. The amount stays decimal and is never converted to binary floating
+/// point.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QuantityValue(pub(crate) Json);
 
@@ -135,7 +137,7 @@ impl FromStr for InsuranceValue {
     }
 }
 
-/// A part of a quantity for a reservation: `TARGET=QUANTITY`.
+/// A part of a quantity that is reserved for a job order or mission, written as `TARGET=QUANTITY`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReservationShare {
     target: String,
@@ -143,7 +145,7 @@ pub(crate) struct ReservationShare {
 }
 
 impl ReservationShare {
-    /// Returns the JSON for a list of shares with this kind of target.
+    /// Returns the JSON of the share. `kind` is the property that names the target, such as `jobOrder`.
     pub(crate) fn to_json(&self, kind: &str) -> Json {
         JsonObject::default()
             .with(kind, self.target.as_str())
@@ -170,7 +172,7 @@ mod tests {
         text.parse::<T>().map(|value| json(value).to_string())
     }
 
-    /// TYP-03: every field of a reference can be typed, and a localization key with or without its `@`.
+    /// TYP-03: every field of a reference can be given, and a localization key with or without its `@`.
     #[test]
     fn references_are_names_or_fields() {
         let reference = |text: &str| json::<CatalogueReference>(text, |value| value.0).unwrap();
@@ -186,7 +188,7 @@ mod tests {
         assert!(json::<CatalogueReference>("{", |value| value.0).is_err());
     }
 
-    /// Quantities stay decimal.
+    /// Quantities require a unit and keep their decimal digits.
     #[test]
     fn quantities_have_units() {
         let amount = |text: &str| json::<QuantityValue>(text, |value| value.0);

@@ -25,14 +25,14 @@ use exchange_client::{
     },
 };
 
-/// The names of members that are secret at any depth (WRT-11, DRF-13).
+/// The names of properties that are secret at any depth (WRT-11, DRF-13).
 const SECRET_MEMBERS: [&str; 3] = ["confirmationUrl", "frontendUrl", "handoffId"];
 
-/// A call whose operation is chosen at run time.
+/// A call whose operation is selected at run time.
 struct RawOperation;
 
 impl Call for RawOperation {
-    /// A placeholder: the request sets its own operation.
+    /// A placeholder, because each request sets its operation.
     const OPERATION: &'static Operation = &OPERATIONS[0];
     type Success = Bytes;
     type ErrorBody = Problem;
@@ -101,7 +101,8 @@ pub(super) async fn run_api_call(
     Ok(ExitStatus::Done)
 }
 
-/// Returns the notice for an interrupted call, which no outbox stores.
+/// Returns the notice for an interrupted call. The outbox does not store such calls, so the notice contains
+/// the key.
 fn interrupt_notice(key: &str) -> InterruptNotice {
     InterruptNotice {
         what: format!("the call may have been carried out: {}", retry_advice(key)),
@@ -110,7 +111,8 @@ fn interrupt_notice(key: &str) -> InterruptNotice {
     }
 }
 
-/// Creates the error of a call, with the requested parts of the response.
+/// Creates the error of a call. With `--include` or `--show-secrets`, it contains the requested parts of the
+/// response.
 fn refusal_error(error: CallError<Problem>, call: &RawCall, key: Option<&str>) -> CommandError {
     let head = error.status().zip(error.headers()).filter(|_| call.include);
     let head = head.map(|(status, headers)| response_head(status.as_u16(), status.to_string(), headers));
@@ -131,7 +133,7 @@ fn response_head<'h>(
     let mut headers = BTreeMap::<String, String>::new();
     for (name, value) in all {
         let name: &str = name.as_ref();
-        // A nonce is not secret, but no client may reuse it.
+        // A nonce is not secret, but another client must not reuse it.
         if name == "dpop-nonce" {
             continue;
         }
@@ -150,8 +152,8 @@ struct FullResponse<'a> {
     body: &'a Json,
 }
 
-/// Prints a response. JSON is indented for people and on one line for programs. Other bodies are printed as
-/// text without control characters; for programs as a JSON string, or null if empty.
+/// Prints a response. JSON is indented in text output and on one line in JSON output. Another body is printed
+/// without control characters in text output; in JSON output, it is a string, or `null` if it is empty.
 fn print_response(head: Option<ResponseHead>, body: &Bytes, show_secrets: bool, output: &mut Output) {
     let mut json = Json::parse(body);
     if let (Ok(json), false) = (&mut json, show_secrets) {
@@ -215,7 +217,7 @@ mod tests {
         let gateway = ScriptedServer::gateway(&machine);
         gateway.set_script(move |_| reply.clone());
         let (below, mut settings) = (gateway.clone(), TransportSettings::default());
-        // A retry would receive the outcome of the first attempt.
+        // A second attempt would hide the outcome of the first one.
         settings.retry_policy = RetryPolicy::new(1, Duration::from_secs(30), CallInitiator::Member);
         (signed_in_exchange(gateway.origin(), below, &machine.environment(), settings), gateway)
     }
@@ -228,8 +230,8 @@ mod tests {
         RawCall { operation, arguments: Vec::new(), body, show_secrets: false, include: false }
     }
 
-    /// GW-12: no outbox stores an API call. If its response is lost or it is interrupted, the user gets the
-    /// idempotency key, and a retry with it is carried out only once.
+    /// GW-12: the outbox does not store API calls. If a response is lost or the command is interrupted, the
+    /// user gets the idempotency key, and a retry with this key is applied only once.
     #[tokio::test(start_paused = true)]
     async fn lost_api_call_can_be_retried_with_its_key() {
         let (lossy, gateway) = exchange(ScriptedReply::json(200, "{}").then_lost());
@@ -245,13 +247,13 @@ mod tests {
             let at = operation.operation().parameters.iter().position(is_generated).unwrap();
             RawCall { arguments: vec![(at, key.clone())], ..call(operation) }
         };
-        // The retry receives the stored response, and nothing is carried out twice.
+        // The retry receives the stored response, so the write is applied only once.
         assert_eq!(
             run_api_call(again(OperationId::BlueprintsWrite), &lossy, &mut output).await.unwrap(),
             ExitStatus::Done
         );
         assert_eq!(gateway.applied_keys(), [key.as_str()]);
-        // The error states that nothing was carried out, so it has no key.
+        // This error proves that nothing was applied, so it contains no key.
         let (refusing, _) = exchange(ScriptedReply::problem("VERSION_CONFLICT".parse().unwrap()));
         let refused =
             run_api_call(again(OperationId::BlueprintsWrite), &refusing, &mut output).await.unwrap_err();
@@ -261,7 +263,7 @@ mod tests {
         let (slow, _) = exchange(ScriptedReply::json(200, "{}").then_stalled());
         let call_and_leave = async |call: RawCall, output: &mut Output| {
             let left = tokio::time::timeout(Duration::from_secs(1), run_api_call(call, &slow, output)).await;
-            assert!(left.is_err(), "it was to wait");
+            assert!(left.is_err(), "the call must still wait for the response");
             output.take_interrupt_notice()
         };
         let report = CommandError::from_interrupt(
@@ -273,7 +275,7 @@ mod tests {
         assert!(call_and_leave(call(OperationId::StockRead), &mut output).await.is_none());
     }
 
-    /// CLI-04: the error of a read has no key.
+    /// CLI-04: the error of a failed read contains no idempotency key.
     #[tokio::test(start_paused = true)]
     async fn read_error_has_no_idempotency_key() {
         for reply in [
@@ -289,7 +291,8 @@ mod tests {
         }
     }
 
-    /// ERR-22, WRT-11: an error response is printed on request, and its secrets only on a further request.
+    /// ERR-22, WRT-11: an error response is printed only if the user requests it with `--include` or
+    /// `--show-secrets`, and its secrets only with `--show-secrets`.
     #[tokio::test(start_paused = true)]
     async fn error_response_is_printed_on_request() {
         let problem = r#"{"type":"about:blank","title":"Held","status":409,"detail":"d","instance":"/","code":"MASS_CHANGE_CONFIRMATION_REQUIRED","correlationId":"c-1","errors":[{"pointer":"/ops/0","keyword":"a"},{"pointer":"/ops/1","keyword":"b"}],"confirmationUrl":"https://web.example/hush","more":1e999}"#;
@@ -308,14 +311,15 @@ mod tests {
             let shown = shown.unwrap_or_default();
             assert_eq!(shown.contains("https://web.example/hush"), show_secrets, "{shown}");
             assert!(shown.is_empty() || shown.contains("/ops/1") && shown.contains("1e999"), "{shown}");
-            // Every problem can be serialized.
+            // Every problem document can be serialized, also with numbers that do not fit into a 64-bit
+            // float.
             let text = serde_json::to_string(&report).unwrap();
             assert_eq!((report.exit, text.contains("hush")), (7, show_secrets));
         }
     }
 
-    /// CLI-04, GW-12: an error response is printed with and without a problem document, for reads and for
-    /// writes, which may have been carried out.
+    /// CLI-04, GW-12: an error response is printed with and without a problem document. The error of a write,
+    /// which may have been applied, contains the idempotency key; the error of a read does not.
     #[tokio::test(start_paused = true)]
     async fn server_failure_is_printed_on_request() {
         for (reply, status, has_code) in [
@@ -340,7 +344,7 @@ mod tests {
         }
     }
 
-    /// WRT-11, DRF-13: secrets are hidden at every depth.
+    /// WRT-11, DRF-13: secrets are redacted at every depth.
     #[test]
     fn secrets_are_hidden() {
         let mut json =
@@ -349,7 +353,7 @@ mod tests {
         assert_eq!(json.to_string(), r#"{"frontendUrl":"[secret]","a":[{"handoffId":"[secret]","b":1}]}"#);
     }
 
-    /// Foreign names contain no control characters in any output format.
+    /// Control characters in strings of the exchange are escaped or replaced in every output format.
     #[test]
     fn api_output_escapes_control_characters() {
         let shown = |form, body: &str| {
@@ -364,7 +368,7 @@ mod tests {
         assert_eq!(shown(OutputFormat::Text, "no \u{1b}[2J\n\u{9b}"), "no \u{fffd}[2J\n\u{fffd}");
     }
 
-    /// For programs every response is JSON, with and without its head.
+    /// In the JSON format, every response is printed as JSON, with and without its head.
     #[test]
     fn json_output_is_always_json() {
         let shown = |head, body: &str| {

@@ -1,4 +1,4 @@
-//! Commands that read directly from the exchange: label, handles, catalogue, units and demand.
+//! Commands that read directly from the exchange: label, handles, catalogue, org units and demand.
 
 use exchange_client::{
     ComputerNames, Demand, HandleCheck, Label, OpenDemand, ReferenceResolution,
@@ -36,7 +36,7 @@ pub(super) async fn set_label(
     Ok(ExitStatus::Done)
 }
 
-/// SVC-15: checks a handle and prints the consequence. A handle that cannot be synchronized yet is not a
+/// SVC-15: checks a handle and prints whether it may be synchronized. If it may not, the exit code is not
 /// success.
 pub(super) async fn check_handle(
     app: &CommandContext,
@@ -61,7 +61,7 @@ pub(super) async fn check_handle(
     Ok(if check.may_sync() { ExitStatus::Done } else { ExitStatus::Conflict })
 }
 
-/// RES-13: resolves references in the catalogue, and warns about unmatched ones (CLI-04).
+/// RES-13: resolves references in the catalogue, and warns about references without a match (CLI-04).
 pub(super) async fn resolve_references(
     app: &CommandContext,
     args: &ResolveArgs,
@@ -213,7 +213,8 @@ pub(super) async fn list_members(
     Ok(ExitStatus::Done)
 }
 
-/// DEM-07, DEM-08: prints the demand by one count, never both, or the reason why it is withheld.
+/// DEM-07, DEM-08: prints the demand counted by items or by materials, never by both, or the reason why the
+/// demand is withheld.
 pub(super) async fn list_demand(
     app: &CommandContext,
     args: &DemandArgs,
@@ -248,7 +249,7 @@ pub(super) async fn list_demand(
     Ok(ExitStatus::Done)
 }
 
-/// Prints the demand for one item or material, given its key or name.
+/// Prints the demand for one item or material, which the user selects by key or by name.
 pub(super) async fn show_demand(
     app: &CommandContext,
     args: &DemandShowArgs,
@@ -302,7 +303,7 @@ pub(super) async fn show_demand(
     Ok(ExitStatus::Done)
 }
 
-/// Prints facts, with an empty line before all but the first.
+/// Prints facts, with an empty line before them unless they are the first ones.
 fn print_separated(at: usize, facts: &FactList, output: &mut Output) {
     if at > 0 {
         output.write_line("");
@@ -310,8 +311,8 @@ fn print_separated(at: usize, facts: &FactList, output: &mut Output) {
     facts.print(output);
 }
 
-/// DEM-11: requests demand at most every five minutes, also across processes; failed requests count. Demand
-/// of another installation is not displayed (DEM-10).
+/// DEM-11: requests the demand at most every five minutes, also across processes. Failed requests count as
+/// well. The cached demand of another installation is not displayed (DEM-10).
 async fn read_demand(app: &CommandContext, output: &mut Output) -> Result<OrgDemand, CommandError> {
     let now = app.wall_clock_now();
     let copies = app.replica_view().await?;
@@ -322,7 +323,8 @@ async fn read_demand(app: &CommandContext, output: &mut Output) -> Result<OrgDem
         let replica = app.replica()?;
         replica.note_demand_request(now)?;
         let read = exchange.read_demand(connection).await?;
-        // Fails if another member signed in in the meantime, who would see the wrong demand (DEM-10).
+        // Fails if another member has signed in since, because that member would see the wrong demand
+        // (DEM-10).
         replica.store_demand(&read, connection, now)?;
         Ok::<_, CommandError>(read)
     };
@@ -335,7 +337,7 @@ async fn read_demand(app: &CommandContext, output: &mut Output) -> Result<OrgDem
     Ok(document)
 }
 
-/// Returns open demand, or prints the reason why it is withheld (DEM-07).
+/// Returns the open demand. If the demand is withheld, prints the reason and returns `None` (DEM-07).
 fn unwrap_open_demand(document: OrgDemand, output: &mut Output) -> Option<OpenDemand> {
     let updated_at = document.updated_at.clone();
     match Demand::from(document) {
@@ -351,7 +353,7 @@ fn unwrap_open_demand(document: OrgDemand, output: &mut Output) -> Option<OpenDe
     }
 }
 
-/// Returns the demand by one count or the other, never both (DEM-08).
+/// Returns the demand counted by items or by materials, never by both (DEM-08).
 fn count_demand(open: &OpenDemand, by: CountBy) -> (&[ItemDemand], Vec<&MaterialDemand>) {
     match by {
         CountBy::Items => (open.by_items().items(), open.by_items().materials().collect()),

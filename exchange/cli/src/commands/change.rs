@@ -1,4 +1,5 @@
-//! Changes: stored in the outbox first, then sent (GW-12). [`outcomes`] prints their outcomes.
+//! Sends changes of entries. Each change is stored in the outbox before it is sent (GW-12). [`outcomes`]
+//! prints the outcomes.
 
 use std::{
     fs::{File, TryLockError},
@@ -21,10 +22,10 @@ use crate::{
     output::Output,
 };
 
-/// The maximum number of unknown members that an error lists.
+/// The maximum number of unknown properties that an error lists.
 const MAX_NAMED_MEMBERS: usize = 10;
 
-/// The ops of a command, with the options for sending them.
+/// The ops of a command, and the options for sending them.
 pub(super) struct ParsedOps {
     pub(super) ops: Vec<Json>,
     pub(super) sending: SendOptions,
@@ -128,8 +129,8 @@ pub(super) async fn send_ops<O: ChangeOp>(
     flush_and_report(app, &outbox, turn, &numbers, trouble, output).await
 }
 
-/// Stores changes in the outbox. The store may complete after Ctrl-C, so the notice for an interruption is
-/// uncertain.
+/// Stores changes in the outbox. Storing may complete even after Ctrl-C, so until it is done, the interrupt
+/// notice only states that the change may be stored.
 async fn enqueue_changes<O: ChangeOp>(
     outbox: &Outbox,
     changes: Changes<O>,
@@ -151,8 +152,8 @@ async fn open_outbox(
     Ok(exchange.outbox(app.outbox_store()?, connection)?)
 }
 
-/// Opens the local outbox if the installation is signed in and has the scope for this area, as far as is
-/// known locally.
+/// Opens the local outbox. Returns `None` if the installation is not signed in, and an error if it lacks the
+/// scope for this area according to the saved scopes.
 async fn open_permitted_outbox<O: ChangeOp>(app: &CommandContext) -> Result<Option<Outbox>, CommandError> {
     let session = app.session().await?;
     if session.state() != SessionState::Active {
@@ -165,13 +166,14 @@ async fn open_permitted_outbox<O: ChangeOp>(app: &CommandContext) -> Result<Opti
     app.open_local_outbox().await
 }
 
-/// Returns true if the error is temporary: of the connection or of the exchange, and not of the arguments.
+/// Returns true if the error is temporary, which means that it comes from the connection or from the
+/// exchange, and not from the arguments.
 pub(super) fn is_transient(failure: &CommandError) -> bool {
     use ErrorKind::{Busy, OutcomeUnknown, Protocol, Unreachable};
     matches!(failure, CommandError::Client(error) if matches!(error.kind(), Busy | OutcomeUnknown | Protocol | Unreachable))
 }
 
-/// Creates the error for an op that does not match the contract, with the places of the violations.
+/// Creates the error for an op that does not match the contract. It lists the JSON Pointer of each violation.
 fn invalid_op_error(at: usize, rejected: &DocumentError) -> CommandError {
     let what = match rejected {
         DocumentError::Invalid(violations) => {
@@ -186,16 +188,16 @@ fn invalid_op_error(at: usize, rejected: &DocumentError) -> CommandError {
     CommandError::from_usage_error(what)
 }
 
-/// The maximum wait for the send lock, longer than a run takes that is not stuck.
+/// The maximum time to wait for the send lock. A run that is not stuck holds it for a shorter time.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The interval between attempts to lock.
+/// The interval between attempts to acquire the lock.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The lock for sending and gathering outcomes: only one run of this program at a time holds it, and acquires
-/// it before it stores changes. The operating system releases it if a run is killed. Where files cannot be
-/// locked, runs proceed in parallel.
-pub(super) struct SendLock(#[expect(dead_code, reason = "held until it is dropped")] Option<File>);
+/// The lock for sending changes and gathering their outcomes. A run of this program acquires it before it
+/// stores changes, and only one run can hold it. The operating system releases it if a run is killed. If the
+/// file system does not support locks, runs proceed in parallel.
+pub(super) struct SendLock(#[expect(dead_code, reason = "keeps the file locked")] Option<File>);
 
 impl SendLock {
     pub(super) async fn acquire(app: &CommandContext, output: &mut Output) -> Result<Self, CommandError> {
@@ -228,7 +230,7 @@ impl SendLock {
     }
 }
 
-/// Sends the due changes, unless an earlier error makes that pointless, and prints their outcomes.
+/// Sends the due changes, unless an earlier error prevents that, and prints their outcomes.
 pub(super) async fn flush_and_report(
     app: &CommandContext,
     outbox: &Outbox,
@@ -244,9 +246,9 @@ pub(super) async fn flush_and_report(
     };
     let claims = ReportClaims::in_folder(&app.config.folders.state);
     let telling = outcomes::gather_report(outbox, &claims, own, sent.as_deref()).await;
-    // Changes without a report stay in the outbox; the user need not send them again.
+    // The changes stay in the outbox without a report, so the user does not have to send them again.
     let telling = telling.inspect_err(|_| output.print_interrupt_notice())?;
-    // Printing may take long if the reader is slow.
+    // Release the lock before printing, because a slow reader can block the output for a long time.
     drop(turn);
     let result = outcomes::print_report(telling, outbox, output).await;
     let (exit, mut pulls) = result.inspect_err(|_| output.print_interrupt_notice())?;
@@ -256,11 +258,11 @@ pub(super) async fn flush_and_report(
     Ok(exit)
 }
 
-/// Sends the due changes and displays progress: changes with more ops than allowed are split into several.
+/// Sends the due changes and displays progress.
 async fn flush_outbox(outbox: &Outbox, output: &mut Output) -> Result<Vec<OutboxEvent>, CommandError> {
     output.show_status("sending");
     let is_due = |entry: &&OutboxEntry| matches!(entry.state(), EntryState::Pending | EntryState::Sending);
-    // Without a count the changes are still sent.
+    // If the changes cannot be counted, they are sent without progress.
     let all = outbox.contents().await.map_or(0, |contents| contents.entries.iter().filter(is_due).count());
     let (mut events, mut done) = (outbox.events(), Vec::new());
     let sending = outbox.flush();
@@ -280,7 +282,7 @@ async fn flush_outbox(outbox: &Outbox, output: &mut Output) -> Result<Vec<Outbox
     }
 }
 
-/// Returns the notice for an interruption: which changes stay in the outbox.
+/// Returns the notice for an interruption, which names the changes that stay in the outbox.
 fn kept_notice(own: &[EntryNumber]) -> Option<String> {
     match own {
         [] => None,
@@ -351,8 +353,8 @@ mod tests {
         changes
     }
 
-    /// Ctrl-C while a change is being stored prints an uncertain notice; afterwards the notice names the
-    /// change.
+    /// If Ctrl-C interrupts storing a change, the notice states that the change may be stored. After that,
+    /// the notice contains the number of the change.
     #[tokio::test(start_paused = true)]
     async fn interrupt_while_storing_is_uncertain() {
         let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
@@ -360,14 +362,14 @@ mod tests {
         let kept =
             tokio::time::timeout(Duration::from_secs(1), enqueue_changes(&slow, changes(), &mut output))
                 .await;
-        assert!(kept.is_err(), "storing does not finish");
+        assert!(kept.is_err(), "storing does not complete");
         assert_eq!(output.interrupt_notice(), Some("the change may be stored: see `exchange outbox list`"));
         enqueue_changes(&outbox(MemoryOutbox::new()), changes(), &mut output).await.unwrap();
         let kept = "change 1 is stored: `exchange outbox show 1` shows its state";
         assert_eq!(output.interrupt_notice(), Some(kept));
     }
 
-    /// A run waits for the lock of another one, but only for a limited time.
+    /// A run waits until another run releases the lock, but only for a limited time.
     #[tokio::test(start_paused = true)]
     async fn send_lock_is_acquired_or_times_out() {
         let folder = tempfile::tempdir().unwrap();

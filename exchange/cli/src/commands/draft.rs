@@ -1,4 +1,4 @@
-//! `draft`: drafts that the member confirms in a browser (DRF-05 to DRF-15).
+//! `draft`: stages drafts that the member confirms in a browser (DRF-05 to DRF-15).
 
 use exchange_client::{
     DraftHandoff, Error, SealedEnvelope,
@@ -17,12 +17,12 @@ use crate::{
     output::{InterruptNotice, Output},
 };
 
-/// The advice for a draft whose link was not opened. Its idempotency key is lost, so it cannot be staged
-/// again (DRF-15).
+/// The advice for a draft whose link was not opened. The link and the idempotency key are lost, so this draft
+/// can no longer be opened, and staging again creates another one (DRF-15).
 const RESTAGE_ADVICE: &str = "it can no longer be opened, and expires after 30 minutes: staging it again creates another draft and uses another write";
 
-/// Stages a draft. It first checks that the link can be opened: each draft uses one of the day's writes and
-/// one of ten places for live drafts, of which a new draft replaces the oldest (DRF-05, DRF-14).
+/// Stages a draft. First checks that the link can be opened, because each draft counts against the daily
+/// write quota, and a member can have only ten live drafts; another one replaces the oldest (DRF-05, DRF-14).
 pub(super) async fn stage_draft(
     app: &CommandContext,
     command: DraftCommand,
@@ -47,7 +47,7 @@ async fn show_draft_link(
     shown.map_err(unopened_error)
 }
 
-/// Creates the error for a staged draft whose link was not opened.
+/// Creates the error for a draft that was staged, but whose link was not opened.
 fn unopened_error(unseen: LinkNotOpened) -> CommandError {
     match unseen {
         LinkNotOpened::Declined => {
@@ -91,8 +91,8 @@ async fn stage_refinery(
     await_staging(staging.stage(), output).await
 }
 
-/// Stages the draft. Sets the notice for an interruption: before the response that the draft may be staged,
-/// afterwards that it is staged.
+/// Stages the draft and sets the interrupt notice. Before the response, the notice states that the draft may
+/// be staged; afterwards, it states that the draft is staged.
 async fn await_staging(
     staging: impl Future<Output = Result<DraftHandoff, Error>>,
     output: &mut Output,
@@ -118,8 +118,8 @@ mod tests {
     use super::*;
     use crate::output::{ColorChoice, OutputFormat};
 
-    /// DRF-15: the advice that staging again creates another draft appears exactly if the first one may be
-    /// staged.
+    /// DRF-15: the advice that staging again creates another draft appears if and only if the first draft may
+    /// be staged.
     #[tokio::test]
     async fn restaging_advice_is_shown_if_maybe_staged() {
         let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
@@ -141,8 +141,8 @@ mod tests {
         );
     }
 
-    /// DRF-13, DRF-15: if the command is interrupted before the link is opened, or the link is not opened,
-    /// the error states that the draft is staged.
+    /// DRF-13, DRF-15: after a draft is staged, the interrupt notice and the error of an unopened link state
+    /// that the draft is staged.
     #[tokio::test(start_paused = true)]
     async fn lost_link_is_reported_as_staged() {
         let machine = VirtualEnvironment::new(1);

@@ -1,4 +1,4 @@
-//! `envelope`: files of blueprints for the web import (DRF-01 to DRF-03).
+//! `envelope`: writes and checks files of blueprints for the import on the website (DRF-01 to DRF-03).
 
 use std::{error::Error as _, path::Path};
 
@@ -32,13 +32,13 @@ pub(super) async fn run_envelope(
     }
 }
 
-/// Converts an argument into a reference of the contract.
+/// Converts an argument into a catalogue reference of the contract.
 pub(super) fn parse_item_ref(reference: &CatalogueReference) -> Result<ItemRef, CommandError> {
     ItemRef::parse_valid(reference.0.to_string().as_bytes())
         .map_err(|_| CommandError::from_usage_error(format!("{} is not a catalogue reference", reference.0)))
 }
 
-/// Builds an envelope of these products, with this program as its generator.
+/// Builds an envelope of these products. The envelope names this program as its generator.
 pub(super) fn build_envelope(
     program: &ClientIdentity,
     products: &[CatalogueReference],
@@ -68,7 +68,7 @@ fn write_envelope(args: &EnvelopeWrite, output: &mut Output) -> Result<ExitStatu
     if args.file == Path::new("-") {
         let text = envelope.to_json_text()?;
         match Json::parse(text.as_bytes()) {
-            // One line, as all output for programs.
+            // In the JSON format, all output is on one line.
             Ok(json) if output.is_json() => output.write_json(&json),
             _ => output.write_text(&text),
         }
@@ -83,7 +83,8 @@ fn write_envelope(args: &EnvelopeWrite, output: &mut Output) -> Result<ExitStatu
     Ok(ExitStatus::Done)
 }
 
-/// Creates the error for a file that cannot be written, with its name and the error of the operating system.
+/// Creates the error for a file that cannot be written. It contains the file name and the operating system's
+/// error.
 fn write_error(file: &Path, error: Error) -> CommandError {
     match error.source().and_then(|cause| cause.downcast_ref()) {
         Some(cause) => CommandError::from_io_error(&file.display().to_string(), cause),
@@ -91,7 +92,8 @@ fn write_error(file: &Path, error: Error) -> CommandError {
     }
 }
 
-/// Checks a file. The exit code is 1 if it cannot be imported or contains private data.
+/// Checks a file. The exit code is 1 if the website would reject the file, or if the file contains private
+/// data.
 async fn check_file(args: &EnvelopeCheck, output: &mut Output) -> Result<ExitStatus, CommandError> {
     let bytes = read_input(&args.file).await?;
     let checked = check_envelope(&bytes).map_err(|fault| {

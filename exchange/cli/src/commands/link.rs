@@ -1,4 +1,4 @@
-//! Secret links: opened in a browser or printed, only at the member's request (WRT-11, DRF-13).
+//! Secret links, which are opened in a browser or printed only at the member's request (WRT-11, DRF-13).
 
 use std::{
     io,
@@ -14,7 +14,8 @@ use crate::{
     output::{Output, sanitize},
 };
 
-/// Checks that a link can be opened or printed. Call it before creating the link, which uses up a quota.
+/// Checks that a link can be opened or printed. Call this first, because creating the link counts against a
+/// quota.
 pub(super) fn ensure_link_can_open(
     how: &LinkArgs,
     what: &'static str,
@@ -27,11 +28,11 @@ pub(super) fn ensure_link_can_open(
     }
 }
 
-/// The reason why a link was not opened. The caller knows the consequences and whether a new link can be
+/// The reason why a link was not opened. The caller adds the consequences and whether a new link can be
 /// created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkNotOpened {
-    /// The member declined, or cannot answer.
+    /// The member declined, or there is no terminal for the prompt.
     Declined,
     /// No browser could be started.
     NoBrowser,
@@ -87,26 +88,26 @@ pub(super) async fn show_link(
     Ok(())
 }
 
-/// The time to wait for the end of an opener: one without a browser fails immediately, and one that becomes
-/// the browser does not end.
+/// The maximum time to wait until an opener exits. An opener that finds no browser fails immediately; an
+/// opener that becomes the browser does not exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The interval between checks of the opener.
+/// The interval between checks whether the opener has exited.
 const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The meaning of an opener's exit status.
+/// Whether the exit status of an opener can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenerStatus {
-    /// It reports whether a browser was started.
+    /// The status is zero only if a browser was started.
     Meaningful,
-    /// It does not depend on the browser.
+    /// The status does not depend on whether a browser was started.
     Meaningless,
 }
 
-/// A program of the platform that opens addresses.
+/// A program of the platform that opens URLs.
 struct BrowserOpener {
     program: &'static str,
-    /// The argument before the address.
+    /// The argument before the URL.
     first_argument: Option<&'static str>,
     status: OpenerStatus,
 }
@@ -130,7 +131,7 @@ const OPENER: BrowserOpener = if cfg!(windows) {
     XDG_OPEN
 };
 
-/// Opens an address with the platform's opener. Fails if the opener reports an error; success does not prove
+/// Opens a URL with the platform's opener. Returns an error if the opener reports one. Success does not prove
 /// that the member sees the page.
 pub(super) async fn open_address(address: &str) -> Result<(), ()> {
     OPENER.open_address(address).await
@@ -138,7 +139,7 @@ pub(super) async fn open_address(address: &str) -> Result<(), ()> {
 
 impl BrowserOpener {
     async fn open_address(&self, address: &str) -> Result<(), ()> {
-        // Only web addresses are passed to the opener.
+        // Only http and https URLs are passed to the opener.
         if !address.starts_with("https://") && !address.starts_with("http://") {
             return Err(());
         }
@@ -149,7 +150,7 @@ impl BrowserOpener {
         self.wait_for_exit(|| Ok(opening.try_wait()?.map(|ended| ended.success()))).await
     }
 
-    /// Waits for the end of the opener, at most [`EXIT_TIMEOUT`].
+    /// Waits until the opener exits, but at most [`EXIT_TIMEOUT`].
     async fn wait_for_exit(&self, mut ended: impl FnMut() -> io::Result<Option<bool>>) -> Result<(), ()> {
         let start = tokio::time::Instant::now();
         while start.elapsed() < EXIT_TIMEOUT {
@@ -158,7 +159,7 @@ impl BrowserOpener {
                     return if well || self.status == OpenerStatus::Meaningless { Ok(()) } else { Err(()) };
                 }
                 Ok(None) => tokio::time::sleep(EXIT_POLL_INTERVAL).await,
-                // The status is unknown, but the opener was started.
+                // The status is not available, but the opener was started.
                 Err(_) => break,
             }
         }
@@ -170,8 +171,8 @@ impl BrowserOpener {
 mod tests {
     use super::*;
 
-    /// WRT-11, DRF-13: a failed opener is reported, except rundll32, whose status means nothing. An opener
-    /// that does not end, or whose status is unknown, counts as successful.
+    /// WRT-11, DRF-13: a failed opener is reported, except `rundll32`, whose status does not depend on the
+    /// browser. An opener that does not exit, or whose status is not available, counts as successful.
     #[tokio::test(start_paused = true)]
     async fn failing_opener_is_reported() {
         for (opener, when_failed) in [(RUNDLL32, Ok(())), (OPEN, Err(())), (XDG_OPEN, Err(()))] {
@@ -190,7 +191,7 @@ mod tests {
         }
     }
 
-    /// A missing opener fails, and only web addresses are passed to an opener.
+    /// A missing opener is an error, and so is a URL that is neither http nor https.
     #[tokio::test]
     async fn missing_opener_is_reported() {
         let missing = BrowserOpener { program: "/nonexistent/opener", ..XDG_OPEN };

@@ -1,4 +1,4 @@
-//! `list_entries` and `show_entry`: entries of the replica, without the network.
+//! The `list` and `show` commands, which display entries of the replica without the network.
 
 use exchange_client::{
     api::types::{Blueprint, Holder, Insurance, OrgStockEntry, OrgStockLot, Quantity, Ship, StockLot},
@@ -14,17 +14,17 @@ use crate::{
     table::{FactList, Table},
 };
 
-/// The display of an entry.
+/// The display of a replica entry.
 pub(super) trait EntryView: FeedEntry {
-    /// Returns the name, in which `list_entries` searches.
+    /// Returns the name, in which the filter of `list` searches.
     fn display_name(&self) -> String;
-    /// Returns the titles of the table.
+    /// Returns the column titles of the table. A title that starts with `>` aligns its column to the right.
     fn table_head() -> &'static [&'static str];
     /// Returns the cells of the entry's row.
     fn table_row(&self) -> Vec<(TextStyle, String)>;
-    /// Returns all facts, for `show_entry`.
+    /// Returns all facts, for `show`.
     fn fact_list(&self) -> FactList;
-    /// Prints further details below the facts.
+    /// Prints further details below the facts, if any.
     fn print_details(&self, output: &mut Output) {
         let _ = output;
     }
@@ -61,7 +61,7 @@ pub(super) async fn list_entries<E: EntryView>(
         output.print_note(if part.is_some() { "no matching entries" } else { "no entries" });
         return Ok(ExitStatus::Done);
     }
-    // Sorted by the displayed columns.
+    // The rows are sorted by the displayed cells.
     let mut rows: Vec<_> = entries.iter().map(EntryView::table_row).collect();
     rows.sort_by_cached_key(|row| row.iter().map(|(_, cell)| cell.to_lowercase()).collect::<Vec<_>>());
     let mut table = Table::new(E::table_head());

@@ -40,7 +40,7 @@ pub(super) async fn run_outbox(
         args::OutboxCommand::Confirm(args) => {
             let number = EntryNumber(args.id);
             open_known_outbox(app).await?.entry(number).await.map_err(entry_error)?;
-            // A new link invalidates the previous one, so check first that it can be opened.
+            // A new link invalidates the previous one, so first check that it can be opened.
             link::ensure_link_can_open(&args.link, "confirmation", output)?;
             let (outbox, turn) = open_for_sending(app, output).await?;
             match outbox.request_confirmation_link(number).await.map_err(entry_error)? {
@@ -59,8 +59,8 @@ pub(super) async fn run_outbox(
     }
 }
 
-/// Converts an error about an entry: for one that does not exist or is in another state, advises to list the
-/// outbox.
+/// Converts the error of an operation on an entry. If the entry does not exist or is in another state, the
+/// error advises to list the outbox.
 fn entry_error(error: Error) -> CommandError {
     match error.kind() {
         ErrorKind::Invalid if error.status().is_none() => {
@@ -70,7 +70,7 @@ fn entry_error(error: Error) -> CommandError {
     }
 }
 
-/// Opens the local outbox. Fails if the id of this installation is not known.
+/// Opens the local outbox. Returns an error if the id of this installation is not known yet.
 async fn open_known_outbox(app: &CommandContext) -> Result<Outbox, CommandError> {
     let missing = || {
         let what = "the id of this installation is not known yet, so its changes cannot be found";
@@ -93,7 +93,7 @@ async fn open_for_sending(
 /// The advice for a change that this version cannot read.
 pub(super) const UNREADABLE_ADVICE: &str = "`drop` it, unless a newer version of this program stored it";
 
-/// Returns style, name and advice of a state.
+/// Returns the style, the name and the advice of a state.
 pub(super) const fn describe_state(state: EntryState) -> (TextStyle, &'static str, &'static str) {
     match state {
         EntryState::Pending => {
@@ -177,7 +177,7 @@ async fn list_changes(app: &CommandContext, output: &mut Output) -> Result<ExitS
     Ok(ExitStatus::Done)
 }
 
-/// Prints a change with all its ops, and their verdicts if it is decided.
+/// Prints a change with all its ops. If the change is decided, also prints the verdict of each op.
 async fn show_change(
     app: &CommandContext,
     number: EntryNumber,
@@ -245,7 +245,7 @@ async fn show_change(
     Ok(ExitStatus::Done)
 }
 
-/// Returns the ids and the JSON of the ops of an entry. The JSON does not repeat the id.
+/// Returns the id and the JSON of each op of an entry. The JSON does not contain the id.
 async fn read_ops<O: ChangeOp>(
     outbox: &Outbox,
     number: EntryNumber,
@@ -262,16 +262,16 @@ async fn read_ops<O: ChangeOp>(
     Ok(changes.ops().iter().filter_map(op).collect())
 }
 
-/// Removes a change from the outbox, and warns if it may still be carried out.
+/// Removes a change from the outbox, and warns if it may have been applied or can still be applied.
 async fn drop_change(
     app: &CommandContext,
     number: EntryNumber,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
     let outbox = open_known_outbox(app).await?;
-    // A run that is sending the change would report its outcome.
+    // With the lock, no other run is sending the change, which would then report its outcome.
     let _turn = SendLock::acquire(app, output).await?;
-    // An unreadable change can be dropped too.
+    // The entry is `None` if it cannot be read. Such a change can be dropped as well.
     let entry = outbox.entry(number).await.ok();
     outbox.discard(number).await.map_err(entry_error)?;
     if output.is_json() {
@@ -282,7 +282,7 @@ async fn drop_change(
         output.print_note(format!("change {number} is dropped"));
     }
     match entry {
-        // WRT-13: the confirmation on the exchange's side cannot be withdrawn from here.
+        // WRT-13: this client cannot withdraw the confirmation that the exchange holds.
         Some(entry) if entry.state() == EntryState::Held => output.print_warning(format!(
             "the exchange still holds change {number}: it can still be confirmed with its link"
         )),
@@ -294,7 +294,8 @@ async fn drop_change(
     Ok(ExitStatus::Done)
 }
 
-/// Records what the member found after comparing. A missing change is sent as a new one.
+/// Records whether the member found the change applied, after a `sync`. If not, the change is sent again as a
+/// new one.
 async fn resolve_change(
     app: &CommandContext,
     args: &OutboxResolve,
@@ -315,8 +316,8 @@ async fn retry_changes(
     let (outbox, turn) = open_for_sending(app, output).await?;
     let numbers = match id {
         Some(number) => {
-            // A change that is being sent continues by itself, or resumes now if its run has ended. The
-            // outcome of a decided change is printed.
+            // A change that is being sent continues by itself, or resumes now if its run has ended. For a
+            // decided change, only the outcome is printed.
             let entry = outbox.entry(number).await.map_err(entry_error)?;
             if !matches!(entry.state(), EntryState::Sending | EntryState::Done) {
                 outbox.retry(number).await.map_err(entry_error)?;

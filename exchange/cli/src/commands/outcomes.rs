@@ -1,7 +1,7 @@
-//! Outcomes of changes: read from the outbox, printed, and only then removed from it (CLI-04, STK-18,
-//! WRT-14).
+//! The outcomes of changes. They are read from the outbox, printed, and only then removed from it (CLI-04,
+//! STK-18, WRT-14).
 //!
-//! The outbox stores each outcome until this module removes it after printing. If a command is interrupted
+//! The outbox stores each outcome until this module has printed and removed it. If a command is interrupted
 //! before it prints an outcome, the next command that sends changes prints it. Outcomes of org stock are
 //! stored for at most seven days (OST-14).
 
@@ -74,12 +74,12 @@ impl ChangeSetReport {
     }
 }
 
-/// Returns the id of an op and its JSON.
+/// Returns the id of an op and its JSON. The id is empty if the op has none.
 pub(super) fn describe_op<O: ChangeOp>(op: &O) -> (String, Option<Json>) {
     (op.id().map_or_else(String::new, |id| id.as_str().to_owned()), op.to_json().ok())
 }
 
-/// Describes a warning of the exchange about a part of a change that it did not understand (CON-08).
+/// Describes a warning of the exchange about a part of a change that it ignored or replaced (CON-08).
 fn describe_warning(Warning { pointer, code, .. }: &Warning) -> String {
     let pointer = pointer.as_str();
     match code {
@@ -91,15 +91,16 @@ fn describe_warning(Warning { pointer, code, .. }: &Warning) -> String {
     }
 }
 
-/// The report about one entry of the outbox.
+/// The report about one entry of the outbox, or about one previewed change set.
 struct EntryReport {
-    /// `None` for a dry run.
+    /// The number of the entry; `None` for a dry run.
     number: Option<EntryNumber>,
     area: Option<Lane>,
-    /// True if the command is about this entry. Other entries only report their outcome.
+    /// True if this command stored or selected the entry. Other entries are reported only if they are
+    /// decided, unreadable, or need an action of the member.
     own: bool,
     status: EntryStatus,
-    /// The error of the exchange or of the connection to it.
+    /// The error of the exchange or of the connection to it, if any.
     failure: Option<CommandError>,
     /// The claim that prevents other runs from reporting the same outcome.
     claim: Option<ReportClaim>,
@@ -107,20 +108,21 @@ struct EntryReport {
 
 /// The state of an entry after sending.
 enum EntryStatus {
-    /// The outcome that the change would have.
+    /// The change was only previewed; this is the outcome that it would have.
     Previewed(ChangeSetReport),
-    /// Decided. There is no set if the feed delivered the outcome.
+    /// The change is decided. `set` is `None` if there are no verdicts, because the feed or the member showed
+    /// that the requested state was reached.
     Decided { set: Option<ChangeSetReport>, replayed: bool },
-    /// Still in the outbox; `behind` names an earlier entry of its area that has to be sent first.
+    /// The change is still in the outbox. `behind` is an earlier entry of its area that has to be sent first.
     Open { state: EntryState, code: Option<String>, behind: Option<(EntryNumber, EntryState)> },
-    /// Another run of this program reports the outcome, or dropped the entry.
+    /// Another run of this program reports the outcome, or removed the entry.
     ReportedElsewhere,
-    /// This version cannot read the entry.
+    /// This version of the program cannot read the entry.
     Unreadable { done: bool },
 }
 
 impl EntryReport {
-    /// Creates the report of an entry of this command that is no longer in the outbox.
+    /// Creates the report for an entry of this command that is no longer in the outbox.
     const fn reported_elsewhere(number: EntryNumber) -> Self {
         Self {
             number: Some(number),
@@ -139,11 +141,11 @@ impl EntryReport {
         }
     }
 
-    /// Returns the exit code, unless the verdicts of the ops determine it.
+    /// Returns the exit code, or `None` if the verdicts of the ops determine it.
     fn exit_status(&self) -> Option<ExitStatus> {
         let (state, behind) = match &self.status {
             EntryStatus::Open { state, behind, .. } => (state, behind),
-            // An unknown outcome is not a success.
+            // The outcome is not known here, so the command must not report success.
             EntryStatus::ReportedElsewhere | EntryStatus::Unreadable { .. } => {
                 return Some(ExitStatus::Failed);
             }
@@ -166,7 +168,8 @@ impl EntryReport {
     }
 }
 
-/// Returns the exit code of all entries. It is `Partly` if some ops were applied and others were not.
+/// Returns the exit code for the entries of this command. It is `Partly` if some ops were applied and others
+/// were not.
 fn exit_status_of(lines: &[EntryReport]) -> ExitStatus {
     let own: Vec<&EntryReport> = lines.iter().filter(|line| line.own).collect();
     let ops: Vec<&OpVerdict> =
@@ -188,7 +191,7 @@ fn exit_status_of(lines: &[EntryReport]) -> ExitStatus {
     }
 }
 
-/// Prints the outcome that changes would have.
+/// Prints the outcomes that the changes of a dry run would have.
 pub(super) fn print_preview(
     area: Lane,
     sets: Vec<ChangeSetReport>,
@@ -208,15 +211,16 @@ pub(super) fn print_preview(
     Ok(exit_status_of(&lines))
 }
 
-/// The report of a command: its own entries, and other decided entries without a report. Gather it while
-/// holding the send lock, and print it after releasing the lock.
+/// The report of a command. It contains the entries of the command, and other decided entries that no command
+/// has reported yet. Gather it while holding the send lock, and print it after releasing the lock.
 pub(super) struct OutcomeReport {
     lines: Vec<EntryReport>,
-    /// The error that prevented sending, unless it is reported with one of the entries.
+    /// The error that prevented sending, unless one of the entries contains it.
     trouble: Option<CommandError>,
 }
 
-/// Prints a report and removes the reported outcomes from the outbox. Returns the areas that have outcomes.
+/// Prints a report and removes the reported outcomes from the outbox. Returns the exit code, and the areas of
+/// the decided entries.
 pub(super) async fn print_report(
     telling: OutcomeReport,
     outbox: &Outbox,
@@ -229,7 +233,7 @@ pub(super) async fn print_report(
     let mut exit = exit_status_of(&lines);
     if let Some(trouble) = trouble {
         trouble.print(output);
-        // The outcomes of the command's own entries determine the exit code, even if an error prevented other
+        // The entries of the command determine the exit code, even if an error prevented sending other
         // entries.
         if exit == ExitStatus::Done && !lines.iter().any(|line| line.own) {
             exit = trouble.exit_status();
@@ -238,7 +242,7 @@ pub(super) async fn print_report(
     let (mut areas, mut reported, mut claims) = (Vec::new(), Vec::new(), Vec::new());
     for line in lines.iter_mut().filter(|line| matches!(line.status, EntryStatus::Decided { .. })) {
         areas.extend(line.area);
-        // A report on a closed standard output counts as unread.
+        // If the standard output is closed, nobody has read the outcome, so it stays in the outbox.
         if output.is_open() && line.failure.is_none() {
             reported.extend(line.number);
             claims.extend(line.claim.take());
@@ -251,7 +255,7 @@ pub(super) async fn print_report(
     Ok((exit, areas))
 }
 
-/// Reads the state of the entries from the outbox.
+/// Reads the state of the entries from the outbox and claims the outcomes that this run will report.
 pub(super) async fn gather_report(
     outbox: &Outbox,
     claims: &ReportClaims,
@@ -267,7 +271,7 @@ pub(super) async fn gather_report(
         Ok(events) => (events, events.iter().find_map(stuck)),
         Err(trouble) => (&[][..], Some(trouble.clone())),
     };
-    // The error is reported with the unreadable entry itself.
+    // The report of the unreadable entry already covers this error.
     let is_said = |failure: &CommandError| {
         matches!(failure, CommandError::Client(error) if error.kind() == ErrorKind::Storage)
             && unreadable.iter().any(|other| !other.done)
@@ -294,7 +298,8 @@ pub(super) async fn gather_report(
                         failure = Some(error.into());
                         None
                     }
-                    // Another run reports the outcome, or has reported it since the contents were read.
+                    // Another run reports the outcome, or has reported it since the contents of the outbox
+                    // were read.
                     Some(Err(_)) | None => {
                         claim.into_iter().for_each(ReportClaim::complete);
                         if is_own {
@@ -356,14 +361,15 @@ const fn event_error(event: &OutboxEvent) -> Option<&Error> {
     }
 }
 
-/// Returns the first open entry of the same area if it has to be sent before this one.
+/// Returns the first open entry of the same area if it precedes this entry, and therefore has to be sent
+/// first.
 fn first_open_before(entry: &OutboxEntry, entries: &[OutboxEntry]) -> Option<(EntryNumber, EntryState)> {
     let is_open = |other: &&OutboxEntry| other.lane() == entry.lane() && other.state() != EntryState::Done;
     let first = entries.iter().find(is_open)?;
     (first.number() < entry.number()).then(|| (first.number(), first.state()))
 }
 
-/// Returns style, result and reason of a verdict.
+/// Returns the style, the result and the reason of a verdict.
 pub(super) fn describe_verdict(verdict: &OpVerdict) -> (TextStyle, String, Option<String>) {
     match verdict {
         OpVerdict::Applied => (TextStyle::Good, "applied".to_owned(), None),
@@ -376,7 +382,7 @@ pub(super) fn describe_verdict(verdict: &OpVerdict) -> (TextStyle, String, Optio
     }
 }
 
-/// Combines reason and remedy into one text.
+/// Combines the reason and the remedy into one string.
 pub(super) fn explain_result(reason: Option<String>, remedy: Option<OpRemedy>) -> String {
     match (reason, remedy) {
         (Some(reason), Some(remedy)) => format!("{reason}: {}", remedy.message()),
@@ -385,7 +391,7 @@ pub(super) fn explain_result(reason: Option<String>, remedy: Option<OpRemedy>) -
     }
 }
 
-/// Prints the data: a table of all ops, or a JSON document that also contains the entries.
+/// Prints the data: a table of all ops, or a JSON document with the ops and the entries.
 fn print_data(lines: &[EntryReport], output: &mut Output) {
     if output.is_json() {
         output.write_json(&to_document(lines));
@@ -473,7 +479,7 @@ fn entry_document(line: &EntryReport) -> Value {
     Value::Object(document)
 }
 
-/// Prints the remarks beside the data (CLI-04, STK-18).
+/// Prints warnings and notes on the standard error (CLI-04, STK-18).
 fn print_remarks(lines: &[EntryReport], output: &mut Output) {
     for set in lines.iter().filter_map(EntryReport::outcome) {
         for notice in &set.notices {
@@ -600,7 +606,7 @@ mod tests {
         EntryReport { failure: Some(Error::new(kind, "x").into()), ..line }
     }
 
-    /// Every state of an entry has its exit code, also behind another entry.
+    /// Every state of an entry has its exit code, also if another entry has to be sent first.
     #[test]
     fn every_state_has_its_exit_code() {
         for (line, wanted) in [
@@ -635,7 +641,7 @@ mod tests {
         assert_eq!(exit_status_of(&[]), ExitStatus::Done);
     }
 
-    /// An entry that another run reports, or that cannot be read, counts as no outcome.
+    /// An entry that another run reports, or that cannot be read, does not count as applied.
     #[test]
     fn entries_of_other_runs_are_no_outcome() {
         let document = to_document(&[
@@ -650,7 +656,8 @@ mod tests {
         );
     }
 
-    /// Applied ops beside failed ones give `Partly`; entries of other commands do not count.
+    /// The exit code is `Partly` if some ops were applied and others failed. Entries of other commands do not
+    /// count.
     #[test]
     fn partial_success_has_its_exit_status() {
         let refused = || OpVerdict::NotApplied { result: "rejected".into(), reason: None };

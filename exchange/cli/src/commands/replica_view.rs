@@ -1,11 +1,11 @@
-//! The view of the replica that commands display: only entries that were read for the current connection
-//! (OST-14, DEM-10).
+//! The view of the replica that commands display. It contains only entries that were read for the current
+//! connection (OST-14, DEM-10).
 //!
-//! A new connection removes the entries of an earlier one. But a login may be killed before that, and another
-//! run of this program may still be reading for the earlier member. So this module checks the owner of all
-//! displayed data: every area stores the installation that read it, and the saved summary names the current
-//! installation. Data with an unknown or another owner is hidden. The owner of demand is that of the org
-//! stock area.
+//! A new connection removes the entries of an earlier one. However, a login may be killed before that, and
+//! another run of this program may still read data for the earlier member. This module therefore checks the
+//! owner of all data that is displayed: every area stores the installation for which it was read, and the
+//! saved summary contains the id of the current installation. Data is hidden if its owner is unknown or
+//! another installation. Demand has the same owner as the area of org stock.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::error::{CommandError, ExitStatus};
 /// The replica, restricted to the entries of this connection.
 pub(super) struct ReplicaView {
     replica: Replica,
-    /// The id of this installation. `None` between a login and the first response of the exchange.
+    /// The id of this installation; `None` between a login and the first response of the exchange.
     installation: Option<String>,
 }
 
@@ -30,14 +30,14 @@ pub(super) struct ReplicaView {
 pub(super) enum AreaFreshness {
     /// The area was never read completely.
     Unread,
-    /// The area was read for another installation, or its owner is unknown.
+    /// The area was read for another installation, or it is unknown for which one.
     OtherConnection,
-    /// The area is complete as of this time.
+    /// The area was read completely, as of this time.
     AsOf(UnixTime),
 }
 
-/// A demand document. If a newer one could not be read: also the time at which this one was read, and the
-/// error.
+/// A demand document. If the current document could not be read, this is the cached one, with the time at
+/// which it was read and the error.
 type DemandResult = (OrgDemand, Option<(UnixTime, CommandError)>);
 
 impl CommandContext {
@@ -61,7 +61,7 @@ impl ReplicaView {
         })
     }
 
-    /// Returns the number of entries of an area; zero if another connection owns them.
+    /// Returns the number of entries of an area, or zero if the area was read for another connection.
     pub(super) fn entry_count(&self, area: Area) -> Result<u64, CommandError> {
         match self.area_freshness(area)? {
             AreaFreshness::OtherConnection => Ok(0),
@@ -69,7 +69,7 @@ impl ReplicaView {
         }
     }
 
-    /// Returns the entries for which the predicate is true, and the time as of which they are complete.
+    /// Returns the entries for which `wanted` is true, and the time as of which the area is complete.
     pub(super) fn entries<E: FeedEntry>(
         &self,
         mut wanted: impl FnMut(&E) -> bool,
@@ -80,7 +80,7 @@ impl ReplicaView {
         })
     }
 
-    /// Returns the entry with a key.
+    /// Returns the entry with this key.
     pub(super) fn entry<E: FeedEntry>(&self, key: &str) -> Result<Option<E>, CommandError> {
         Ok(self.read_own::<E, _>(|| Ok(self.replica.entry::<E>(key)?))?.1)
     }
@@ -88,18 +88,18 @@ impl ReplicaView {
     /// Returns the cached demand of this connection and the time at which it was read.
     pub(super) fn cached_demand(&self, now: UnixTime) -> Result<Option<(OrgDemand, UnixTime)>, CommandError> {
         let demand = self.replica.demand(now)?;
-        // Checked afterwards, because another run may have stored its demand in the meantime.
+        // Checked after the read, because another run may have stored its own demand in the meantime.
         Ok(if self.has_own_demand()? { demand } else { None })
     }
 
-    /// Returns the demand that `read` yields. Returns the cached one if the demand was requested too recently
-    /// (DEM-11), or if the exchange is temporarily unavailable.
+    /// Runs `read` and returns its demand. Returns the cached demand if the demand was requested too recently
+    /// (DEM-11), or if `read` fails with a temporary error.
     pub(super) async fn read_or_cached_demand(
         &self,
         now: UnixTime,
         read: impl Future<Output = Result<OrgDemand, CommandError>>,
     ) -> Result<DemandResult, CommandError> {
-        // Requests of another installation do not delay this one.
+        // Requests of another installation do not delay the requests of this one.
         let cadence =
             if self.has_own_demand()? { self.replica.demand_cadence()? } else { Default::default() };
         let wait = cadence.due_in(now);
@@ -119,24 +119,24 @@ impl ReplicaView {
         }
     }
 
-    /// Returns true if this connection owns the cached demand.
+    /// Returns true if the cached demand belongs to this connection.
     fn has_own_demand(&self) -> Result<bool, CommandError> {
         Ok(self.is_own(&self.replica.store().area_state(Area::OrgStock)?))
     }
 
-    /// Reads from an area, and checks before and after that this connection owns it.
+    /// Reads from an area, and checks before and after the read that the area belongs to this connection.
     fn read_own<E: FeedEntry, T>(
         &self,
         read: impl FnOnce() -> Result<T, CommandError>,
     ) -> Result<(UnixTime, T), CommandError> {
         let as_of = self.as_of(E::AREA)?;
         let found = read()?;
-        // Another run may have replaced the area with data of another installation in the meantime.
+        // Another run may have replaced the area with data of another installation during the read.
         self.as_of(E::AREA)?;
         Ok((as_of, found))
     }
 
-    /// Returns the time as of which an area is complete, or an error if it was never read for this
+    /// Returns the time as of which an area is complete. Returns an error if the area was never read for this
     /// connection.
     fn as_of(&self, area: Area) -> Result<UnixTime, CommandError> {
         let what = match self.area_freshness(area)? {
@@ -151,12 +151,12 @@ impl ReplicaView {
 
     fn is_own(&self, kept: &AreaState) -> bool {
         let reader = kept.reader.installation.as_ref().map(|id| id.as_str());
-        // Data with an unknown owner counts as data of another connection.
+        // If it is unknown for which installation the data was read, it counts as data of another one.
         reader.is_some() && reader == self.installation.as_deref()
     }
 }
 
-/// Creates the error for a demand request that comes too early after one that failed.
+/// Creates the error for demand that was requested too recently and is not cached.
 fn demand_wait_error(wait: Duration) -> CommandError {
     let seconds = wait.as_secs() + 1;
     let what = format!("the demand was requested recently; the next request is possible in {seconds} s");
@@ -180,7 +180,7 @@ mod tests {
         UnixTime::from_secs(1_790_000_000)
     }
 
-    /// Creates the view of an installation on areas that another installation may have read.
+    /// Creates the view of an installation. The areas were read for `reader`.
     fn copies(installation: Option<&str>, reader: Option<&str>) -> ReplicaView {
         let replica = Replica::in_memory();
         let mut of_reader = FeedReader::default();
@@ -194,7 +194,7 @@ mod tests {
         ReplicaView { replica, installation: installation.map(str::to_owned) }
     }
 
-    /// OST-14, DEM-10: data is displayed only if its owner is known to be this installation.
+    /// OST-14, DEM-10: data is displayed only if it was read for this installation.
     #[test]
     fn only_data_with_a_known_owner_is_shown() {
         for (installation, reader, is_own) in [
@@ -219,8 +219,8 @@ mod tests {
         }
     }
 
-    /// DEM-11: if demand cannot be read, the cached one is displayed with its time for seven days (DEM-10).
-    /// It is requested at most every five minutes, even after a failure.
+    /// DEM-10, DEM-11: if demand cannot be read, the cached demand is displayed with the time at which it was
+    /// read, for up to seven days. Demand is requested at most every five minutes, even after a failure.
     #[tokio::test]
     async fn cached_demand_is_shown_if_reading_fails() {
         let copies = copies(Some("i-1"), Some("i-1"));
@@ -230,14 +230,14 @@ mod tests {
         let document = DemandDocument { at: moment(), body: body[..].into() };
         let of = InstallationId::new("i-1").unwrap();
         assert!(copies.replica.store().store_demand(&document, &of).unwrap());
-        // Nothing is requested.
+        // Within five minutes, the demand is not requested.
         assert!(copies.read_or_cached_demand(at(299), pending()).await.unwrap().1.is_none());
         let (_, trouble) =
             copies.read_or_cached_demand(at(400), fails(ErrorKind::Unreachable)).await.unwrap();
         assert_eq!(trouble.unwrap().0, moment());
-        // An error about the member's rights is never hidden behind the cache.
+        // An error about the member's rights is returned, even if there is a cached demand.
         assert!(copies.read_or_cached_demand(at(400), fails(ErrorKind::ScopeMissing)).await.is_err());
-        // A failed request counts.
+        // A failed request also counts as a request.
         copies.replica.note_demand_request(at(400)).unwrap();
         assert!(copies.read_or_cached_demand(at(699), pending()).await.unwrap().1.is_none());
         let week = 7 * 86_400;
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(refused.exit_status(), ExitStatus::Wait);
     }
 
-    /// OST-14: data that another run stores during the read is not displayed.
+    /// OST-14: data is not displayed if another run replaces it with its own data during the read.
     #[test]
     fn data_that_changes_its_owner_is_not_shown() {
         let copies = copies(Some("i-1"), Some("i-1"));

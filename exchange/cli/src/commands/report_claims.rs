@@ -1,8 +1,8 @@
-//! Locks that decide which run of this program reports the outcome of a change. Printing lasts until the
-//! output is read; in the meantime other runs may send changes, but must not report the same outcome.
+//! Locks that determine which run of this program reports the outcome of a change. Printing may block until
+//! the output is read. Meanwhile, other runs may send changes, but must not report the same outcome.
 //!
-//! A claim is a lock on a file that is named after the entry. The operating system releases it when the
-//! process ends, and the next run reports the outcome.
+//! A claim is a lock on a file whose name is the number of the entry. The operating system releases the lock
+//! when the process ends, and the next run then reports the outcome.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -12,10 +12,10 @@ use std::{
 
 use exchange_client::outbox::EntryNumber;
 
-/// The folder of the lock files.
+/// The folder that contains the lock files.
 pub(super) struct ReportClaims(PathBuf);
 
-/// The exclusive right of this run to report one outcome, until it is dropped.
+/// The exclusive right of this run to report one outcome. Dropping it releases the claim.
 pub(super) struct ReportClaim {
     path: PathBuf,
     _locked: File,
@@ -26,8 +26,8 @@ impl ReportClaims {
         Self(state.join("telling"))
     }
 
-    /// Tries to claim an outcome. Returns `None` if another run holds the claim. Where files cannot be
-    /// locked, every run gets it.
+    /// Tries to claim an outcome. Returns `None` if another run holds the claim. If the file system does not
+    /// support locks, every run gets a claim.
     pub(super) fn try_claim(&self, number: EntryNumber) -> io::Result<Option<ReportClaim>> {
         fs::create_dir_all(&self.0)?;
         let path = self.0.join(number.to_string());
@@ -40,9 +40,10 @@ impl ReportClaims {
 }
 
 impl ReportClaim {
-    /// Removes the lock file after the outcome was reported and its entry was removed.
+    /// Removes the lock file. Call this after the outcome was reported and its entry was removed from the
+    /// outbox.
     pub(super) fn complete(self) {
-        // A remaining file is harmless.
+        // A lock file that is not removed has no effect.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -51,7 +52,7 @@ impl ReportClaim {
 mod tests {
     use super::*;
 
-    /// CLI-04: one run reports an outcome, and the next one if it ended without reporting.
+    /// CLI-04: only one run reports an outcome. If that run ends without reporting it, the next run does.
     #[test]
     fn outcome_is_claimed_by_one_run() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `log_in`, `log_out`, `print_status`, `print_whoami`: the connection of this installation.
+//! The commands `login`, `logout`, `status` and `whoami`, which concern the connection of this installation.
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::{
     table::FactList,
 };
 
-/// The scopes of a login without `--allow`: read access to the member's own data (IDP-05).
+/// The scopes of a login without `--allow`, which grant read access to the member's own data (IDP-05).
 const DEFAULT_SCOPES: [Scope; 4] = [
     Scope::ExchangeBlueprintsRead,
     Scope::ExchangeStockRead,
@@ -28,8 +28,8 @@ const DEFAULT_SCOPES: [Scope; 4] = [
     Scope::ExchangeOrgunitsRead,
 ];
 
-/// Returns the scopes to request: those of `--allow` and those that were granted before, which a new login
-/// would otherwise revoke (IDP-05). `--only` leaves out the earlier ones.
+/// Returns the scopes to request: the scopes of `--allow`, and the scopes that were granted before, because a
+/// new login would otherwise revoke them (IDP-05). With `--only`, the earlier scopes are left out.
 fn requested_scopes(args: &LoginArgs, granted: &[Scope]) -> Vec<Scope> {
     if args.all {
         return Scope::ALL.to_vec();
@@ -40,24 +40,24 @@ fn requested_scopes(args: &LoginArgs, granted: &[Scope]) -> Vec<Scope> {
     if wanted.is_empty() { DEFAULT_SCOPES.to_vec() } else { wanted }
 }
 
-/// The folder for secrets that this login created. It is removed when dropped, unless a member signed in.
-/// Drop it only after all writes to the folder have ended.
+/// The folder for secrets that this login created. Dropping the guard removes the folder, unless a member
+/// signed in. Drop it only after all writes to the folder have ended.
 #[derive(Default)]
 pub(super) struct FileStoreGuard(Option<(PathBuf, InsecureFileCredentials, CredentialOwner)>);
 
 impl Drop for FileStoreGuard {
     fn drop(&mut self) {
         let Some((folder, files, owner)) = self.0.take() else { return };
-        // A login that is interrupted at the last moment may have stored its tokens: the member is then
+        // A login that is interrupted at the last moment may have stored its tokens, and the member is then
         // signed in.
         if !files.has_entry(&owner, CredentialEntry::RefreshToken) {
-            // A folder that cannot be removed contains no token; `print_status` names it.
+            // A folder that cannot be removed contains no token. `status` shows that the file store is used.
             let _ = std::fs::remove_dir_all(folder);
         }
     }
 }
 
-/// Switches to files for the secrets, before the first secret is stored (IDP-18).
+/// Switches to a file store for the secrets before the first secret is stored (IDP-18).
 async fn choose_file_store(
     app: &CommandContext,
     platform: impl CredentialStore + 'static,
@@ -65,7 +65,8 @@ async fn choose_file_store(
     if app.is_insecure() {
         return Ok(FileStoreGuard(None));
     }
-    // A connection in the platform's store would stay signed in, but no command would find it.
+    // The member would stay signed in with the platform's store, but commands would no longer read that
+    // store.
     match app.session_over(platform).await {
         Ok(session) if session.state() == SessionState::Active => {
             let what = format!("you are signed in, with the secrets in {}", session.credential_store_name());
@@ -87,8 +88,8 @@ async fn choose_file_store(
     Ok(FileStoreGuard(Some((folder, files, CredentialOwner::new(place, identity, profile)))))
 }
 
-/// Signs in, only at the member's request (CLI-03). Prints the code and the plain address, and opens the
-/// address only when the member confirms it (IDP-11, IDP-12).
+/// Signs in at the member's request (CLI-03). Prints the code and the plain URL. Opens the URL only if the
+/// member confirms it (IDP-11, IDP-12).
 pub(super) async fn log_in(
     app: &CommandContext,
     args: &LoginArgs,
@@ -136,14 +137,14 @@ async fn sign_in<'a>(
     output: &mut Output,
 ) -> Result<&'a Session, CommandError> {
     let session = app.session().await?;
-    // Fail before the member signs in if the replica cannot be stored.
+    // If the replica cannot be opened, fail before the member signs in.
     app.replica()?;
     await_approval(session, args, output).await?;
     Ok(session)
 }
 
-/// Completes a sign-in: reads the connection, removes data that it must not show (OST-14), and sets the label
-/// or points out that there is none.
+/// Completes a sign-in: reads the connection, removes data that this connection may not show (OST-14), and
+/// sets the label or prints a hint if there is none.
 async fn finish_login(
     app: &CommandContext,
     name: Option<&Label>,
@@ -156,14 +157,15 @@ async fn finish_login(
         exchange.set_label(name).await?;
     }
     let exit = print_connection(connection, session, output)?;
-    // SVC-12: the member chooses the label and has to know about it. JSON output contains a null label.
+    // SVC-12: the member chooses the label, so a missing label is pointed out. In JSON, the label is then
+    // `null`.
     if session.label().is_none() && !output.is_json() {
         output.print_footnote("no label was chosen for this connection yet: exchange label TEXT")?;
     }
     Ok(exit)
 }
 
-/// Waits until the member approves the login, and displays the remaining time.
+/// Waits until the member approves the login. Displays the remaining time.
 async fn await_approval(
     session: &Session,
     args: &LoginArgs,
@@ -216,7 +218,7 @@ async fn await_approval(
                 let next = next.saturating_sub(asked_at.elapsed()).as_secs();
                 output.show_status(format!("waiting for you: {}:{:02} left, next check in {next} s", left / 60, left % 60));
             }
-            // Concurrent with the rest, because a browser takes time to start.
+            // Opening the browser runs concurrently, because it takes time.
             opened = async { match &mut enter { Some(enter) => enter.await, None => std::future::pending().await } } => {
                 enter = None;
                 if opened.is_err() {
@@ -248,7 +250,7 @@ fn report_progress(progress: &LoginProgress, output: &mut Output) -> Result<Dura
     Ok(next)
 }
 
-/// Prints the connection as the exchange describes it.
+/// Prints the connection as the service document describes it.
 fn print_connection(
     connection: &Connection,
     session: &Session,
@@ -282,7 +284,7 @@ fn print_connection(
     Ok(ExitStatus::Done)
 }
 
-/// SVC-07: reads and prints the connection.
+/// SVC-07: requests the service document and prints the connection.
 pub(super) async fn print_whoami(
     app: &CommandContext,
     output: &mut Output,
@@ -292,7 +294,8 @@ pub(super) async fn print_whoami(
     print_connection(connection, app.session().await?, output)
 }
 
-/// Returns stable codes of a state and its reason, for programs. The texts for people may change.
+/// Returns stable codes for a state and its reason. Programs can rely on them, because the messages may
+/// change.
 const fn state_codes(state: SessionState) -> (&'static str, Option<&'static str>) {
     match state {
         SessionState::Active => ("active", None),
@@ -340,10 +343,10 @@ fn state_text(state: SessionState) -> (TextStyle, &'static str, &'static str) {
 /// The numbers of changes in the outbox.
 struct OutboxCounts {
     waiting: usize,
-    /// Decided changes with an outcome that was not printed yet.
+    /// The number of decided changes with an outcome that was not printed yet.
     unreported: usize,
     unreadable: usize,
-    /// Changes of earlier connections, which are never sent.
+    /// The number of undecided changes of earlier connections, which are never sent.
     earlier: u64,
 }
 
@@ -376,7 +379,7 @@ impl fmt::Display for OutboxCounts {
     }
 }
 
-/// The state of this installation, for people and for programs.
+/// The state of this installation, with its output for people and for programs.
 struct ConnectionStatus {
     look: TextStyle,
     state: String,
@@ -392,7 +395,7 @@ impl ConnectionStatus {
         Self { look, state: text.to_owned(), next: next.to_owned(), codes: state_codes(state), exit }
     }
 
-    /// Creates the status for an unusable secret store: it is unknown whether the member is signed in.
+    /// Creates the status for an unusable secret store. It is then unknown whether the member is signed in.
     fn from_store_error(failure: &CommandError) -> Self {
         let (state, next) = failure
             .to_report()
@@ -408,7 +411,7 @@ impl ConnectionStatus {
 }
 
 /// Prints the local state without contacting the exchange. The exit code is 4 if no member is signed in, and
-/// 1 if the secret store is unusable; everything else is printed in both cases.
+/// 1 if the secret store is unusable. In both cases, all other facts are printed.
 pub(super) async fn print_status(
     app: &CommandContext,
     output: &mut Output,
@@ -419,7 +422,7 @@ pub(super) async fn print_status(
         Some(error) => {
             let noted = app.connection_summary().await?;
             if !noted.was_connected && noted.installation_id.is_none() {
-                // There is nothing else to print.
+                // Nothing is known about a connection, so there is nothing else to print.
                 return Err(error.into());
             }
             let failure = CommandError::from(error);
@@ -492,7 +495,7 @@ pub(super) async fn print_status(
     Ok(exit)
 }
 
-/// The file of resolved catalogue names.
+/// The file that contains resolved catalogue names.
 struct CatalogueNames(PathBuf);
 
 impl LocalData for CatalogueNames {
@@ -515,15 +518,16 @@ impl LocalData for CatalogueNames {
 }
 
 /// IDP-24, CLI-06: revokes the connection, deletes local data, and reports each step. A failed step does not
-/// prevent the following ones.
+/// prevent later steps.
 pub(super) async fn log_out(
     app: &CommandContext,
     args: &LogoutArgs,
     output: &mut Output,
 ) -> Result<ExitStatus, CommandError> {
-    // Without a usable secret store all other data is deleted, so that the next login can use another store.
+    // If the secret store is unusable, all other data is deleted, so that the next login can use another
+    // store.
     let (session, _) = app.session_or_summary().await?;
-    // Counts the changes of all installations, because the changes of an earlier one are lost too.
+    // Counts the changes of all installations, because the changes of earlier ones are deleted as well.
     let outbox = app.outbox_store();
     let waiting = match &outbox {
         Ok(outbox) => outbox.count_undecided().await.ok(),
@@ -566,7 +570,7 @@ pub(super) async fn log_out(
         gone.data.push((name.to_owned(), StepOutcome::Failed(Error::new(ErrorKind::Storage, why))));
     }
     if gone.is_complete() {
-        // The choice of files holds for one connection only.
+        // The choice of the file store applies to one connection only.
         let _ = std::fs::remove_dir_all(app.insecure_folder());
     }
     print_disconnect_report(&gone, output)
@@ -618,7 +622,8 @@ mod tests {
         output::{ColorChoice, OutputFormat},
     };
 
-    /// IDP-14: the client polls at the interval of the provider plus a fifth, until the provider decides.
+    /// IDP-14: the client polls at the provider's interval plus one fifth, until the provider approves or
+    /// denies the login.
     #[tokio::test(start_paused = true)]
     async fn login_polls_at_the_providers_interval() {
         for (interval, expect) in [(5, [6, 12, 18]), (30, [36, 72, 108])] {
@@ -672,7 +677,7 @@ mod tests {
         }
     }
 
-    /// CLI-03, CLI-04: every state and reason has a distinct code for programs.
+    /// CLI-03, CLI-04: every pair of state and reason has a distinct code for programs.
     #[test]
     fn states_have_distinct_codes() {
         let halts = [
@@ -701,12 +706,13 @@ mod tests {
         assert_eq!(words.into_iter().collect::<Vec<_>>(), ["active", "ended", "halted", "signed-out"]);
     }
 
-    /// Creates a locked store.
+    /// Creates a secret store that is locked.
     fn locked() -> HookedStore<MemoryCredentials> {
         HookedStore::new("Locked Store", MemoryCredentials::new(), async |_, _| Err(CredentialError::Locked))
     }
 
-    /// IDP-18: a member who is signed in with the platform's store has to sign out before choosing files.
+    /// IDP-18: a member who is signed in with the platform's store has to sign out before switching to the
+    /// file store.
     #[tokio::test]
     async fn file_store_is_not_chosen_while_connected() {
         let mut numbers = exchange_service::config::Config::default();
@@ -726,12 +732,12 @@ mod tests {
         let platform = MemoryCredentials::new();
         let chosen = choose_file_store(&app, platform.clone()).await.unwrap();
         assert!(app.is_insecure());
-        // Signed out.
+        // Without a sign-in, dropping the guard removes the folder.
         drop(chosen);
         assert!(!app.is_insecure());
-        // According to the notes there was no earlier sign-in, so no store has to be read.
+        // According to the summary, nobody signed in before, so the locked store does not have to be read.
         choose_file_store(&app, locked()).await.map(drop).unwrap();
-        // The member signed in before the command was interrupted: the token stays.
+        // If the member signed in before the command was interrupted, the folder and the token are kept.
         let chosen = choose_file_store(&app, platform.clone()).await.unwrap();
         let owner = CredentialOwner::new(&app.config.address, &app.config.identity, &app.config.profile);
         let token = SecretBytes::new(b"a token".to_vec());
@@ -748,7 +754,7 @@ mod tests {
         login.finish().await.unwrap();
         let refused = choose_file_store(&app, platform.clone()).await.err().unwrap();
         assert_eq!(refused.exit_status(), ExitStatus::Conflict);
-        // A locked store does not count as signed out.
+        // If the store is locked, the member may still be signed in.
         let locked = choose_file_store(&app, locked()).await.err().unwrap();
         assert_eq!(locked.exit_status(), ExitStatus::Conflict);
         assert!(!app.is_insecure());

@@ -1,4 +1,4 @@
-//! `sync`: reads the updates of all areas that this connection may read (LIM-17, WRT-08).
+//! `sync`: reads the changes of all areas that this connection may read (LIM-17, WRT-08).
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -47,7 +47,7 @@ pub(super) async fn run_sync(
         loop {
             tokio::select! {
                 biased;
-                // Events that the receiver missed are in the counts at the end.
+                // Events that the receiver missed are included in the counts at the end.
                 event = events.recv() => if let Ok(event) = event { progress.record_page(&event, output)? },
                 read = &mut once => break read,
             }
@@ -59,7 +59,7 @@ pub(super) async fn run_sync(
     print_results(&areas, &sync, read, output)
 }
 
-/// Reads updates until Ctrl-C, until the reader closes the output, or until the member has to act.
+/// Reads changes until Ctrl-C, until the reader closes the output, or until the member has to act.
 async fn watch_areas(
     app: &CommandContext,
     sync: &ReplicaSync,
@@ -73,7 +73,8 @@ async fn watch_areas(
     loop {
         tokio::select! {
             biased;
-            // No feed reports old outcomes or entries of earlier installations.
+            // Outcomes that become too old, and entries of earlier installations, are not reported by any
+            // feed.
             () = &mut due => {
                 app.expire_or_warn(output).await;
                 due = app.environment.sleep(EXPIRY_INTERVAL);
@@ -90,11 +91,11 @@ async fn watch_areas(
                     troubles.report_error(area, status.area(area).error.as_ref(), output)?;
                 }
             }
-            // The loop never ends by itself.
+            // The loop of `run` never ends by itself.
             () = &mut running => return Ok(ExitStatus::Done),
         }
         if !output.is_open() {
-            // The output is closed.
+            // The reader closed the standard output.
             return Ok(ExitStatus::Done);
         }
     }
@@ -121,7 +122,7 @@ impl SyncProgress {
         let (changed, removed) = (event.changed.len(), event.removed.len() + event.gone.len());
         let read = self.read.entry(event.area).or_default();
         if read.complete {
-            // The previous round is complete; a new one begins.
+            // The previous round is complete, so a new one begins.
             *read = AreaProgress::default();
         }
         *read = AreaProgress {
@@ -142,8 +143,8 @@ impl SyncProgress {
         }
         Ok(())
     }
-    /// Formats all areas on one line: `blueprints 10, stock 1500 …` All areas in a line: `blueprints 10,
-    /// stock 1500 …`
+
+    /// Formats the progress of all areas on one line, such as `blueprints 10, stock 1500 …`.
     fn describe_progress(&self) -> String {
         let area = |(area, read): (&Area, &AreaProgress)| {
             let removed = if read.removed > 0 { format!(" -{}", read.removed) } else { String::new() };
@@ -152,8 +153,8 @@ impl SyncProgress {
         };
         self.read.iter().map(area).collect::<Vec<_>>().join(", ")
     }
-    /// Prints the result of an area on its own line if there is no status line. Prints the result of an area
-    /// on its own line if there is no status line.
+
+    /// Prints the result of an area on a separate line if there is no status line.
     fn print_complete(&self, area: Area, output: &mut Output) {
         let read = self.read.get(&area).copied().unwrap_or_default();
         if !output.is_json() && !output.has_status() {
@@ -162,12 +163,12 @@ impl SyncProgress {
     }
 }
 
-/// The last reported error of each area, so that an error is reported once.
+/// The last reported error of each area. With it, an unchanged error is reported only once.
 #[derive(Default)]
 struct ReportedErrors(BTreeMap<Area, (ErrorKind, Option<Code>)>);
 
 impl ReportedErrors {
-    /// Whether this is another trouble than the area had.
+    /// Returns true if the error differs from the last error of the area.
     fn is_new(&mut self, area: Area, error: Option<&Error>) -> bool {
         let Some(error) = error else {
             self.0.remove(&area);
@@ -200,7 +201,7 @@ impl ReportedErrors {
     }
 }
 
-/// Prints the result of each area. An error of one area does not hide the others.
+/// Prints the result of each area. An error of one area does not hide the results of the others.
 fn print_results(
     areas: &[Area],
     sync: &ReplicaSync,
@@ -264,8 +265,8 @@ fn print_results(
 }
 
 impl CommandContext {
-    /// Creates the synchronization for a connection that was just read. Data that this connection may no
-    /// longer see is deleted before anything is shown (OST-14).
+    /// Creates the synchronization for a connection that was just requested. Data that this connection may no
+    /// longer see is deleted first (OST-14).
     pub(super) async fn start_sync(
         &self,
         exchange: &Exchange,
@@ -279,8 +280,7 @@ impl CommandContext {
         Ok(sync)
     }
 
-    /// Reads the feeds of the changed areas (WRT-08). Areas that cannot be read now are read by the next
-    /// `sync`.
+    /// Reads the changed areas (WRT-08). An area that cannot be read now is read by the next `sync`.
     pub(super) async fn pull_areas(&self, lanes: &[Lane], output: &mut Output) {
         let (Some(exchange), Some(connection)) = (self.exchange.get(), self.connection.get()) else { return };
         let mut areas: Vec<Area> = lanes.iter().map(|lane| Area::from(*lane)).collect();
@@ -322,7 +322,7 @@ mod tests {
         output::{ColorChoice, OutputFormat},
     };
 
-    /// An unchanged error is reported once. A different error is reported, as is the same one after a
+    /// An unchanged error is reported once. A different error is reported, and so is the same error after a
     /// success.
     #[test]
     fn errors_are_reported_once() {
@@ -334,7 +334,7 @@ mod tests {
         assert!(!troubles.is_new(Area::Stock, None) && troubles.is_new(Area::Stock, Some(&busy)));
     }
 
-    /// Synchronization of blueprints and stock with a scripted server.
+    /// Creates a synchronization of blueprints and stock with a scripted server.
     async fn synchronisation(
         script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + std::marker::Sync + 'static,
     ) -> ReplicaSync {
@@ -366,7 +366,7 @@ mod tests {
 
     const AREAS: [Area; 2] = [Area::Blueprints, Area::Stock];
 
-    /// What keeps its things in folders of its own, on a machine in virtual time.
+    /// Creates a context with separate folders below `home`, on a machine with virtual time.
     fn program(home: &TempDir, machine: &VirtualEnvironment) -> CommandContext {
         let place = ExchangeAddress::new("https://identity.test", "https://gateway.test").unwrap();
         let identity = ClientIdentity::new("desk", "desk", "1.0.0", "https://desk.example").unwrap();
@@ -378,7 +378,7 @@ mod tests {
         app
     }
 
-    /// Whether a file of a folder has this text anywhere.
+    /// Returns true if any file of the folder contains the string.
     fn holds(folder: &Path, text: &str) -> bool {
         std::fs::read_dir(folder).unwrap().any(|file| {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
@@ -386,15 +386,15 @@ mod tests {
         })
     }
 
-    /// OST-14, LIM-38: outcomes of org stock changes are deleted after seven days, also while one command
-    /// keeps running.
+    /// OST-14, LIM-38: outcomes of org stock changes are deleted after seven days, even while a command is
+    /// running.
     #[tokio::test(start_paused = true)]
     async fn old_outcomes_are_deleted_while_running() {
         let (home, machine) = (tempfile::tempdir().unwrap(), VirtualEnvironment::new(1));
         let app = program(&home, &machine);
         let (store, state) = (app.outbox_store().unwrap(), &app.config.folders.state);
         let week = Duration::from_secs(7 * 86_400);
-        // It is seven days old after three hours and a half.
+        // The outcome will be seven days old after three and a half hours.
         let decided = (START_TIME.since_epoch() - week + Duration::from_secs(210 * 60)).as_millis();
         let row = NewEntryRow {
             owner: "i-1".to_owned(),
@@ -414,13 +414,13 @@ mod tests {
         for (minutes, is_kept) in [(85, true), (100, false)] {
             let going_on = watch_areas(&app, &sync, &mut output);
             let ended = tokio::time::timeout(Duration::from_secs(minutes * 60), going_on).await;
-            assert!(ended.is_err(), "nothing ends it");
+            assert!(ended.is_err(), "the command must keep running");
             assert_eq!(holds(state, "a note of the organisation"), is_kept, "after {minutes} minutes");
             assert_eq!(store.get_row(number).await.unwrap().is_some(), is_kept);
         }
     }
 
-    /// OST-14, LIM-38: organization data is hidden once it is seven days old, also in a command that began
+    /// OST-14, LIM-38: organization data is hidden once it is seven days old, even in a command that started
     /// earlier.
     #[tokio::test(start_paused = true)]
     async fn data_that_expires_while_running_is_hidden() {
@@ -438,7 +438,7 @@ mod tests {
         }
     }
 
-    /// CLI-04, ERR-12, ERR-15: what ends or halts the session ends `--watch` with it.
+    /// CLI-04, ERR-12, ERR-15: an error that ends or halts the session also ends `--watch`.
     #[tokio::test(start_paused = true)]
     async fn ended_or_halted_session_ends_watch() {
         for (code, exit) in
@@ -455,8 +455,8 @@ mod tests {
         }
     }
 
-    /// ERR-13, ERR-15: a session error is the result of the whole command, independent of the area that met
-    /// it.
+    /// ERR-13, ERR-15: an error of the session is the result of the whole command, in whichever area it
+    /// occurred.
     #[tokio::test(start_paused = true)]
     async fn session_error_is_no_partial_success() {
         for (code, exit) in
@@ -471,7 +471,7 @@ mod tests {
         }
     }
 
-    /// The error of one area is reported like any other error; only areas that were read are up to date.
+    /// An error of one area is reported in its row, and only areas that were read are reported as up to date.
     #[tokio::test(start_paused = true)]
     async fn only_areas_that_were_read_are_up_to_date() {
         let sync = synchronisation(|seen| match seen.operation {

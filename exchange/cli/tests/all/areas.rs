@@ -1,4 +1,4 @@
-//! Commands that read directly from the exchange.
+//! Tests of commands that read directly from the exchange.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use expect_test::expect;
 
 use crate::kit::{Desk, MEMBER, wait_for_exit};
 
-/// SVC-12, CLI-05: sets the member's label, and rejects the name of a computer.
+/// SVC-12, CLI-05: `label` sets the label that the member chooses, and rejects the name of the computer.
 #[tokio::test]
 async fn installation_is_labeled() {
     let desk = Desk::connected().await;
@@ -34,11 +34,11 @@ async fn installation_is_labeled() {
         err|   -> see --help
     "#]]
     .assert_eq(&crate::kit::finish(command).await.shown());
-    // The chosen label is shown from then on.
+    // Other commands show the new label.
     assert_eq!(desk.json(&["status"]).await.json()["label"], "Desk 2");
 }
 
-/// SVC-15: each result with its consequence; no output contains the handle.
+/// SVC-15: each result is printed with its consequence for synchronization. No output contains the handle.
 #[tokio::test]
 async fn a_handle_is_checked() {
     let desk = Desk::connected().await;
@@ -74,7 +74,8 @@ async fn a_handle_is_checked() {
     "#]].assert_eq(&desk.json(&["check-handle", "Somebody_Else"]).await.shown());
 }
 
-/// RES-13, CLI-04: resolved, ambiguous and unmatched references.
+/// RES-13, CLI-04: `resolve` prints resolved, ambiguous and unmatched references, and warns about unmatched
+/// ones.
 #[tokio::test]
 async fn references_are_resolved() {
     let desk = Desk::connected().await;
@@ -92,7 +93,7 @@ async fn references_are_resolved() {
         exit 0
         out| {"results":[{"entries":[{"bt":"material-sandbox-metal","name":"Sandbox Metal"}],"locKeyUnresolved":false,"reference":{"name":"Sandbox Metal"},"status":"resolved"}]}
     "#]].assert_eq(&desk.json(&args[..4]).await.shown());
-    // The key is known to the next command: TYP-03.
+    // TYP-03: the resolved key is stored for later commands.
     let kept = std::fs::read_to_string(catalogue(&desk)).unwrap();
     assert!(kept.contains("material-sandbox-metal"), "{kept}");
     expect![[r#"
@@ -122,7 +123,7 @@ fn catalogue(desk: &Desk) -> std::path::PathBuf {
             }
         }
     }
-    panic!("nothing is remembered")
+    panic!("no catalogue file was stored")
 }
 
 #[tokio::test]
@@ -149,12 +150,14 @@ async fn units_and_rosters_are_listed() {
     "#]].assert_eq(&desk.json(&["org-units", "show", "none"]).await.shown());
     let members = desk.json(&["org-stock", "members", "unit-squadron"]).await.json();
     assert!(members["items"].as_array().unwrap().len() >= 2, "{members}");
-    // A unit of which the member is no Logistician: exit code 5, and nothing on the standard output.
+    // In this unit, the member is not a Logistician, so the exit code is 5 and nothing is written to the
+    // standard output.
     let refused = desk.json(&["org-stock", "members", "unit-iridium"]).await;
     assert_eq!((refused.code, refused.error()["code"].as_str()), (5, Some("NOT_PERMITTED")));
 }
 
-/// DEM-07, DEM-08, DEM-11: one count or the other, rare requests, and the reason for withheld demand.
+/// DEM-07, DEM-08, DEM-11: demand is counted by items or by materials, never by both. It is requested at most
+/// every five minutes. If it is withheld, the reason is shown.
 #[tokio::test]
 async fn demand_is_shown_and_requested_rarely() {
     let desk = Desk::connected().await;
@@ -235,7 +238,8 @@ async fn demand_is_shown_and_requested_rarely() {
     .assert_eq(&other.json(&["demand", "list"]).await.shown());
 }
 
-/// CLI-04, ERR-15: a suspended client gets a readable error and exit code 5.
+/// CLI-04, ERR-15: for a suspended client, the error contains the code of the exchange and the exit code is
+/// 5.
 #[tokio::test]
 async fn suspended_client_is_reported() {
     let desk = Desk::connected().await;
@@ -246,7 +250,7 @@ async fn suspended_client_is_reported() {
 }
 
 /// DRF-05, DRF-13, DRF-14: a refinery order is staged, and its link is printed only on request. If the link
-/// cannot be shown, nothing is sent, because a draft uses one of the day's writes.
+/// cannot be shown, nothing is sent, because each draft counts against the daily write quota.
 #[tokio::test]
 async fn a_refinery_order_is_staged() {
     let desk = Desk::connected().await;

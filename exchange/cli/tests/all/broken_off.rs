@@ -1,4 +1,4 @@
-//! Commands that are interrupted during a change: by Ctrl-C, and by a kill.
+//! Tests of commands that are interrupted by Ctrl-C or killed during a change.
 
 use std::process::Stdio;
 
@@ -16,7 +16,7 @@ use crate::{
     way::InterceptingProxy,
 };
 
-/// Ctrl-C while a change is sent: the change stays in the outbox, and the notice reports that.
+/// If Ctrl-C interrupts sending a change, the change stays in the outbox, and the notice contains its number.
 #[tokio::test]
 async fn ctrl_c_names_the_stored_change() {
     let desk = Desk::synced().await;
@@ -32,7 +32,7 @@ async fn ctrl_c_names_the_stored_change() {
         err| change 1 is stored: `exchange outbox show 1` shows its state
     "#]]
     .assert_eq(&wait_for_exit(child).await.shown());
-    // For as long as it may still be sent by that process.
+    // As long as the interrupted process might still be sending the change, `retry` does not send it.
     expect![[r#"
         exit 6
         err| note: change 1 is being sent, or was when its program ended: `exchange outbox retry` resumes it within two minutes
@@ -41,7 +41,7 @@ async fn ctrl_c_names_the_stored_change() {
     assert_eq!((next.code, &next.json()["changes"][0]["behind"]), (6, &json!(1)), "{}", next.shown());
 }
 
-/// With `--json` the interruption is one line of JSON, like every other error.
+/// With `--json`, the interruption is reported as one line of JSON, like every other error.
 #[tokio::test]
 async fn ctrl_c_is_reported_as_json() {
     let desk = Desk::synced().await;
@@ -57,15 +57,15 @@ async fn ctrl_c_is_reported_as_json() {
         err| {"error":{"code":"interrupted","exit":130,"message":"change 1 is stored: `exchange outbox show 1` shows its state","next":"see `outbox list`"}}
     "#]]
     .assert_eq(&wait_for_exit(child).await.shown());
-    // Where nothing was begun that could be left.
+    // A login that is interrupted before its approval leaves nothing behind, so the message has no details.
     let (_, child) = desk.begin_login(&[]).await;
     send_signal(&child, "-INT").await;
     let error = wait_for_exit(child).await.err;
     assert!(error.lines().any(|line| line.contains("\"message\":\"interrupted\"")), "{error}");
 }
 
-/// GW-12: the outbox stores no write of `api`. If it is interrupted before its response, the notice contains
-/// the key for a retry.
+/// GW-12: the outbox does not store a write of `api`. If the write is interrupted before its response, the
+/// notice contains the key for a retry.
 #[tokio::test]
 async fn ctrl_c_names_the_key_of_a_call() {
     let desk = Desk::connected().await;
@@ -96,11 +96,12 @@ async fn ctrl_c_names_the_key_of_a_call() {
     assert!(error["message"].as_str().unwrap().starts_with("the call may have been carried out"), "{error}");
     let again = desk.json(&[&call[..], &["--idempotency-key", key]].concat()).await;
     assert_eq!((again.code, &again.json()["applied"]), (0, &json!(1)), "{}", again.shown());
-    // An interrupted read needs no notice.
+    // After an interrupted read, nothing has to be reported.
     assert_eq!(broken_off(&["api", "org_units_read"], is_read_of_units).await.shown(), "exit 130\n");
 }
 
-/// A run that waits for another one reports it, and after Ctrl-C that nothing was stored.
+/// A run that waits for another run reports this. If Ctrl-C interrupts it, it reports that nothing was
+/// stored.
 #[tokio::test]
 async fn ctrl_c_while_waiting_for_the_lock_stores_nothing() {
     let desk = Desk::synced().await;
@@ -122,13 +123,13 @@ async fn ctrl_c_while_waiting_for_the_lock_stores_nothing() {
     "#]]
     .assert_eq(&wait_for_exit(child).await.shown());
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
-    // `drop` waits too, because another run may be sending the change.
+    // `drop` waits as well, because another run may be sending the change.
     let child = waits(&["outbox", "drop", "1"]).await;
     drop(another);
-    assert_eq!(wait_for_exit(child).await.code, 2, "there is none");
+    assert_eq!(wait_for_exit(child).await.code, 2, "the change does not exist");
 }
 
-/// IDP-24, CLI-06: `logout` works while a change is being sent.
+/// IDP-24, CLI-06: `logout --yes` works while a change is being sent, and deletes the change.
 #[tokio::test]
 async fn logout_works_while_a_change_is_sent() {
     let desk = Desk::synced().await;
@@ -158,13 +159,13 @@ async fn logout_works_while_a_change_is_sent() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// OST-14: a login that ends before its approval changes nothing: the earlier connection and its data remain.
+/// OST-14: a login that ends before its approval changes nothing; the earlier connection and its data remain.
 #[tokio::test]
 async fn login_killed_before_approval_changes_nothing() {
     let desk = Desk::synced().await;
     for signal in ["-INT", "-KILL"] {
         let (_, child) = desk.begin_login(&[]).await;
-        // Another command runs at the same time.
+        // Other commands work at the same time.
         assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
         send_signal(&child, signal).await;
         wait_for_exit(child).await;
@@ -173,8 +174,8 @@ async fn login_killed_before_approval_changes_nothing() {
     }
 }
 
-/// OST-14, DEM-10: after the login of another member, no data of the earlier one is shown, even if the login
-/// is killed before it removed that data.
+/// OST-14, DEM-10: after the login of another member, no data of the earlier member is shown, even if the
+/// login is killed before it removed that data.
 #[tokio::test]
 async fn login_killed_after_approval_hides_earlier_data() {
     let desk = Desk::synced().await;
@@ -199,7 +200,7 @@ async fn login_killed_after_approval_hides_earlier_data() {
     let status = desk.json(&["status"]).await.json();
     let stock = json!({ "asOf": null, "entries": 0, "ofAnother": true });
     assert_eq!((&status["state"], &status["areas"]["stock"]), (&json!("active"), &stock));
-    // Data read by the other member a moment ago is not reused.
+    // Demand that was read for the earlier member a moment ago is not reused.
     let orders = SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
     desk.sandbox.act(MEMBER, orders).await.unwrap();
     let demand = desk.run(&["demand", "list"]).await;
@@ -209,7 +210,7 @@ async fn login_killed_after_approval_hides_earlier_data() {
     assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
 }
 
-/// OST-14, DEM-10: data that an earlier run still reads for the earlier member is not shown to the new one.
+/// OST-14, DEM-10: data that a running command reads for the earlier member is not shown to the new member.
 #[tokio::test]
 async fn late_read_of_earlier_member_is_not_shown() {
     let desk = Desk::connected().await;
@@ -223,7 +224,7 @@ async fn late_read_of_earlier_member_is_not_shown() {
     let (read, kept) = (copies.clone(), desk.home.path().join("kept"));
     std::fs::rename(&read, &kept).unwrap();
     desk.login_as("sandbox-member-2", &["--all"]).await;
-    assert_eq!(desk.run(&["stock", "list"]).await.code, 1, "nothing was read yet");
+    assert_eq!(desk.run(&["stock", "list"]).await.code, 1, "nothing was read for the new member");
     proxy.open();
     let late_run = wait_for_exit(late).await;
     assert!(late_run.code == 0 && late_run.out.contains("35 SCU"), "{}", late_run.shown());
@@ -231,7 +232,7 @@ async fn late_read_of_earlier_member_is_not_shown() {
     desk.sandbox.act(MEMBER, orders).await.unwrap();
     let demand = desk.run(&["demand", "list"]).await;
     assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());
-    // As if the former member's pages had come just now.
+    // Simulate that data of the earlier member is stored after the new login.
     std::fs::remove_dir_all(&read).unwrap();
     std::fs::rename(&kept, &read).unwrap();
     for list in ["blueprints", "stock", "ships", "org-stock"] {

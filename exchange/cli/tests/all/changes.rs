@@ -1,4 +1,4 @@
-//! Every op of every change set, with its outcome.
+//! Tests of every op of every area, with its outcome.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use expect_test::expect;
 
 use crate::kit::{Desk, MEMBER, wait_for_exit};
 
-/// WRT-08: changed areas are read back immediately. STK-18: effects on offers are reported.
+/// WRT-08, STK-18: after a change, the changed areas are read, and effects on offers are reported.
 #[tokio::test]
 async fn own_areas_are_changed() {
     let desk = Desk::synced().await;
@@ -39,7 +39,7 @@ async fn own_areas_are_changed() {
     let set = [&set[..4], &[place.as_str(), "--from", "8scu", "--to", "2scu"]].concat();
     let ran = desk.run(&set).await;
     assert!(ran.code == 0 && ran.err.contains("offers"), "{}", ran.shown());
-    // The expected quantity is outdated: a conflict.
+    // The expected quantity is outdated, so the change is a conflict.
     let again = desk.json(&set).await;
     assert_eq!(
         (again.code, again.json()["ops"][0]["reason"].as_str()),
@@ -79,13 +79,13 @@ async fn own_areas_are_changed() {
         "{}",
         components.shown()
     );
-    // A new ship that serves a unit at once.
+    // A new ship can be assigned to a unit immediately.
     let new =
         ["--external-id", "own-2", "--type", "Sandbox Miner", "--insurance", "6", "--unit", "unit-squadron"];
     let ran = desk.json(&[&["ships", "upsert"], &new[..]].concat()).await;
     assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{}", ran.shown());
     assert_eq!(desk.found(&["ships", "list"], "own-2").await["orgUnit"]["id"], "unit-squadron");
-    // A link, a new ship, new values, a removal.
+    // A ship is linked, updated and removed.
     let ship = desk.found(&["ships", "list"], "Long Haul").await;
     let id = ship["shipId"].as_str().unwrap();
     assert_eq!(desk.run(&["ships", "link", id, "--external-id", "own-1"]).await.code, 0);
@@ -130,7 +130,8 @@ async fn restoring_a_removed_entry_requires_override() {
     assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{}", ran.shown());
 }
 
-/// ERR-27, WRT-11, CLI-04: a change that removes too much waits for a confirmation; no output contains the link.
+/// ERR-27, WRT-11, CLI-04: a change that removes too much has to be confirmed. Its link is printed only on
+/// request.
 #[tokio::test]
 async fn mass_change_waits_for_confirmation() {
     let desk = Desk::synced().await;
@@ -162,7 +163,7 @@ async fn mass_change_waits_for_confirmation() {
     let number = desk.json(&["outbox", "list"]).await.json()["items"][0]["number"].to_string();
     let hidden = desk.json(&["outbox", "confirm", &number]).await;
     assert!(hidden.code == 7 && !hidden.err.contains("http") && hidden.out.is_empty(), "{}", hidden.shown());
-    // The exchange is not asked for a new link either, which would invalidate the previous one.
+    // No new link is requested either, because that would invalidate the previous one.
     let mut nowhere = desk.command(&["outbox", "confirm", &number]);
     nowhere.env("http_proxy", "http://127.0.0.1:1");
     let child = nowhere.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -173,7 +174,7 @@ async fn mass_change_waits_for_confirmation() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
-/// Every op of org stock, carried out.
+/// Runs every op on org stock.
 #[tokio::test]
 async fn org_stock_is_changed() {
     let desk = Desk::synced().await;
@@ -206,7 +207,7 @@ async fn org_stock_is_changed() {
     ];
     let ran = desk.run(&book).await;
     assert_eq!(ran.code, 0, "{}", ran.shown());
-    // The member's own booked entries and their locations.
+    // The entries of the member's own bookings, with their units and locations.
     let entries = async || {
         let lots = desk.json(&["org-stock", "list"]).await.json();
         let lots = lots["items"].as_array().unwrap().iter().filter(|lot| lot["quality"] == 321);
@@ -244,7 +245,7 @@ async fn org_stock_is_changed() {
     let there: Vec<_> =
         entries().await.iter().map(|(_, at, entry)| (at.clone(), entry["quantity"].clone())).collect();
     assert!(there.iter().any(|(at, much)| at == "Sandbox City Hangar" && much["amount"] == 0.5), "{there:?}");
-    // A version that is not the last one.
+    // An outdated version is a conflict.
     let (id, _) = entry().await;
     let stale = desk.json(&["org-stock", "note", &id, "--unit", "unit-squadron", "--version", "0"]).await;
     assert_eq!(
@@ -253,7 +254,8 @@ async fn org_stock_is_changed() {
         "{}",
         stale.shown()
     );
-    // First a pool that the member may not change, then one that the member may change.
+    // The entry is first moved to a pool that the member may not change, and then to one that the member may
+    // change.
     let (id, version) = entry().await;
     let refused = desk
         .json(&[
@@ -291,7 +293,7 @@ async fn org_stock_is_changed() {
     let (.., there) = all.iter().find(|(unit, ..)| unit == "unit-iridium").unwrap();
     assert_eq!(there["quantity"]["amount"].to_string(), "0.25");
     let (id, version) = entry().await;
-    // A place that there is not.
+    // An unknown place is rejected.
     let gone = desk
         .json(&[
             "org-stock",
@@ -332,7 +334,7 @@ async fn invalid_op_is_not_stored() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
-/// CON-08, CLI-04: warnings of the exchange are printed, as text and as JSON.
+/// CON-08, CLI-04: warnings of the exchange are printed in the text format and in JSON.
 #[tokio::test]
 async fn exchange_warnings_are_printed() {
     let desk = Desk::synced().await;
@@ -348,7 +350,7 @@ async fn exchange_warnings_are_printed() {
     assert_eq!(result.json()["changes"][0]["warnings"], warnings, "{}", result.shown());
 }
 
-/// Invalid arguments are reported with their position, and nothing is sent.
+/// Unknown properties of ops are reported with their JSON Pointers, and nothing is stored or sent.
 #[tokio::test]
 async fn unknown_op_property_is_named() {
     let desk = Desk::synced().await;

@@ -1,4 +1,4 @@
-//! Login, logout, and the state of a connection.
+//! Tests of login, logout, and the state of a connection.
 
 use std::process::Stdio;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::kit::{Desk, MEMBER, wait_for_exit};
 
-/// IDP-11, IDP-12, IDP-13: the code and the plain address, one event each; IDP-05: exactly the requested
-/// scopes are granted.
+/// IDP-05, IDP-11, IDP-12, IDP-13: `login` prints the code and the plain URL in one event. Exactly the
+/// requested scopes are granted.
 #[tokio::test]
 async fn login_shows_code_and_plain_url() {
     let desk = Desk::signed_out().await;
@@ -52,14 +52,14 @@ async fn login_shows_code_and_plain_url() {
         out| documentation    https://docs.exchange.example/
     "#]]
     .assert_eq(&desk.run(&["whoami"]).await.shown());
-    // A missing scope is reported before sending.
+    // An operation without the required scope is rejected before it is sent.
     expect![[r#"
         exit 4
         err| error: this connection does not cover it: exchange.orgunits.read was not granted
         err|   -> sign in again with --allow to grant it
     "#]]
     .assert_eq(&desk.run(&["org-units", "list"]).await.shown());
-    // IDP-24: every step is reported, and the session is signed out afterwards.
+    // IDP-24: every step of `logout` is reported, and the member is signed out afterwards.
     expect![[r#"
         exit 0
         out| connection revoked: yes
@@ -71,12 +71,13 @@ async fn login_shows_code_and_plain_url() {
         out| names of the catalogue deleted: yes
     "#]]
     .assert_eq(&desk.run(&["logout", "--yes"]).await.shown());
-    // The file went with the connection: the next is in the platform's store again, which is not there.
+    // The file store was removed with the connection, so `status` uses the platform's store, which does not
+    // exist here.
     assert!(desk.json(&["status"]).await.error()["message"].as_str().unwrap().contains("secret store"));
 }
 
-/// The text of a login goes to the standard error; the standard output has only the result. SVC-12: a login
-/// without a label mentions the command for it.
+/// SVC-12: the instructions of a login are written to the standard error, and only the result to the standard
+/// output. If no label was given, the output names the command that sets one.
 #[tokio::test]
 async fn login_prints_instructions_on_stderr() {
     let desk = Desk::signed_out().await;
@@ -116,8 +117,8 @@ async fn login_prints_instructions_on_stderr() {
     .assert_eq(&ran.shown());
 }
 
-/// ERR-45, IDP-18: the member declined or interrupted the login. Nothing is stored, and the next login
-/// chooses the secret store again.
+/// ERR-45, IDP-18: if the member declines or interrupts the login, nothing is stored, and the next login
+/// selects the secret store anew.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn failed_login_stores_nothing() {
@@ -133,7 +134,7 @@ async fn failed_login_stores_nothing() {
     let ran = wait_for_exit(child).await;
     assert_eq!(ran.code, 130, "{}", ran.shown());
     assert_nothing_stored(&desk).await;
-    // The file store chosen earlier stays, with its session.
+    // A failed login does not remove a file store that an earlier login selected, nor its session.
     desk.login(&[]).await;
     let (login_event, child) = desk.begin_login(&[]).await;
     desk.sandbox.decline(login_event["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
@@ -142,7 +143,8 @@ async fn failed_login_stores_nothing() {
     assert_eq!((status.code, &status.json()["secretStore"]), (0, &Value::from("insecure files")));
 }
 
-/// There is no folder of secrets, and the next login uses the platform's store again, which is missing.
+/// Asserts that there is no folder for secrets, and that `status` uses the platform's store, which is
+/// missing.
 #[cfg(target_os = "linux")]
 async fn assert_nothing_stored(desk: &Desk) {
     let mut folders = vec![desk.home.path().to_owned()];
@@ -157,7 +159,7 @@ async fn assert_nothing_stored(desk: &Desk) {
     assert!(status.error()["message"].as_str().unwrap().contains("secret store"), "{}", status.shown());
 }
 
-/// IDP-05: a login with more capabilities keeps the earlier ones; `--only` drops them.
+/// IDP-05: a login with more capabilities keeps the earlier ones, unless `--only` is given.
 #[tokio::test]
 async fn login_with_more_capabilities_keeps_earlier_ones() {
     let desk = Desk::signed_out().await;
@@ -177,7 +179,8 @@ async fn login_with_more_capabilities_keeps_earlier_ones() {
     expect![[r#"["exchange.connect","exchange.stock.read"]"#]].assert_eq(&capabilities(&desk).await);
 }
 
-/// CLI-04: after a successful sign-in, later errors are reported together with the steps that were not done.
+/// CLI-04: if a step after the sign-in fails, the output contains the sign-in, the error, and the step that
+/// was not done.
 #[tokio::test]
 async fn login_is_reported_even_if_later_steps_fail() {
     let desk = Desk::signed_out().await;
@@ -199,7 +202,7 @@ async fn login_is_reported_even_if_later_steps_fail() {
     assert_eq!((status.code, &status.json()["state"]), (0, &Value::from("active")));
 }
 
-/// OST-14, DEM-10: a new member sees no data of the earlier one.
+/// OST-14, DEM-10: a new member does not see data of the earlier member.
 #[tokio::test]
 async fn another_member_sees_no_earlier_data() {
     let desk = Desk::synced().await;
@@ -212,12 +215,12 @@ async fn another_member_sees_no_earlier_data() {
         let ran = desk.run(&[list, "list"]).await;
         assert!(ran.code == 1 && ran.err.contains("read yet"), "{}", ran.shown());
     }
-    // Requested again, although the other member read it a moment ago.
+    // The demand is requested again, although it was read for the other member a moment ago.
     let demand = desk.run(&["demand", "list"]).await;
     assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());
 }
 
-/// IDP-18: without the platform's store a login fails; files are used only on request.
+/// IDP-18: without the platform's store, a login fails. Files are used only if the member requests it.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn secrets_are_stored_in_the_chosen_store() {
@@ -239,7 +242,7 @@ async fn secrets_are_stored_in_the_chosen_store() {
 #[tokio::test]
 async fn logout_works_without_the_secret_store() {
     let desk = Desk::synced().await;
-    // From now on the platform's store is used, which does not exist here.
+    // From now on, the platform's store is used, which does not exist here.
     std::fs::remove_dir_all(desk.state().join("credentials")).unwrap();
     let status = desk.json(&["status"]).await;
     let known = status.json();
@@ -248,7 +251,8 @@ async fn logout_works_without_the_secret_store() {
     assert!(known["next"].as_str().unwrap().contains("--insecure-storage"), "{known}");
     assert_eq!(known["areas"]["stock"]["entries"], 6);
     assert!(known["installationId"].is_string() && known["scopes"].as_array().unwrap().len() > 2, "{known}");
-    // Whether a session exists in the platform's store is unknown, so a login with files is rejected.
+    // It is unknown whether the platform's store contains a session, so a login with the file store is
+    // rejected.
     let refused = desk.run(&["login", "--insecure-storage"]).await;
     assert_eq!(refused.code, 7, "{}", refused.shown());
     let gone = desk.json(&["logout", "--yes"]).await;
@@ -280,7 +284,7 @@ async fn the_contract_needs_no_secret_store() {
     assert_nothing_stored(&desk).await;
 }
 
-/// IDP-18: secrets that other accounts can read are rejected, and the advice is about files.
+/// IDP-18: secret files that other accounts can read are rejected, and the advice is about files.
 #[cfg(unix)]
 #[tokio::test]
 async fn file_store_advice_mentions_files() {
@@ -304,7 +308,8 @@ async fn file_store_advice_mentions_files() {
     assert!(refused["next"].as_str().unwrap().contains("chmod 700"), "{refused}");
 }
 
-/// IDP-25, CLI-03: after a disconnect on the web, the command reports it, exits with 4, and starts no login.
+/// IDP-25, CLI-03: after the member disconnects the client on the website, commands report it, exit with 4,
+/// and do not start a login.
 #[tokio::test]
 async fn ended_connection_requires_a_login() {
     let desk = Desk::connected().await;

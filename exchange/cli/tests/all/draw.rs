@@ -1,14 +1,14 @@
-//! A renderer of terminal sessions as SVG, for the pictures of the READMEs: of the command, and of the
-//! demonstration in `exchange/client/e2e`, which includes this file too.
+//! A renderer of terminal sessions as SVG, for pictures in READMEs. The demo in `exchange/client/e2e` also
+//! includes this file.
 
 use std::fmt::Write as _;
 
-/// The width of a character and the height of a line at 14 pixels, and the margin.
+/// The width of a character and the height of a line in pixels, with a font size of 14 pixels.
 const LETTER: f64 = 8.4;
 const LINE: usize = 20;
 const MARGIN: usize = 16;
 
-/// The head of every picture, with the colors of a dark terminal for any page.
+/// The head of every picture. It uses the colors of a dark terminal, whatever the colors of the page are.
 const STYLE: &str = "\
 rect{fill:#0d1117}\
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#d6dde4;white-space:pre}\
@@ -19,7 +19,7 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mon
 .warning{fill:#e3b341}\
 .bad{fill:#ff7b72}";
 
-/// Returns the CSS class for an escape sequence.
+/// Returns the CSS class for the code of an escape sequence.
 fn class(code: &str) -> &'static str {
     match code {
         "1" => "strong",
@@ -31,20 +31,20 @@ fn class(code: &str) -> &'static str {
     }
 }
 
-/// Splits a line into parts with their CSS classes; `None` is unstyled text.
+/// Splits a line into parts with their CSS classes. Unstyled parts have an empty class.
 pub(crate) fn parts(line: &str) -> Vec<(&'static str, String)> {
     let mut parts = vec![("", String::new())];
     let mut pieces = line.split("\u{1b}[");
     parts[0].1.push_str(pieces.next().unwrap_or_default());
     for piece in pieces {
-        let (code, text) = piece.split_once('m').expect("a sequence of colours");
+        let (code, text) = piece.split_once('m').expect("the escape sequence sets a style");
         parts.push((if code == "0" { "" } else { class(code) }, text.to_owned()));
     }
     parts.retain(|(_, text)| !text.is_empty());
     parts
 }
 
-/// Renders a session: commands with their output.
+/// Renders the lines of a session, which contains commands and their output.
 pub(crate) fn draw(label: &str, lines: &[Vec<(&'static str, String)>]) -> String {
     let length = |parts: &[(&str, String)]| parts.iter().map(|(_, text)| text.chars().count()).sum::<usize>();
     let longest = u32::try_from(lines.iter().map(|line| length(line)).max().unwrap_or(0)).unwrap();

@@ -1,10 +1,11 @@
-//! Commands that need no exchange: envelopes, completions, the configuration.
+//! Tests of commands that do not need the exchange: envelopes, completions, and the configuration.
 
 use expect_test::expect;
 
 use crate::kit::{alone, bare, finish};
 
-/// DRF-01, DRF-03: a written file is a valid envelope, and private data is reported with its position.
+/// DRF-01, DRF-03: `envelope write` writes a valid envelope, and `envelope check` reports private data with
+/// its position.
 #[tokio::test]
 async fn envelopes_are_written_and_checked() {
     let written = alone(
@@ -45,7 +46,7 @@ async fn envelopes_are_written_and_checked() {
         err|   -> correct it, or write a new one with `envelope write`
     "#]]
     .assert_eq(&broken.shown());
-    // DRF-02: another major version is none that is read here.
+    // DRF-02: a file with another major version is rejected.
     let later = alone(
         &["--json", "envelope", "check", "-"],
         r#"{"format": "svc.blueprints", "formatVersion": "01.0", "items": []}"#,
@@ -55,7 +56,7 @@ async fn envelopes_are_written_and_checked() {
         exit 1
         err| {"error":{"code":"failed","exit":1,"message":"/formatVersion: unsupported major version, 1.x is read here","next":"write it with a program that writes version 1"}}
     "#]].assert_eq(&later.shown());
-    // CLI-05: no path becomes a product.
+    // CLI-05: a file path is not accepted as a product.
     let path = alone(&["envelope", "write", "-", "/srv/hush/list.txt"], "").await;
     expect![[r#"
         exit 2
@@ -65,7 +66,7 @@ async fn envelopes_are_written_and_checked() {
     .assert_eq(&path.shown());
 }
 
-/// Files are written completely, and only the standard error reports them.
+/// The file is written, and only the standard error reports it.
 #[tokio::test]
 async fn an_envelope_is_written_to_a_file() {
     let home = tempfile::tempdir().unwrap();
@@ -79,7 +80,7 @@ async fn an_envelope_is_written_to_a_file() {
     "#]]
     .assert_eq(&ran.shown());
     assert!(std::fs::read_to_string(file).unwrap().contains("Sandbox Rifle"));
-    // One that cannot be is named, with the reason.
+    // If the file cannot be written, the error contains its name and the reason.
     let nowhere = home.path().join("nowhere").join("blueprints.json");
     let mut command = bare(&home);
     command.args(["envelope", "write"]).arg(&nowhere).arg("Sandbox Rifle");
@@ -88,7 +89,7 @@ async fn an_envelope_is_written_to_a_file() {
     assert!(ran.code == 1 && ran.err.starts_with(&named), "{}", ran.shown());
 }
 
-/// Every shell gets a completion script.
+/// `completions` prints a script for every shell.
 #[tokio::test]
 async fn shells_get_their_completions() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
@@ -97,8 +98,8 @@ async fn shells_get_their_completions() {
     }
 }
 
-/// IDP-03: without the sandbox variable the configuration selects the exchange, and it has no special setting
-/// for a sandbox.
+/// IDP-03: without the environment variable of a sandbox, the configuration file selects the exchange. The
+/// file has no setting for a sandbox.
 #[tokio::test]
 async fn exchange_is_configured() {
     expect![[r#"
@@ -116,7 +117,7 @@ async fn exchange_is_configured() {
         shown.replace(&*file.display().to_string(), "<file>")
     };
     let whole = "issuer = \"https://id.test\"\ngateway = \"https://gateway.test\"\nclient-id = \"desk\"\ninfo-url = \"https://desk.test\"\n";
-    // The configuration is valid; only a secret store is missing.
+    // The configuration is valid, so the command fails only because there is no secret store.
     expect![[r#"
         exit 1
         err| {"error":{"code":"failed","exit":1,"message":"the secret store (Secret Service) is missing: zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory (os error 2)","next":"unlock the secret store of this computer, or sign in with --insecure-storage to keep the secrets in a file"}}
@@ -139,7 +140,7 @@ async fn exchange_is_configured() {
     "#]].assert_eq(&finish(command).await.shown());
 }
 
-/// An invalid command line is a usage error without data on the standard output.
+/// An invalid command line is a usage error, and nothing is written to the standard output.
 #[tokio::test]
 async fn invalid_arguments_are_a_usage_error() {
     for args in

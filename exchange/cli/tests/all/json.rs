@@ -1,10 +1,10 @@
-//! `--json` for every command: data is JSON, and an error is one line of JSON.
+//! Tests of `--json` for every command: data is JSON, and an error is one line of JSON.
 
 use serde_json::Value;
 
 use crate::kit::{Desk, Ran, alone};
 
-/// The arguments for each command. Other tests cover the outcomes.
+/// The arguments for each command. These tests check only that the output is JSON.
 const TYPED: [(&str, &str); 72] = [
     ("login", ""),
     ("status", ""),
@@ -104,7 +104,7 @@ fn below(help: &str) -> Vec<&str> {
     names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
-/// Returns every command without subcommands, with its words.
+/// Returns every command that has no subcommands, such as `stock list`.
 async fn commands() -> Vec<String> {
     let (mut found, mut open) = (Vec::new(), vec![String::new()]);
     while let Some(command) = open.pop() {
@@ -120,11 +120,11 @@ async fn commands() -> Vec<String> {
     found
 }
 
-/// Data is JSON, one document per line; without data there is a JSON error.
+/// Asserts that data is JSON with one document per line, and that there is a JSON error if there is no data.
 fn is_json(typed: &[&str], ran: &Ran) {
     for line in ran.out.lines() {
         let read = serde_json::from_str::<Value>(line);
-        assert!(read.is_ok(), "{typed:?} prints what is invalid JSON: {}", ran.shown());
+        assert!(read.is_ok(), "{typed:?} prints invalid JSON: {}", ran.shown());
     }
     if ran.out.is_empty() {
         let error = ran.error();
@@ -138,7 +138,7 @@ fn is_json(typed: &[&str], ran: &Ran) {
 async fn every_command_supports_json() {
     let mut known: Vec<_> = TYPED.map(|(command, _)| command.to_owned()).into();
     known.sort();
-    assert_eq!(commands().await, known, "a command that no line above types");
+    assert_eq!(commands().await, known, "`TYPED` must list every command");
     let desk = Desk::synced().await;
     desk.file("ops.json", "[{}]");
     let home = desk.home.path().to_str().unwrap().to_owned();
@@ -147,13 +147,13 @@ async fn every_command_supports_json() {
     for (command, arguments) in TYPED {
         let line = format!("--json {command} {}", arguments.replace("$HOME", &home));
         let words: Vec<&str> = line.split_whitespace().collect();
-        // The login has to be approved concurrently.
+        // The login has to be approved while the command is running.
         let ran = if command == "login" { desk.login(&["--all"]).await } else { desk.run(&words).await };
         is_json(&words, &ran);
     }
 }
 
-/// A usage error (exit code 2) is one line of JSON, too.
+/// A usage error (exit code 2) is also printed as one line of JSON.
 #[tokio::test]
 async fn usage_errors_are_json_too() {
     for (command, _) in TYPED {
@@ -168,10 +168,10 @@ async fn usage_errors_are_json_too() {
     let set = alone(&["--json", "stock", "set"], "").await.error();
     let missing = "the following required arguments were not provided: --at <PLACE> --to <QUANTITY> --from <QUANTITY> <MATERIAL>";
     assert_eq!(set["message"], missing);
-    // After `--` it is not an option, so the output is plain text.
+    // After `--`, `--json` is not an option, so the output is text.
     let ran = alone(&["resolve", "--", "--json"], "").await;
     assert!(ran.code == 2 && ran.err.starts_with("error: "), "{}", ran.shown());
-    // Help was requested explicitly.
+    // Help was requested explicitly, so it is printed as text.
     let ran = alone(&["--json", "stock", "--help"], "").await;
     assert!(ran.code == 0 && ran.out.contains("Usage: exchange stock"), "{}", ran.shown());
 }

@@ -1,4 +1,4 @@
-//! The test environment: a sandbox, separate folders, and the command.
+//! The test environment: a sandbox, a separate home folder, and the command.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,10 +20,10 @@ use tokio::{
 
 pub(crate) const MEMBER: &str = "sandbox-member";
 
-/// A login whose code the test reads.
+/// The arguments of a login whose events the test reads.
 pub(crate) const LOGIN: [&str; 3] = ["--json", "login", "--insecure-storage"];
 
-/// A member's machine with its exchange.
+/// A member's machine, with the sandbox that it uses.
 pub(crate) struct Desk {
     pub(crate) sandbox: Sandbox,
     pub(crate) home: TempDir,
@@ -37,7 +37,8 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Formats exit code, standard output and standard error, with fixed ids and times.
+    /// Formats the exit code, the standard output and the standard error. Replaces ids and times with
+    /// placeholders.
     pub(crate) fn shown(&self) -> String {
         let mut text = format!("exit {}\n", self.code);
         for (name, stream) in [("out", &self.out), ("err", &self.err)] {
@@ -55,9 +56,9 @@ impl Ran {
         serde_json::from_str(&self.out).unwrap()
     }
 
-    /// Parses the error on the standard error.
+    /// Parses the JSON error on the standard error.
     pub(crate) fn error(&self) -> Value {
-        assert_eq!(self.out, "", "a failure prints no data");
+        assert_eq!(self.out, "", "a failed command prints no data");
         let line = self.err.lines().find(|line| line.starts_with("{\"error\"")).unwrap_or_default();
         serde_json::from_str::<Value>(line).unwrap_or_else(|_| panic!("{}", self.shown()))["error"].clone()
     }
@@ -74,7 +75,8 @@ pub(crate) fn normal(text: &str) -> String {
         .map(|(kind, name)| (Regex::new(kind).unwrap(), name))
         .into()
     });
-    // Random bits in base64url: 128 of an id, 256 of a reference. Names of the seed have no capitals and, of that length, no digits.
+    // Matches random values in base64url, which have 128 bits (ids) or 256 bits (references). Names in the
+    // seed data have no capital letters, and those with the same length have no digits.
     static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new("[A-Za-z0-9_-]{22,43}").unwrap());
     let text =
         KINDS.iter().fold(text.to_owned(), |text, (kind, name)| kind.replace_all(&text, *name).into_owned());
@@ -88,7 +90,7 @@ pub(crate) fn normal(text: &str) -> String {
     WORD.replace_all(&text, masked).into_owned()
 }
 
-/// Creates the command with a clean environment and no session bus, so that there is no secret store.
+/// Creates the command with a clean environment. There is no session bus, and therefore no secret store.
 pub(crate) fn bare(home: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_exchange"));
     let of_place = ["EXCHANGE_SANDBOX", "EXCHANGE_CONFIG", "XDG_CONFIG_HOME"];
@@ -113,7 +115,7 @@ pub(crate) async fn finish(mut command: Command) -> Ran {
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// Creates the command without an exchange.
+/// Runs the command without an exchange and passes it this standard input.
 pub(crate) async fn alone(args: &[&str], typed: &str) -> Ran {
     let home = tempfile::tempdir().unwrap();
     let mut command = bare(&home);
@@ -133,13 +135,13 @@ impl Desk {
         Self::with(|_| ()).await
     }
 
-    /// Creates a machine with a custom configuration of the exchange.
+    /// Creates a machine without a connection, and an exchange with a modified configuration.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         config.limits.per_address = 100_000;
         config.idp.password_kib = 64;
         config.idp.password_passes = 1;
-        // Short, because tests approve the code at once.
+        // A short interval, because tests approve the code immediately.
         config.idp.interval_seconds = 1;
         change(&mut config);
         let sandbox =
@@ -156,14 +158,14 @@ impl Desk {
         desk
     }
 
-    /// Creates a signed-in machine on which everything was read.
+    /// Creates a signed-in machine on which all areas were read.
     pub(crate) async fn synced() -> Self {
         let desk = Self::connected().await;
         assert_eq!(desk.run(&["sync"]).await.code, 0);
         desk
     }
 
-    /// Returns the only entry of a list whose JSON contains a string.
+    /// Returns the first entry of a list whose JSON contains a string.
     pub(crate) async fn found(&self, list: &[&str], part: &str) -> Value {
         let all = self.json(list).await.json();
         let mut items =
@@ -171,16 +173,16 @@ impl Desk {
         items.next().unwrap_or_else(|| panic!("no {part} in {all}")).clone()
     }
 
-    /// Writes a file in the member's folder.
+    /// Writes a file in the member's home folder and returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         let path = self.home.path().join(name);
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
-    /// Advances the time until which this machine has to wait.
+    /// Moves the saved `Retry-After` times of this machine into the past by this many seconds.
     pub(crate) fn pass(&self, seconds: u64) {
-        let file = found(self.home.path(), "waits.json").expect("the exchange asked for something");
+        let file = found(self.home.path(), "waits.json").expect("the exchange requested a wait");
         let mut waits: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         for wait in waits.as_object_mut().unwrap().values_mut().flat_map(|of| of.as_array_mut().unwrap()) {
             for moment in ["noted", "until"] {
@@ -192,7 +194,7 @@ impl Desk {
 
     /// Returns the folder of the outbox and other persistent state.
     pub(crate) fn state(&self) -> PathBuf {
-        let notes = found(self.home.path(), "session.json").expect("not signed in");
+        let notes = found(self.home.path(), "session.json").expect("a member is signed in");
         notes.parent().unwrap().to_owned()
     }
 
@@ -211,7 +213,7 @@ impl Desk {
         self.run(&[&["--json"], args].concat()).await
     }
 
-    /// Starts a login; returns its code and the running process.
+    /// Starts a login. Returns its first event, which contains the code, and the running process.
     pub(crate) async fn begin_login(&self, more: &[&str]) -> (Value, Child) {
         start_login(self.command(&[&LOGIN, more].concat())).await
     }
@@ -238,7 +240,7 @@ fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Starts a login; returns its code and the running process.
+/// Starts a login. Returns its first event, which contains the code, and the running process.
 pub(crate) async fn start_login(mut login: Command) -> (Value, Child) {
     let mut child = login.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.as_mut().unwrap());
@@ -251,7 +253,7 @@ pub(crate) async fn start_login(mut login: Command) -> (Value, Child) {
     (serde_json::from_str(&line).unwrap(), child)
 }
 
-/// Reads the remaining output of a command and its exit code.
+/// Waits until a command exits and returns its remaining output.
 pub(crate) async fn wait_for_exit(child: Child) -> Ran {
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

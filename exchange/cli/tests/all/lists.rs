@@ -1,4 +1,4 @@
-//! `sync`, `list` and `show`.
+//! Tests of `sync`, `list` and `show`.
 
 use std::process::Stdio;
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::kit::{Desk, MEMBER, bare, finish, wait_for_exit};
 
-/// LIM-17: one run reads everything that the connection may read.
+/// LIM-17: one `sync` reads all areas that the connection may read.
 #[tokio::test]
 async fn lists_show_synced_data() {
     let desk = Desk::connected().await;
-    // An area that was never read is not an empty list.
+    // If an area was never read, the command fails instead of printing an empty list.
     expect![[r#"
         exit 1
         err| error: stock was not read yet
@@ -123,7 +123,7 @@ async fn lists_show_synced_data() {
     .assert_eq(&desk.run(&["status"]).await.shown());
 }
 
-/// Lists and the local status need no network.
+/// The `list` commands, `status` and `outbox list` work without a network.
 #[tokio::test]
 async fn lists_need_no_network() {
     let desk = Desk::synced().await;
@@ -143,7 +143,7 @@ async fn lists_need_no_network() {
     }
 }
 
-/// Changes of other clients are read by the next `sync`.
+/// The next `sync` reads changes of other clients.
 #[tokio::test]
 async fn remote_changes_arrive_with_the_next_sync() {
     let desk = Desk::connected().await;
@@ -174,7 +174,7 @@ async fn remote_changes_arrive_with_the_next_sync() {
     );
 }
 
-/// CLI-06: `logout` deletes all data of a connection.
+/// CLI-06: `logout` deletes all data of the connection.
 #[tokio::test]
 async fn logout_deletes_all_data() {
     let desk = Desk::connected().await;
@@ -182,7 +182,7 @@ async fn logout_deletes_all_data() {
     assert_eq!(desk.run(&["logout", "--yes"]).await.code, 0);
     let list = desk.json(&["stock", "list"]).await;
     assert_eq!((list.code, list.error()["code"].as_str()), (1, Some("failed")));
-    // No byte of it in any file.
+    // No file contains data of the connection any more.
     let mut folders = vec![desk.home.path().to_owned()];
     let mut files = 0;
     while let Some(folder) = folders.pop() {
@@ -203,7 +203,7 @@ async fn logout_deletes_all_data() {
     assert!(files > 0);
 }
 
-/// LIM-17: `--watch` reads everything, continues, and ends with Ctrl-C.
+/// LIM-17: `--watch` reads all areas, continues, and ends with Ctrl-C.
 #[cfg(unix)]
 #[tokio::test]
 async fn watch_reports_events_until_ctrl_c() {
@@ -228,7 +228,7 @@ async fn watch_reports_events_until_ctrl_c() {
     let id = child.id().unwrap().to_string();
     assert!(tokio::process::Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
     assert_eq!(child.wait().await.unwrap().code(), Some(130));
-    // The synced data is available.
+    // The data that was read before Ctrl-C is available.
     assert_eq!(desk.json(&["ships", "list"]).await.json()["items"].as_array().unwrap().len(), 2);
 }
 

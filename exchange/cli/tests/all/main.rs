@@ -1,5 +1,5 @@
-//! Tests of the binary itself, against a sandbox on a real port.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+//! Tests of the binary against a sandbox on a real port.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a panic is a test failure")]
 
 mod areas;
 #[cfg(unix)]

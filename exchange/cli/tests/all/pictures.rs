@@ -1,6 +1,7 @@
-//! The pictures of the READMEs: SVG of the actual colored output of a terminal session.
+//! The pictures in the READMEs, which show the actual colored output of a terminal session as SVG.
 //!
-//! `UPDATE=1 cargo test -p exchange-cli --test all pictures` redraws them. Ids and times are those of that run.
+//! `UPDATE=1 cargo test -p exchange-cli --test all pictures` redraws them. Ids and times are those of that
+//! run.
 
 use std::path::Path;
 
@@ -28,10 +29,10 @@ async fn holds(desk: &Desk, name: &str, label: &str, session: &[&str]) {
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     let again = "UPDATE=1 cargo test -p exchange-cli --test all pictures";
-    assert_eq!(normal(&kept), normal(&drawn), "{name} is of another output; to draw it anew: {again}");
+    assert_eq!(normal(&kept), normal(&drawn), "{name} shows a different output; to redraw it: {again}");
 }
 
-/// The picture of `sync` and of lists.
+/// The picture of `sync` and of two lists matches the output.
 #[tokio::test]
 async fn sync_and_lists_match_their_picture() {
     let desk = Desk::connected().await;

@@ -1,4 +1,4 @@
-//! `api`, colors, pipes, and secrets.
+//! Tests of `api`, colors, pipes, and secrets.
 
 use std::process::Stdio;
 
@@ -9,7 +9,7 @@ use crate::{
     way::InterceptingProxy,
 };
 
-/// Calls operations of the contract with signed requests.
+/// `api` can call any operation of the contract.
 #[tokio::test]
 async fn any_operation_can_be_called() {
     let desk = Desk::connected().await;
@@ -38,10 +38,10 @@ async fn any_operation_can_be_called() {
     let cursor = page["nextCursor"].as_str().unwrap();
     let next = desk.json(&["api", "stock_read", "--limit", "2", "--cursor", cursor]).await.json();
     assert_ne!(next["items"], page["items"]);
-    // Anonymous, with a part of the path.
+    // An anonymous operation with a path parameter works.
     let schema = desk.json(&["api", "contract_schema", "--name", "page"]).await.json();
     assert!(schema["$id"].as_str().unwrap().ends_with("/page.schema.json"));
-    // A write prints its key, which can repeat the call.
+    // A write prints its idempotency key, with which the call can be repeated.
     let body = r#"{"ops": [{"op": "add", "ref": {"bt": "bp-sandbox-knife"}}]}"#;
     let first = desk.json(&["api", "blueprints_write", "--body", body]).await;
     let key = first.err.trim().strip_prefix("idempotency key: ").unwrap().to_owned();
@@ -49,23 +49,24 @@ async fn any_operation_can_be_called() {
     let again =
         desk.run(&["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body]).await;
     assert!(again.out.contains("idempotency-replayed: true"), "{}", again.shown());
-    // With `--json` the response head is part of the document.
+    // With `--json`, the response head is part of the document.
     let args = ["api", "blueprints_write", "--include", "--idempotency-key", &key, "--body", body];
     let again = desk.json(&args).await.json();
     assert_eq!((&again["status"], &again["body"]["applied"]), (&200.into(), &1.into()));
     assert_eq!(again["headers"]["idempotency-replayed"], "true");
-    // What breaks the contract is not sent, and is named by its place.
+    // A request that violates the contract is not sent, and the error contains the JSON Pointer of the
+    // violation.
     let wrong = desk.run(&["api", "blueprints_write", "--body", r#"{"ops": []}"#]).await;
     assert_eq!(wrong.code, 2);
     expect![[r#"
         error: the request violates the contract and was not sent: /ops: minItems (https://exchange.example/exchange/v1/schemas/change-set.schema.json#/properties/ops)
           -> correct it before sending it again"#]].assert_eq(&crate::kit::normal(&wrong.err.lines().skip(1).collect::<Vec<_>>().join("\n")));
-    // A refusal of the exchange.
+    // An error response of the exchange is reported with its code.
     let gone = desk.json(&["api", "stock_read", "--cursor", "none"]).await;
     assert_eq!((gone.code, gone.error()["code"].as_str()), (7, Some("CURSOR_EXPIRED")));
 }
 
-/// DRF-13, CLI-05: secret links and ids are printed only on request. DRF-05, DRF-14: if the link cannot be
+/// CLI-05, DRF-05, DRF-13, DRF-14: secret links and ids are printed only on request. If the link cannot be
 /// shown, no draft is staged.
 #[tokio::test]
 async fn secrets_are_printed_only_on_request() {
@@ -88,7 +89,7 @@ async fn secrets_are_printed_only_on_request() {
     assert_eq!((&hidden["frontendUrl"], &hidden["handoffId"]), (&"[secret]".into(), &"[secret]".into()));
     let shown = desk.json(&["api", "drafts_blueprints", "--show-secrets", "--body", &body]).await.json();
     assert!(shown["frontendUrl"].as_str().unwrap().starts_with("http"));
-    // No token appears in any output.
+    // No output contains a token or a nonce.
     let status = desk.json(&["status"]).await;
     let whoami = desk.run(&["api", "service_document", "--include"]).await;
     for text in [&status.out, &status.err, &whoami.out, &whoami.err] {
@@ -96,7 +97,7 @@ async fn secrets_are_printed_only_on_request() {
     }
 }
 
-/// DRF-13: a link counts as opened only if the opener succeeds.
+/// DRF-13: if the browser cannot be started, the link does not count as opened.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn failed_opener_is_reported() {
@@ -125,7 +126,7 @@ async fn failed_opener_is_reported() {
     assert_eq!((ran.code, ran.json()["opened"].as_bool()), (0, Some(true)), "{}", ran.shown());
 }
 
-/// Pipes and JSON have no colors with any option.
+/// JSON has no colors, even with `--color always`, and the text format has none in a pipe by default.
 #[tokio::test]
 async fn colors_are_only_for_terminals() {
     let desk = Desk::connected().await;

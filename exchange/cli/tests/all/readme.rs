@@ -19,7 +19,7 @@ struct Shown {
     output: Vec<String>,
 }
 
-/// Returns the examples of this program, in order.
+/// Returns the examples of this program in the README, in document order.
 fn shown() -> Vec<Shown> {
     let (mut shown, mut is_inside): (Vec<Shown>, bool) = (Vec::new(), false);
     for line in include_str!("../../README.md").lines() {
@@ -35,13 +35,13 @@ fn shown() -> Vec<Shown> {
     shown
 }
 
-/// Runs a command line in the member's folder and returns both streams in order.
+/// Runs a command line in the member's home folder. Returns the lines of both output streams in order.
 pub(crate) async fn run(desk: &Desk, line: &str) -> Vec<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_exchange")).parent().unwrap();
     let path =
         format!("{}:{}:{}", desk.home.path().display(), program.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("sh");
-    // The same surroundings as any other.
+    // The shell has the same environment as other test commands.
     for (name, value) in desk.command(&[]).as_std_mut().get_envs() {
         match value {
             Some(value) => shell.env(name, value),
@@ -67,7 +67,7 @@ pub(crate) async fn run(desk: &Desk, line: &str) -> Vec<String> {
     output
 }
 
-/// Returns true if a line matches the README, in which `…` matches any text.
+/// Returns true if a printed line matches a line of the README, in which `…` matches any characters.
 fn is(printed: &str, shown: &str) -> bool {
     let code = Regex::new("Type   [A-Z]{4}-[A-Z]{4}").unwrap();
     let [printed, shown] =
@@ -92,7 +92,7 @@ async fn readme_matches_the_output() {
             everything_removed(&desk).await;
         }
         let printed = match line.strip_prefix("exchange login") {
-            // There is no secret store here; its output is tested elsewhere.
+            // There is no secret store here. Other tests cover the output that is left out.
             Some(rest) => {
                 let printed = run(&desk, &format!("exchange login --insecure-storage{rest}")).await;
                 printed.into_iter().filter(|line| !line.starts_with("note: anyone who can read")).collect()

@@ -1,4 +1,4 @@
-//! The command on a terminal: its prompts, and Ctrl-C.
+//! Tests of the command on a terminal: its prompts, and Ctrl-C.
 
 use std::{os::unix::fs::PermissionsExt as _, process::Stdio, time::Duration};
 
@@ -10,17 +10,17 @@ use tokio::{
 
 use crate::kit::Desk;
 
-/// A fake browser that records the opened address.
+/// A fake browser that records the opened URL.
 struct Browser(BufReader<Receiver>);
 
 impl Browser {
-    /// Installs the browser for all further commands on this machine.
+    /// Installs the browser for all later commands on this machine.
     async fn of(desk: &Desk) -> Self {
         let pipe = desk.home.path().join("opened");
         let made = tokio::process::Command::new("mkfifo").arg(&pipe).status().await.unwrap();
         assert!(made.success());
-        // Opened for reading and writing, so that it has no end of file before the first write and a write
-        // does not block.
+        // The pipe is opened for reading and writing, so that there is no end of file before the first write,
+        // and a write does not block.
         let opened = OpenOptions::new().read_write(true).open_receiver(&pipe).unwrap();
         let folder = desk.home.path().join("bin");
         std::fs::create_dir_all(&folder).unwrap();
@@ -30,7 +30,7 @@ impl Browser {
         Self(BufReader::new(opened))
     }
 
-    /// Waits until an address is opened.
+    /// Waits until a URL is opened, and returns it.
     async fn opens(&mut self) -> String {
         let mut address = String::new();
         self.0.read_line(&mut address).await.unwrap();
@@ -38,7 +38,8 @@ impl Browser {
     }
 }
 
-/// A terminal that runs the command. It stays open after the command has ended, because started programs continue.
+/// A terminal in which the command runs. It stays open after the command has exited, because programs that
+/// the command started are still running.
 struct Terminal {
     child: Child,
     shown: String,
@@ -49,12 +50,12 @@ impl Terminal {
         let path = format!("{}:{}", desk.home.path().join("bin").display(), std::env::var("PATH").unwrap());
         let words = [env!("CARGO_BIN_EXE_exchange")].iter().chain(args).map(|word| format!("'{word}'"));
         let line = words.collect::<Vec<_>>().join(" ");
-        // Ctrl-C is for the command.
+        // The shell ignores Ctrl-C, so that only the command handles it.
         let line = format!("trap : INT; {line}; printf 'exit %s\\a\\n' $?; read _");
         let mut command = desk.command(&[]);
         let mut script = tokio::process::Command::new("script");
         script.args(["-q", "-f", "-c", &line, "/dev/null"]);
-        // The same surroundings as any other.
+        // The command has the same environment as in other tests.
         for (name, value) in command.as_std_mut().get_envs() {
             match value {
                 Some(value) => script.env(name, value),
@@ -71,7 +72,7 @@ impl Terminal {
         let mut bytes = [0; 1024];
         while !self.shown.contains(text) {
             let read = self.child.stdout.as_mut().unwrap().read(&mut bytes).await.unwrap();
-            assert!(read > 0, "it ended before it showed {text:?}: {}", self.shown);
+            assert!(read > 0, "the output ended before it contained {text:?}: {}", self.shown);
             self.shown += &String::from_utf8_lossy(&bytes[..read]);
         }
     }
@@ -80,16 +81,16 @@ impl Terminal {
         self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).await.unwrap();
     }
 
-    /// Waits for the end and returns the exit code.
+    /// Waits until the command exits and returns its exit code.
     async fn ends(&mut self) -> i32 {
         let ended = tokio::time::timeout(Duration::from_secs(60), self.shows("\u{7}\r\n")).await;
-        ended.expect("it goes on");
+        ended.expect("the command exits within a minute");
         let (_, code) = self.shown.rsplit_once("exit ").unwrap();
         code.trim_end_matches("\u{7}\r\n").parse().unwrap()
     }
 }
 
-/// DRF-13, DRF-15: only Enter opens the link of a draft, no other input. After Ctrl-C the notice reports that
+/// DRF-13, DRF-15: only Enter opens the link of a draft. After other input or Ctrl-C, the message states that
 /// the draft is staged.
 #[tokio::test]
 async fn only_enter_opens_a_link() {
@@ -109,14 +110,15 @@ async fn only_enter_opens_a_link() {
         assert_eq!(terminal.ends().await, code, "{keys:?}");
         assert!(terminal.shown.contains(message), "{}", terminal.shown);
         if code == 0 {
-            // The first of all commands that were started.
+            // This was the first URL that any of the commands opened.
             assert!(browser.opens().await.starts_with(&desk.sandbox.origin()));
             assert_eq!(browser.0.buffer(), b"");
         }
     }
 }
 
-/// Ctrl-C at the prompt of `logout` changes nothing, for any input typed afterwards.
+/// Ctrl-C at the prompt of `logout` keeps the connection (exit code 130), as does the answer `n` (exit code
+/// 3).
 #[tokio::test]
 async fn ctrl_c_at_a_prompt_changes_nothing() {
     let desk = Desk::connected().await;
@@ -135,7 +137,7 @@ async fn ctrl_c_at_a_prompt_changes_nothing() {
     assert_eq!(terminal.ends().await, 0);
 }
 
-/// Long commands show their progress: areas that were read, and change sets that were sent.
+/// Long commands show their progress, which counts areas that were read and change sets that were sent.
 #[tokio::test]
 async fn long_commands_show_progress() {
     let desk = Desk::connected().await;
@@ -154,12 +156,12 @@ async fn long_commands_show_progress() {
     let mut terminal = Terminal::begin(&desk, &["stock", "change", &file]);
     terminal.shows("[==========          ] 1 of 2 changes are sent").await;
     assert_eq!(terminal.ends().await, 0);
-    // Without a terminal there is no progress bar.
+    // Without a terminal, no progress bar is printed.
     let ran = desk.run(&["sync"]).await;
     assert!(!ran.err.contains("areas"), "{}", ran.shown());
 }
 
-/// Ctrl-C also interrupts a read of the standard input.
+/// Ctrl-C interrupts a command that reads the standard input.
 #[tokio::test]
 async fn ctrl_c_interrupts_reading_stdin() {
     let desk = Desk::connected().await;

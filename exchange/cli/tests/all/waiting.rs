@@ -1,4 +1,5 @@
-//! Changes that wait: behind others, for the member, or for the exchange; and outcomes that are reported once.
+//! Tests of changes that wait for other changes, for the member, or for the exchange, and of outcomes, which
+//! are reported once.
 
 use std::{process::Stdio, time::Duration};
 
@@ -14,18 +15,18 @@ use tokio::io::AsyncReadExt as _;
 
 use crate::kit::{Desk, Ran, bare, finish, wait_for_exit};
 
-/// A change of the rifles from 2 to this number.
+/// Returns the arguments that change the number of rifles from 2 to this number.
 pub(crate) fn rifles(to: &'static str) -> [&'static str; 9] {
     ["stock", "set", "Sandbox Rifle", "--at", "Sandbox City Hangar", "--from", "2pc", "--to", to]
 }
 
-/// A change of stock that the member has to confirm.
+/// Sends a change of stock that the exchange holds until the member confirms it.
 async fn held(desk: &Desk) {
     let file = everything_removed(desk).await;
     assert_eq!(desk.run(&["stock", "change", &file]).await.code, 7);
 }
 
-/// The file `all.json`, which sets every lot of the member to zero.
+/// Writes the file `all.json` with ops that set every lot of the member to zero. Returns its path.
 pub(crate) async fn everything_removed(desk: &Desk) -> String {
     let lots = desk.json(&["stock", "list"]).await.json();
     let op = |lot: &Value| {
@@ -39,7 +40,7 @@ pub(crate) async fn everything_removed(desk: &Desk) -> String {
     desk.file("all.json", &json!(ops).to_string())
 }
 
-/// CLI-04: a change behind another one of its area is reported as such, also in JSON.
+/// CLI-04: a change that waits for another change of its area is reported as waiting, in text and in JSON.
 #[tokio::test]
 async fn change_behind_a_held_one_is_reported() {
     let desk = Desk::synced().await;
@@ -64,9 +65,10 @@ async fn change_behind_a_held_one_is_reported() {
         err|   -> exchange outbox show 1
     "#]]
     .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
-    // Other areas continue.
+    // Changes of other areas are sent.
     assert_eq!(desk.run(&["blueprints", "add", "Sandbox Knife"]).await.code, 0);
-    // After the held change is gone, a command about another area reports the outcome of the waiting changes.
+    // After the held change was dropped, a command for another area also sends the waiting changes and
+    // reports their outcomes.
     assert_eq!(desk.run(&["outbox", "drop", "1"]).await.code, 0);
     expect![[r#"
         exit 0
@@ -80,12 +82,12 @@ async fn change_behind_a_held_one_is_reported() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// CLI-04: the JSON document lists held changes too.
+/// CLI-04: the JSON document also contains held changes.
 #[tokio::test]
 async fn held_change_is_listed_in_json() {
     let desk = Desk::synced().await;
     held(&desk).await;
-    // Nothing is sent before the result of the comparison is given.
+    // `resolve` without exactly one result is a usage error.
     for found in [&[][..], &["--applied", "--missing"]] {
         let ran = desk.json(&[&["outbox", "resolve", "1"], found].concat()).await;
         assert_eq!((ran.code, &ran.error()["code"]), (2, &json!("usage")), "{found:?}");
@@ -114,7 +116,7 @@ async fn held_change_is_listed_in_json() {
         (&shown["ops"][0]["asks"]["op"], &shown["ops"][0]["result"]),
         (&json!("set-quantity"), &Value::Null)
     );
-    // The member found that it is done.
+    // The member states that the change was applied.
     expect![[r#"
         exit 0
         err| change 1 is decided: the requested state is there
@@ -123,7 +125,7 @@ async fn held_change_is_listed_in_json() {
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["retry", "1"]] {
         assert_eq!(desk.run(&[&["outbox"], args].concat()).await.code, 2, "{args:?}");
     }
-    // The advice is not to correct the change.
+    // The advice is to list the outbox, and not to correct the change.
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["drop", "1"]] {
         let error = desk.json(&[&["outbox"], args].concat()).await.error();
         assert_eq!(error["next"], "see `outbox list`", "{args:?} {error}");
@@ -131,7 +133,7 @@ async fn held_change_is_listed_in_json() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// CLI-04, WRT-13: dropping a change warns only if it may still be carried out.
+/// CLI-04, WRT-13: dropping a change warns only if it may have been applied or can still be confirmed.
 #[tokio::test]
 async fn dropping_warns_if_the_change_may_be_applied() {
     let desk = Desk::synced().await;
@@ -149,7 +151,7 @@ async fn dropping_warns_if_the_change_may_be_applied() {
         err| change 2 is dropped
     "#]]
     .assert_eq(&desk.run(&["outbox", "drop", "2"]).await.shown());
-    // The next one's first answer was lost.
+    // Simulate that the first response for the next change was lost.
     desk.pass(30);
     assert_eq!(desk.run(&rifles("3pc")).await.code, 6);
     let lost = |row: &mut EntryRow| {
@@ -166,7 +168,7 @@ async fn dropping_warns_if_the_change_may_be_applied() {
     .assert_eq(&desk.run(&["outbox", "drop", "3"]).await.shown());
 }
 
-/// CLI-04: applied changes are reported even if the rest of the command has to wait.
+/// CLI-04: applied changes are reported even if other changes of the command have to wait.
 #[tokio::test]
 async fn applied_changes_are_reported_while_others_wait() {
     let desk = Desk::with(|config| config.limits.writes_per_day = 1).await;
@@ -195,7 +197,7 @@ async fn applied_changes_are_reported_while_others_wait() {
         (waiting["items"].as_array().unwrap().len(), &waiting["items"][0]["opCount"]),
         (1, &json!(100))
     );
-    // Not before the requested time (CLI-02), for any command.
+    // CLI-02: no command sends the change before the time that the exchange requested.
     let again = desk.json(&["outbox", "retry"]).await;
     assert_eq!(
         (again.code, &again.json()["changes"][0]["state"]),
@@ -203,7 +205,7 @@ async fn applied_changes_are_reported_while_others_wait() {
         "{}",
         again.shown()
     );
-    // Other writes wait too, in a run that received no such response itself.
+    // Writes of other areas also have to wait, in a run that did not receive the response itself.
     let kept = desk.json(&["blueprints", "add", "Sandbox Knife"]).await;
     let document = kept.json();
     let own = document["changes"].as_array().unwrap().iter().find(|change| change["own"] == true).unwrap();
@@ -213,7 +215,7 @@ async fn applied_changes_are_reported_while_others_wait() {
     assert!(message.starts_with("the exchange requested a wait beyond"), "{message}");
 }
 
-/// CLI-04: the next command that sends reports an outcome that was not read.
+/// CLI-04: an outcome that was not read is reported by the next command that sends changes.
 #[tokio::test]
 async fn unread_outcome_is_reported_by_the_next_command() {
     let desk = Desk::synced().await;
@@ -247,7 +249,7 @@ async fn unread_outcome_is_reported_by_the_next_command() {
         err| change 1, stored earlier, is decided: this is its outcome
     "#]]
     .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
-    // Also if it is requested by its number.
+    // The outcome is also reported if the change is selected by its number.
     assert_eq!(unread(&["blueprints", "remove", "Sandbox Knife"]).await, Some(0));
     expect![[r#"
         exit 0
@@ -255,7 +257,8 @@ async fn unread_outcome_is_reported_by_the_next_command() {
         out| 1   remove  applied
     "#]]
     .assert_eq(&desk.run(&["outbox", "retry", "3"]).await.shown());
-    // Also one that finds nothing else to send; and the exit code of the first was its own.
+    // The outcome is also reported by a command that finds nothing to send. The exit code of the first
+    // command reflects its outcome.
     assert_eq!(unread(&rifles("5pc")).await, Some(7));
     expect![[r#"
         exit 0
@@ -267,7 +270,7 @@ async fn unread_outcome_is_reported_by_the_next_command() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// A row of the outbox, written by another program or an earlier version.
+/// Modifies the first row of the outbox, as another program or an earlier version would have left it.
 async fn left(desk: &Desk, change: impl FnOnce(&mut EntryRow)) {
     let store = SqliteOutbox::open(desk.state()).unwrap();
     let owner = store.owners().await.unwrap().remove(0);
@@ -276,8 +279,8 @@ async fn left(desk: &Desk, change: impl FnOnce(&mut EntryRow)) {
     assert!(store.replace(row).await.unwrap());
 }
 
-/// CLI-04, OST-14: an unread outcome is reported at any later time, except for org stock, whose outcomes are
-/// deleted after seven days.
+/// CLI-04, OST-14: an unread outcome is kept until it is reported. Only outcomes of org stock are deleted
+/// after seven days.
 #[tokio::test]
 async fn unread_outcomes_are_retained_except_org_stock() {
     let desk = Desk::synced().await;
@@ -309,7 +312,7 @@ async fn unread_outcomes_are_retained_except_org_stock() {
         .await;
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
     left(&desk, age).await;
-    // Any next command reports it, including a list.
+    // Any command deletes the outcome and reports the deletion, even `list`.
     let result = desk.run(&["stock", "list", "rifle"]).await;
     assert_eq!(result.code, 0);
     let gone = "note: change 3 of org-stock was decided seven days ago, and its outcome was never shown: it has been \
@@ -318,7 +321,7 @@ async fn unread_outcomes_are_retained_except_org_stock() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// CLI-04: an unreadable change does not hide others, is listed, and can be dropped.
+/// CLI-04: an unreadable change does not prevent the report of others. It is listed and can be dropped.
 #[tokio::test]
 async fn unreadable_change_hides_no_others() {
     let desk = Desk::synced().await;
@@ -357,7 +360,7 @@ async fn unreadable_change_hides_no_others() {
     assert_eq!(desk.run(&["outbox", "retry"]).await.code, 0);
 }
 
-/// ERR-13, CLI-04: changes of an earlier installation are never sent, but remain visible.
+/// ERR-13, CLI-04: changes of an earlier installation are never sent, but their number is reported.
 #[tokio::test]
 async fn changes_of_earlier_connections_are_listed() {
     let desk = Desk::synced().await;
@@ -385,7 +388,7 @@ async fn changes_of_earlier_connections_are_listed() {
         status.shown()
     );
     assert!(status.err.contains("an earlier connection"), "{}", status.shown());
-    // Own ones are counted apart from them.
+    // Changes of this connection are counted separately.
     held(&desk).await;
     let list = desk.json(&["outbox", "list"]).await.json();
     assert_eq!((list["items"].as_array().unwrap().len(), &list["ofEarlierConnections"]), (1, &json!(1)));
@@ -393,8 +396,8 @@ async fn changes_of_earlier_connections_are_listed() {
     assert!(SqliteOutbox::open(&state).unwrap().owners().await.unwrap().is_empty());
 }
 
-/// CLI-04: if an outcome cannot be reported, the command reports that the change is stored, so that it is not
-/// sent again.
+/// CLI-04: if an outcome cannot be reported, the output states that the change is stored, so that the user
+/// does not send it again.
 #[tokio::test]
 async fn unreportable_outcome_is_retained() {
     let desk = Desk::synced().await;
@@ -408,7 +411,7 @@ async fn unreportable_outcome_is_retained() {
     assert!(result.code == 0 && result.out.contains("applied"), "{}", result.shown());
 }
 
-/// A change stays in the outbox while the exchange is unavailable, and `retry` sends it.
+/// A change stays in the outbox while the exchange is switched off, and `retry` sends it later.
 #[tokio::test]
 async fn change_is_stored_until_the_exchange_accepts_it() {
     let desk = Desk::synced().await;
@@ -417,9 +420,9 @@ async fn change_is_stored_until_the_exchange_accepts_it() {
     let document = ran.json();
     assert_eq!((ran.code, &document["changes"][0]["state"]), (6, &json!("pending")), "{}", ran.shown());
     assert_eq!(document["changes"][0]["error"]["code"], "EXCHANGE_DISABLED");
-    // The next runs respect the wait that this one received, unless it is over (CLI-02).
+    // CLI-02: later runs respect the `Retry-After` time of this response, unless it has expired.
     desk.pass(30);
-    // A dry run fails too, and is not stored.
+    // A dry run fails as well, and its ops are not stored.
     assert_ne!(desk.run(&[&rifles("4pc")[..], &["--dry-run"]].concat()).await.code, 0);
     desk.pass(30);
     assert_ne!(desk.run(&["outbox", "retry"]).await.code, 0);
@@ -439,7 +442,7 @@ async fn change_is_stored_until_the_exchange_accepts_it() {
     .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
 }
 
-/// The same without a network; changes without the required scope are not stored.
+/// A change stays in the outbox while there is no network. A change without the required scope is not stored.
 #[tokio::test]
 async fn change_is_stored_without_a_network() {
     let desk = Desk::signed_out().await;
@@ -464,7 +467,7 @@ async fn change_is_stored_without_a_network() {
     assert_eq!(run(&["outbox", "drop", "1"]).await.code, 0);
 }
 
-/// CLI-04: a run whose output is not read, for example in an open pager, does not block other runs, and these
+/// CLI-04: a run whose output is not read, for example in a pager, does not block other runs, and other runs
 /// do not report its outcomes.
 #[tokio::test]
 async fn unread_output_does_not_block_other_runs() {
@@ -476,14 +479,14 @@ async fn unread_output_does_not_block_other_runs() {
             "quantity": {"amount": 1, "unit": "SCU"},
         })
     };
-    // More than a pipe holds.
+    // The output is larger than the buffer of a pipe.
     let ops: Vec<Value> = (0..1000).map(op).collect();
     let file = desk.file("ops.json", &json!(ops).to_string());
     let mut command = desk.command(&["--json", "stock", "change", &file]);
     let mut read = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0];
     read.stdout.as_mut().unwrap().read_exact(&mut first).await.unwrap();
-    // It is printing now, and comes to no end.
+    // The command is now printing and cannot finish.
     let other = tokio::time::timeout(Duration::from_secs(60), desk.json(&rifles("3pc"))).await.unwrap();
     let document = other.json();
     assert_eq!((other.code, document["changes"].as_array().unwrap().len()), (0, 1), "{}", other.shown());
@@ -494,7 +497,7 @@ async fn unread_output_does_not_block_other_runs() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// CLI-04: of several concurrent commands, each reports the outcome of its own change.
+/// CLI-04: if several commands run concurrently, each reports the outcome of its own change.
 #[tokio::test]
 async fn concurrent_commands_report_their_own_outcome() {
     let desk = Desk::synced().await;

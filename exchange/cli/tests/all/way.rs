@@ -1,4 +1,4 @@
-//! A proxy to the exchange with which a test observes and delays requests.
+//! A proxy in front of the exchange, with which a test observes and delays requests.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::{
     sync::{Semaphore, mpsc},
 };
 
-/// A proxy that reports the requests that it watches and holds them until the test releases them.
+/// A proxy that reports watched requests and holds them until the test releases them.
 pub(crate) struct InterceptingProxy {
     address: String,
     seen: mpsc::UnboundedReceiver<()>,
@@ -25,7 +25,7 @@ struct Gate {
 }
 
 impl InterceptingProxy {
-    /// Starts a proxy to this exchange; `watched` decides by the first line of a request.
+    /// Starts a proxy to this exchange. It watches the requests for whose first line `watched` returns true.
     pub(crate) async fn to(origin: &str, watched: fn(&str) -> bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -51,7 +51,7 @@ impl InterceptingProxy {
         self.seen.recv().await.unwrap();
     }
 
-    /// Releases all requests from now on.
+    /// Releases all watched requests, now and in the future.
     pub(crate) fn open(&self) {
         self.leave.close();
     }
@@ -65,9 +65,9 @@ async fn pass(near: TcpStream, gate: Gate) {
     while let Ok(read @ 1..) = ask.read(&mut bytes).await {
         let head = String::from_utf8_lossy(&bytes[..read]);
         if (gate.watched)(head.lines().next().unwrap_or_default()) {
-            // The receiver may be gone.
+            // The test may have dropped the receiver.
             let _ = gate.seen.send(());
-            // Ends when the way is open.
+            // Acquiring a permit fails when the semaphore is closed, which releases the request.
             let _ = gate.leave.acquire().await;
         }
         if send.write_all(&bytes[..read]).await.is_err() {

@@ -1,6 +1,6 @@
-//! The demonstration of the exchange on this machine in real time; see `exchange_client_e2e::demo`.
+//! Runs the demonstration of the exchange on this machine in real time; see `exchange_client_e2e::demo`.
 //!
-//! `cargo xtask demo`
+//! Start it with `cargo xtask demo`.
 
 use std::{
     env,

@@ -1,4 +1,4 @@
-//! The clocks of a machine that follow the time of a sandbox, which a test advances without waiting.
+//! Clocks of a machine that show the time of a sandbox, which a test can advance without waiting.
 
 use std::{
     sync::{
@@ -17,34 +17,35 @@ use exchange_service::{
     time::{Clock as _, ManualClock},
 };
 
-/// Uptime of the machine at the start in milliseconds, so that its clocks can be set back.
+/// The uptime of the machine at the start, in milliseconds. It is greater than zero, so that its clocks can
+/// be set back.
 const ON_FOR: i64 = 1_000_000;
-/// Sleeps of at least this long are request timeouts, which no test reaches.
+/// Sleeps of at least this duration are request timeouts, which no test reaches.
 const LIMIT: Duration = Duration::from_secs(15);
 
-/// The effect of a sleep on the time of the sandbox.
+/// The effect that a sleep has on the time of the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepMode {
-    /// The sleep lasts until the test advances the time.
+    /// The sleep ends when the test has advanced the time far enough.
     WaitForTest,
-    /// A short sleep, such as between polls or before a resend, advances the time. A long one, which is a
-    /// request timeout, runs in real time.
+    /// A short sleep, such as the one between two polls or before a retry, advances the time. A long sleep,
+    /// which is a request timeout, runs in real time.
     AdvanceClock,
 }
 
-/// The clocks of one machine. Cloning shares them.
+/// The clocks of one machine. Clones share them.
 #[derive(Clone, Debug)]
 pub struct SandboxClock {
     clock: ManualClock,
     begun: i64,
     waiting: SleepMode,
-    /// Offset in seconds.
+    /// The offset of the wall clock in seconds.
     wrong_by: Arc<AtomicI64>,
     ahead: Arc<AtomicI64>,
 }
 
 impl SandboxClock {
-    /// Creates clocks with the time of a sandbox.
+    /// Creates clocks that show the time of a sandbox.
     #[must_use]
     pub fn for_sandbox(sandbox: &Sandbox, waiting: SleepMode) -> Self {
         let clock = sandbox.clock().clone();
@@ -52,7 +53,7 @@ impl SandboxClock {
         Self { clock, begun, waiting, wrong_by: Arc::default(), ahead: Arc::default() }
     }
 
-    /// Returns an environment with these clocks and the random numbers of the system.
+    /// Returns an environment with these clocks and the operating system's random numbers.
     #[must_use]
     pub fn environment(&self) -> Environment {
         Environment::new(self.clone(), SystemRandom)
@@ -63,7 +64,7 @@ impl SandboxClock {
         self.wrong_by.store(seconds, Ordering::SeqCst);
     }
 
-    /// Sets the offset of all clocks from the sandbox in seconds.
+    /// Sets the offset of all clocks from the time of the sandbox, in seconds.
     pub fn set_ahead(&self, seconds: i64) {
         self.ahead.store(seconds, Ordering::SeqCst);
     }

@@ -1,6 +1,6 @@
-//! The end-to-end demonstration: two installations of a client sign in, synchronize, change data, receive
+//! The end-to-end demonstration. Two installations of a client sign in, synchronize, change data and receive
 //! each other's changes, and one of them recovers from a lost response. `cargo xtask demo` runs it in real
-//! time; a test runs it in virtual time and compares the output with the README.
+//! time. A test runs it in virtual time and compares the output with the README.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ use crate::{LossyNetwork, MEMBER};
 
 type Result<T = (), E = Box<dyn StdError>> = std::result::Result<T, E>;
 
-/// The requested scopes.
+/// The scopes that both installations request.
 const CAPABILITIES: [Scope; 6] = [
     Scope::ExchangeBlueprintsRead,
     Scope::ExchangeBlueprintsWrite,
@@ -42,7 +42,7 @@ const CAPABILITIES: [Scope; 6] = [
 /// The output of the demonstration.
 #[derive(Debug)]
 pub struct DemoOutput<W> {
-    /// The writer of the output.
+    /// The writer to which the output is written.
     pub out: W,
     /// True to emphasize headings with ANSI escape sequences.
     pub colour: bool,
@@ -59,10 +59,11 @@ impl<W: Write> DemoOutput<W> {
     }
 }
 
-/// Runs the demonstration. `machine` returns the clocks of both installations for the started sandbox.
+/// Runs the demonstration. `machine` returns the clocks of both installations for the sandbox that was
+/// started.
 ///
 /// # Errors
-/// If a step fails.
+/// Returns an error if a step fails.
 pub async fn run(stage: &mut DemoOutput<impl Write>, machine: impl Fn(&Sandbox) -> Environment) -> Result {
     stage.print_heading(
         1,
@@ -172,7 +173,7 @@ impl PendingLogin {
         let exchange =
             Exchange::builder(place.clone(), identity).transport(network.clone()).build(&session)?;
         let sync = exchange.sync(&Replica::in_memory());
-        // The replica is deleted with the connection.
+        // The replica is deleted when the member disconnects.
         session.register_local_data(sync.replica().clone());
         Ok(Installation { name, session, exchange, sync, network })
     }
@@ -188,7 +189,7 @@ struct Installation {
 }
 
 impl Installation {
-    /// Returns the number of entries of each area.
+    /// Returns the number of entries of each area, for display.
     fn count_entries(&self) -> Result<String> {
         let count = |area: &Area| Ok(format!("{} {}", self.sync.replica().count(*area)?, area.name()));
         Ok(Area::ALL.iter().map(count).collect::<Result<Vec<_>>>()?.join(", "))
@@ -202,7 +203,7 @@ impl Installation {
         Ok(())
     }
 
-    /// Returns a stock lot that exists in each sandbox.
+    /// Returns a stock lot that exists in every sandbox.
     fn find_lot(&self) -> Result<StockLot> {
         let lots = self.sync.replica().stock().collect::<Result<Vec<_>, _>>()?;
         let is_goods = |lot: &StockLot| lot.material.name.as_str() == "Sandbox Trade Goods" && !lot.stolen;
@@ -230,7 +231,7 @@ impl Installation {
         self.apply_changes::<_, StockWriteCall>(changes).await
     }
 
-    /// Sends changes that fit into one batch under a new key, and checks that all are applied.
+    /// Sends changes that fit into one batch under a new key, and checks that all of them are applied.
     async fn apply_changes<O: ChangeOp, C>(&self, changes: Changes<O>) -> Result<CallStats>
     where
         C: Call<Success = ChangeResult, ErrorBody = Problem>,

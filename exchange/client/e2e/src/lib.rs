@@ -1,5 +1,5 @@
-//! Shared parts of the end-to-end tests and the demonstration: clocks driven by a sandbox, a network that
-//! loses responses, and a member who signs in. The tests are in `tests/all`.
+//! Code that the end-to-end tests and the demonstration share: clocks that show the time of a sandbox, a
+//! network that loses responses, and the sign-in of a member. The tests are in `tests/all`.
 
 mod clock;
 pub mod demo;
@@ -13,30 +13,31 @@ pub use self::{
     network::LossyNetwork,
 };
 
-/// The seeded member of a sandbox who signs in.
+/// The member of a sandbox's seed data who signs in.
 pub const MEMBER: &str = "sandbox-member";
 
 /// Returns the address of a sandbox.
 ///
 /// # Panics
-/// If the sandbox has an invalid origin.
+/// Panics if the sandbox has an invalid origin.
 #[must_use]
 pub fn place(sandbox: &Sandbox) -> ExchangeAddress {
     let origin = sandbox.origin();
-    let place = ExchangeAddress::from_variable(|_| Some(origin)).expect("a sandbox has an origin");
-    place.expect("the variable was read")
+    let place = ExchangeAddress::from_variable(|_| Some(origin)).expect("the origin of a sandbox is valid");
+    place.expect("the variable is set")
 }
 
-/// Returns a client identity that each sandbox accepts.
+/// Returns a client identity that every sandbox accepts.
 ///
 /// # Panics
-/// Never with a client id of the seed.
+/// Panics if the client id is not well-formed; the ids in the seed data are.
 #[must_use]
 pub fn identity(client: &str) -> ClientIdentity {
-    ClientIdentity::new(client, "Desk", "1.0.0", "https://desk.example").expect("an id of the seed")
+    ClientIdentity::new(client, "Desk", "1.0.0", "https://desk.example")
+        .expect("a client id of the seed data")
 }
 
-/// The reason why the member is not signed in.
+/// The reason the member could not be signed in.
 #[derive(Debug)]
 pub enum SignInError {
     /// The client failed.
@@ -45,13 +46,13 @@ pub enum SignInError {
     Sandbox(SandboxError),
 }
 
-/// Signs in by a device login that [`MEMBER`] approves at once.
+/// Signs in with a device login that [`MEMBER`] approves immediately.
 ///
-/// Advances the time of the sandbox to the next poll, so that a client with the clock of the sandbox does not
+/// Advances the time of the sandbox to the next poll, so that a client that uses the sandbox's clock does not
 /// wait.
 ///
 /// # Errors
-/// If the client or the sandbox fails.
+/// Returns an error if the client or the sandbox fails.
 pub async fn sign_in(session: &Session, sandbox: &Sandbox, scopes: &[Scope]) -> Result<(), SignInError> {
     let login = session.sign_in(scopes).await.map_err(SignInError::Client)?;
     sandbox.approve(login.user_code(), MEMBER).await.map_err(SignInError::Sandbox)?;

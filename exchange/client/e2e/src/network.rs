@@ -1,4 +1,4 @@
-//! A network transport that can lose a response after the request arrived.
+//! A network transport that can lose a response after the request has arrived.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -16,7 +16,7 @@ use exchange_client::api::{
 };
 use http::Request;
 
-/// The network. Cloning shares it.
+/// A network transport. Clones share its counters and its lost response.
 #[derive(Clone, Debug)]
 pub struct LossyNetwork(Arc<NetworkInner>);
 
@@ -28,13 +28,13 @@ struct NetworkInner {
 }
 
 impl LossyNetwork {
-    /// Creates a transport on this machine's network.
+    /// Creates a transport that uses this machine's network.
     ///
     /// # Panics
-    /// If TLS cannot be set up.
+    /// Panics if TLS cannot be initialized.
     #[must_use]
     pub fn new() -> Self {
-        let inner_transport = ReqwestTransport::new().expect("a machine with a network");
+        let inner_transport = ReqwestTransport::new().expect("TLS can be initialized");
         Self(Arc::new(NetworkInner { inner_transport, sent: AtomicU32::new(0), loses: Mutex::default() }))
     }
 

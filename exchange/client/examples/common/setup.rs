@@ -1,4 +1,4 @@
-//! Shared setup of the examples: signs a member in to a sandbox.
+//! Shared setup of the examples, which signs a member in to a sandbox.
 
 use std::error::Error;
 
@@ -6,10 +6,10 @@ use exchange_client::{
     ClientIdentity, Exchange, ExchangeAddress, MemoryCredentials, Session, api::scopes::Scope,
 };
 
-/// A result whose errors are only printed.
+/// A result for errors that the examples only print.
 pub(crate) type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-/// Signs a member in with these scopes. See `sign_in` and `synced_list` for the steps.
+/// Signs a member in with these scopes. `sign_in` and `synced_list` explain the steps.
 pub(crate) async fn sign_in(scopes: &[Scope]) -> Result<Exchange> {
     let address =
         ExchangeAddress::from_variable(|name| std::env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;

@@ -1,4 +1,4 @@
-//! Encodes binary secrets as strings, because some stores support only strings.
+//! The encoding of binary secrets as strings, because some stores support only strings.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,12 @@ use exchange_client::SecretBytes;
 /// The prefix of an encoded secret.
 const MARK: &str = "hex:";
 
-/// Returns UTF-8 unchanged, and other bytes, such as a key, as hexadecimal digits with a prefix.
+/// Returns valid UTF-8 unchanged, and encodes other bytes, such as a key, as a prefix and hexadecimal digits.
 pub(crate) fn encode_secret(secret: &SecretBytes) -> SecretBytes {
     match std::str::from_utf8(secret) {
         Ok(text) if !text.starts_with(MARK) => secret.clone(),
         _ => {
-            // Allocated in full, because a growing buffer leaves copies behind.
+            // The full capacity is allocated at once, because a growing buffer leaves copies in memory.
             let mut text = String::with_capacity(MARK.len() + 2 * secret.len());
             text.push_str(MARK);
             for byte in secret.iter() {
@@ -24,7 +24,7 @@ pub(crate) fn encode_secret(secret: &SecretBytes) -> SecretBytes {
     }
 }
 
-/// Reverses [`encode_secret`]; `None` for an invalid encoding.
+/// Decodes the result of [`encode_secret`]; `None` if the encoding is invalid.
 pub(crate) fn decode_secret(kept: SecretBytes) -> Option<SecretBytes> {
     let Some(digits) = kept.strip_prefix(MARK.as_bytes()) else { return Some(kept) };
     if digits.len() % 2 != 0 {

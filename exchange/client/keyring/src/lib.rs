@@ -1,5 +1,5 @@
-//! A [`CredentialStore`] over the platform's secret store (IDP-18, DPP-07): the Secret Service of a Linux desktop,
-//! the login keychain of macOS, or the Credential Manager of Windows.
+//! A [`CredentialStore`] that uses the platform's secret store (IDP-18, DPP-07): the Secret Service of a
+//! Linux desktop, the login keychain of macOS, or the Credential Manager of Windows.
 //!
 //! ```no_run
 //! use exchange_client::{ClientIdentity, ExchangeAddress, Session};
@@ -14,10 +14,10 @@
 //! # }
 //! ```
 //!
-//! This is a separate crate because it has about 80 dependencies on Linux. It has no fallback: if the platform's
-//! store is missing or locked, every call fails with an error, and the next call tries to connect again. The
-//! session adds the name of the store and the advice to the error, abandons a call after 30 seconds, and reads a
-//! new key back before using it.
+//! This is a separate crate because it has about 80 dependencies on Linux. It has no fallback: if the
+//! platform's store is missing or locked, every call fails, and the next call tries to connect again. The
+//! session adds the name of the store and the advice to the error, stops waiting for a call after 30 seconds,
+//! and reads a new key back before using it.
 
 mod hex;
 mod platform;
@@ -37,16 +37,16 @@ use crate::thread::StoreThread;
 
 type Store = Arc<dyn CredentialStoreApi + Send + Sync>;
 
-/// The platform's secret store. Clones share its connection.
+/// The platform's secret store. Clones share one connection.
 ///
-/// Calls run one after another, in their order, on a separate thread, so that the member sees one prompt at a
-/// time. A store that waits for the member blocks neither the executor nor the end of the program. An abandoned
-/// call still runs, before later calls.
+/// Calls run one after another on a separate thread, in the order in which they were made, so that the member
+/// sees one prompt at a time. While the store waits for the member, neither the executor nor the end of the
+/// program is blocked. If the caller stops waiting for a call, the call still runs, before later calls.
 #[derive(Clone)]
 pub struct PlatformStore(Arc<StoreThread>);
 
 impl PlatformStore {
-    /// Creates a handle to the store of this platform. It connects on first use.
+    /// Creates a handle to the store of this platform. It connects when it is first used.
     #[must_use]
     pub fn new() -> Self {
         Self::with_connect(platform::connect_store)
@@ -56,7 +56,8 @@ impl PlatformStore {
         Self(Arc::new(StoreThread::new(connect)))
     }
 
-    /// Runs a function on an entry. Runs it again on a new connection if the existing one has failed.
+    /// Runs a function on an entry. If the existing connection has failed, runs the function again on a new
+    /// one.
     fn call_with_entry<T: Send + 'static>(
         &self,
         owner: &CredentialOwner,
@@ -64,7 +65,7 @@ impl PlatformStore {
         work: impl Fn(&keyring_core::Entry) -> keyring_core::Result<T> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, CredentialError>> {
         let thread = Arc::clone(&self.0);
-        // The client id is the name under which keyring programs list the entries.
+        // Programs that display keyrings list the entries under the client id.
         let (client, name) = (owner.client().to_owned(), owner.name_within_client(entry));
         Box::pin(async move {
             let with_store = move |store: &Store| {

@@ -1,4 +1,4 @@
-//! Platform differences: the store and the meaning of its errors.
+//! The differences between platforms: the store, and the meaning of its errors.
 
 use std::collections::HashMap;
 
@@ -36,13 +36,13 @@ pub(crate) fn connect_store() -> keyring_core::Result<Store> {
     Err(Error::NotSupportedByStore("this platform has no supported secret store".to_owned()))
 }
 
-/// Returns the store-specific options. On Windows entries stay on this machine: a roaming entry would create a
-/// second installation with the same key.
+/// Returns the store-specific options. On Windows, entries stay on this machine, because a roaming entry
+/// would create a second installation with the same key.
 pub(crate) fn store_modifiers() -> Option<HashMap<&'static str, &'static str>> {
     cfg!(windows).then(|| HashMap::from([("persistence", "Local")]))
 }
 
-/// Maps an error of connecting to the store. Messages of the platform contain no secrets.
+/// Maps an error of connecting to the store. The platform's messages contain no secrets.
 pub(crate) fn map_connect_error(error: Error) -> CredentialError {
     match error {
         Error::PlatformFailure(why) => {
@@ -52,7 +52,7 @@ pub(crate) fn map_connect_error(error: Error) -> CredentialError {
     }
 }
 
-/// Maps an error of a call. Errors that contain the content of an entry are not printed.
+/// Maps an error of a call. Errors that contain the content of an entry are not included in the message.
 pub(crate) fn map_call_error(error: Error) -> CredentialError {
     match error {
         Error::NoStorageAccess(why) => {
@@ -70,7 +70,7 @@ pub(crate) fn map_call_error(error: Error) -> CredentialError {
     }
 }
 
-/// Maps an error of the Secret Service. The member may decline to unlock it.
+/// Maps an error of the Secret Service. An example is a member who declines to unlock it.
 #[cfg(target_os = "linux")]
 fn map_platform_error(why: &PlatformError) -> Option<CredentialError> {
     use secret_service::Error as Why;
@@ -84,7 +84,7 @@ fn map_platform_error(why: &PlatformError) -> Option<CredentialError> {
     }
 }
 
-/// Returns `None`: other platforms have no specific errors.
+/// Returns `None`, because other platforms have no specific errors.
 #[cfg(not(target_os = "linux"))]
 fn map_platform_error(_: &PlatformError) -> Option<CredentialError> {
     None

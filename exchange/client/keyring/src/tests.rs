@@ -1,4 +1,4 @@
-//! The platform store over in-memory stores: stored entries, errors, and timeouts.
+//! Tests of the platform store with in-memory stores: stored entries, errors, and timeouts.
 
 use std::{
     any::Any,
@@ -34,14 +34,14 @@ fn secret(bytes: &[u8]) -> SecretBytes {
     SecretBytes::new(bytes.to_vec())
 }
 
-/// The next call about the refresh token of the default profile fails so.
+/// Makes the next call on the refresh token of the default profile fail with this error.
 fn fail_once(mock: &mock::Store, error: Error) {
     let entry =
         mock.build("desk", "https://id.example/https://api.example/default/refresh-token", None).unwrap();
     entry.as_any().downcast_ref::<mock::Cred>().unwrap().set_error(error);
 }
 
-/// How often it is connected to, and one in memory that persists.
+/// Returns a store, the persistent in-memory store that it uses, and the number of its connections.
 fn counted() -> (PlatformStore, Arc<mock::Store>, Arc<AtomicUsize>) {
     let (mock, connections) = (mock::Store::new().unwrap(), Arc::new(AtomicUsize::new(0)));
     let store = PlatformStore::with_connect({
@@ -54,7 +54,7 @@ fn counted() -> (PlatformStore, Arc<mock::Store>, Arc<AtomicUsize>) {
     (store, mock, connections)
 }
 
-/// IDP-18: entries of one owner and another, kept, replaced and deleted.
+/// IDP-18: entries can be stored, replaced and deleted, and those of different owners are separate.
 #[tokio::test]
 async fn stored_entries_round_trip() {
     let (store, _, connections) = counted();
@@ -68,7 +68,7 @@ async fn stored_entries_round_trip() {
         store.write(&mine, entry, &secret(b"\xff")).await.unwrap();
         assert_eq!(store.read(&mine, entry).await, Ok(Some(secret(b"\xff"))));
         assert_eq!(store.read(&other, entry).await, Ok(None));
-        assert_eq!(store.read(&elsewhere, entry).await, Ok(None), "of another gateway");
+        assert_eq!(store.read(&elsewhere, entry).await, Ok(None), "the entry belongs to another gateway");
     }
     store.delete(&mine, CredentialEntry::RefreshToken).await.unwrap();
     // A clone shares the connection.
@@ -77,8 +77,8 @@ async fn stored_entries_round_trip() {
     assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
 
-/// IDP-24: a disconnection also deletes entries under names from before gateways were part of them, and no
-/// entry of another profile.
+/// IDP-24: a disconnection also deletes entries under the names of earlier versions, which did not contain
+/// the gateway. Entries of other profiles are kept.
 #[tokio::test]
 async fn entries_under_old_names_are_deleted() {
     let (store, mock, _) = counted();
@@ -95,7 +95,7 @@ async fn entries_under_old_names_are_deleted() {
     assert!(others.get_secret().is_ok());
 }
 
-/// IDP-18: an entry written by another program is neither used as a secret nor printed.
+/// IDP-18: an entry that another program wrote is neither used as a secret nor printed.
 #[tokio::test]
 async fn foreign_entry_is_rejected() {
     let (store, mock, _) = counted();
@@ -105,7 +105,8 @@ async fn foreign_entry_is_rejected() {
     assert_eq!(refusal.to_string(), "failed: an entry was changed by another program");
 }
 
-/// IDP-18: a missing store is an error, nothing is stored elsewhere, and the next call looks it up again.
+/// IDP-18: a missing store causes an error, no secret is stored elsewhere, and the next call looks the store
+/// up again.
 #[tokio::test]
 async fn missing_store_is_looked_up_again() {
     let tries = Arc::new(AtomicUsize::new(0));
@@ -127,8 +128,8 @@ async fn missing_store_is_looked_up_again() {
     assert_eq!(tries.load(Ordering::SeqCst), 3);
 }
 
-/// A restarted session bus or keyring service costs one reconnection, invisible to the caller. A second
-/// failure is an error.
+/// After a restart of the session bus or the keyring service, one new connection is made, which the caller
+/// does not notice. A second failure is an error.
 #[tokio::test]
 async fn lost_connection_is_reopened() {
     let (store, mock, connections) = counted();
@@ -138,12 +139,12 @@ async fn lost_connection_is_reopened() {
     assert_eq!(store.read(&owner, CredentialEntry::RefreshToken).await, Ok(Some(secret(b"hush"))));
     assert_eq!(connections.load(Ordering::SeqCst), 2);
 
-    // A rejection by the member is not a connection error and is not retried.
+    // A refusal by the member is not a connection error and is not retried.
     fail_once(&mock, Error::NoStorageAccess("no".into()));
     let refused = store.read(&owner, CredentialEntry::RefreshToken).await;
     assert_eq!(refused, Err(CredentialError::Denied("no".into())));
     assert_eq!(connections.load(Ordering::SeqCst), 2);
-    // The first call on a new connection is not made twice either.
+    // The first call on a new connection is not retried either.
     fail_once(&mock, Error::PlatformFailure("broken".into()));
     let refused = store.read(&owner, CredentialEntry::RefreshToken).await;
     assert_eq!(refused, Err(CredentialError::Other("broken".into())));
@@ -151,13 +152,13 @@ async fn lost_connection_is_reopened() {
     assert_eq!(store.read(&owner, CredentialEntry::RefreshToken).await, Ok(Some(secret(b"hush"))));
 }
 
-/// A store whose code breaks takes one call with it.
+/// If the code of a store panics, only one call fails.
 #[tokio::test]
 async fn panicking_store_is_an_error() {
     let tries = AtomicUsize::new(0);
     let mock = mock::Store::new().unwrap();
     let store = PlatformStore::with_connect(move || {
-        assert!(tries.fetch_add(1, Ordering::SeqCst) > 0, "the panic that a test asks for");
+        assert!(tries.fetch_add(1, Ordering::SeqCst) > 0, "a panic that this test causes");
         Ok(mock.clone())
     });
     let read = async || store.read(&owner("default"), CredentialEntry::DpopKey).await;
@@ -165,7 +166,7 @@ async fn panicking_store_is_an_error() {
     assert_eq!(read().await, Ok(None));
 }
 
-/// A store that responds once it is opened, like one that waits for the member's password.
+/// A store that responds only after it is opened, like a store that waits for the member's password.
 struct Waiting {
     store: Arc<mock::Store>,
     opened: Arc<Opened>,
@@ -228,7 +229,7 @@ async fn open(store: PlatformStore) -> Result<Session, exchange_client::Error> {
     opened
 }
 
-/// IDP-18: a store that waits longer than 30 seconds for the member is an error that names it. No other store
+/// IDP-18: if a store waits for the member longer than 30 seconds, the error names the store. No other store
 /// replaces it, and the next session uses the same one.
 #[tokio::test(start_paused = true)]
 async fn unresponsive_store_times_out() {
@@ -246,12 +247,12 @@ async fn unresponsive_store_times_out() {
         )
     );
     opened.open();
-    // By the machine's own time from here on, which passes while a thread works.
+    // From here on, time is real, because it has to pass while a thread works.
     tokio::time::resume();
     open(store).await.unwrap();
 }
 
-/// An abandoned call runs before later ones, so that the last write persists.
+/// A call whose caller stopped waiting runs before later calls, so that the last write persists.
 #[tokio::test]
 async fn calls_are_executed_in_order() {
     let (store, opened) = waiting();
@@ -261,7 +262,7 @@ async fn calls_are_executed_in_order() {
         let write = store.write(&owner, CredentialEntry::RefreshToken, given_up);
         tokio::select! {
             biased;
-            done = write => panic!("it was to wait: {done:?}"),
+            done = write => panic!("the call did not wait: {done:?}"),
             () = std::future::ready(()) => {}
         }
     }
@@ -269,7 +270,7 @@ async fn calls_are_executed_in_order() {
     assert_eq!(store.read(&owner, CredentialEntry::RefreshToken).await, Ok(Some(second)));
 }
 
-/// A program ends although its store still waits for the member.
+/// A program can end although its store still waits for the member.
 #[test]
 fn program_exits_without_waiting_for_the_store() {
     let (store, opened) = waiting();
@@ -278,16 +279,16 @@ fn program_exits_without_waiting_for_the_store() {
         let owner = owner("default");
         tokio::select! {
             biased;
-            done = store.read(&owner, CredentialEntry::DpopKey) => panic!("it was to wait: {done:?}"),
+            done = store.read(&owner, CredentialEntry::DpopKey) => panic!("the call did not wait: {done:?}"),
             () = std::future::ready(()) => {}
         }
     });
-    // With a thread of the runtime's own this would wait for good.
+    // The runtime would wait forever here if the store used one of its threads.
     drop(runtime);
     opened.open();
 }
 
-/// IDP-18: no error shows the content of an entry.
+/// IDP-18: no error message contains the content of an entry.
 #[test]
 fn errors_contain_no_secret() {
     let errors = [
@@ -316,7 +317,7 @@ mod linux {
 
     const VARIABLE: &str = "DBUS_SESSION_BUS_ADDRESS";
 
-    /// Invalid session bus addresses with the expected messages.
+    /// Invalid session bus addresses, with the expected messages.
     const NOWHERE: [(&str, &str); 2] = [
         ("nowhere", "no session bus, or no secret service on it"),
         (
@@ -326,8 +327,8 @@ mod linux {
         ),
     ];
 
-    /// IDP-18: on a machine without a desktop nothing is kept: the refusal names the store and what to do, at
-    /// once.
+    /// IDP-18: on a machine without a desktop, nothing is stored, and an immediate error names the store and
+    /// the remedy.
     #[test]
     fn missing_session_bus_error_names_the_remedy() {
         let address = env::var(VARIABLE).unwrap_or_default();
@@ -350,7 +351,7 @@ mod linux {
         );
     }
 
-    /// The same test in a separate process with this session bus address.
+    /// Runs the same test in a separate process with this session bus address.
     fn on_a_machine_with(address: &str) {
         let name = "tests::linux::missing_session_bus_error_names_the_remedy";
         let this = Command::new(env::current_exe().unwrap())
@@ -363,8 +364,8 @@ mod linux {
         assert!(this.status.success() && output.contains("1 passed"), "{output}{wrong}");
     }
 
-    /// IDP-18: a keyring that is locked, or that the member did not unlock, is distinguished from a missing
-    /// one.
+    /// IDP-18: a locked keyring, or one that the member did not unlock, is distinguished from a missing
+    /// keyring.
     #[test]
     fn locked_keyring_is_distinguished() {
         use secret_service::Error as Why;
@@ -372,7 +373,7 @@ mod linux {
         assert_eq!(refused(Why::Locked), CredentialError::Locked);
         assert_eq!(refused(Why::Prompt), CredentialError::Locked);
         assert_eq!(refused(Why::NoResult), CredentialError::Missing("it has no default keyring".into()));
-        // Other errors keep their own message.
+        // Other errors keep their original message.
         let broken = platform::map_call_error(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));
         assert_eq!(broken, CredentialError::Other("Crypto error: bad".into()));
         let nobody = platform::map_connect_error(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));

@@ -1,4 +1,4 @@
-//! The thread that calls the store, because a call blocks while the member is asked for a password.
+//! The thread that calls the store. A call blocks while the member types a password.
 
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -21,7 +21,7 @@ type StoreJob = Box<dyn FnOnce(&mut StoreConnection) + Send>;
 /// The message for a call that was aborted.
 const CALL_ABORTED: &str = "the call was aborted";
 
-/// A thread that starts with the first call and ends with the last handle.
+/// A thread that starts with the first call, and ends when the last handle is dropped.
 pub(crate) struct StoreThread {
     connect: Arc<ConnectFn>,
     jobs: Mutex<Option<Sender<StoreJob>>>,
@@ -32,14 +32,14 @@ impl StoreThread {
         Self { connect: Arc::new(connect), jobs: Mutex::new(None) }
     }
 
-    /// Runs a function with the store, after the calls before it. It runs even if the caller stops waiting.
+    /// Runs a function with the store, after all earlier calls. It runs even if the caller stops waiting.
     pub(crate) async fn run_job<T: Send + 'static>(
         &self,
         work: impl Fn(&Store) -> keyring_core::Result<T> + Send + 'static,
     ) -> Result<T, CredentialError> {
         let (response, answered) = oneshot::channel();
         self.enqueue_job(Box::new(move |connection| {
-            // The receiver is gone if the caller stopped waiting.
+            // The receiver has been dropped if the caller stopped waiting.
             let _ = response.send(connection.call_store(work));
         }))?;
         answered.await.unwrap_or_else(|_| Err(CredentialError::Other(CALL_ABORTED.to_owned())))
@@ -53,7 +53,7 @@ impl StoreThread {
         }
         let (new, due) = channel();
         let connection = StoreConnection { connect: Arc::clone(&self.connect), store: None };
-        // Not a thread of tokio: tokio waits for its threads when the program ends.
+        // This is not a tokio thread, because tokio waits for its threads when the program ends.
         thread::Builder::new()
             .name("secret-store".to_owned())
             .spawn(|| run_jobs(connection, due))
@@ -66,14 +66,15 @@ impl StoreThread {
 
 fn run_jobs(mut connection: StoreConnection, due: Receiver<StoreJob>) {
     for job in due {
-        // A panicking call aborts only itself. Its connection was taken out of its slot, and is dropped.
+        // A panic aborts only its own call. The connection of that call was taken out of its slot, and is
+        // dropped.
         let _ = panic::catch_unwind(AssertUnwindSafe(|| job(&mut connection)));
     }
 }
 
 struct StoreConnection {
     connect: Arc<ConnectFn>,
-    /// Cleared when a call fails, for example because the session bus restarted.
+    /// The connected store; `None` after a call failed, for example because the session bus was restarted.
     store: Option<Store>,
 }
 
@@ -84,7 +85,7 @@ impl StoreConnection {
     ) -> Result<T, CredentialError> {
         if let Some(store) = self.store.take() {
             match work(&store) {
-                // The service may have restarted: connect again.
+                // The service may have restarted, so connect again.
                 Err(Error::PlatformFailure(_)) => {}
                 done => return self.keep_if_ok(store, done),
             }

@@ -5,7 +5,7 @@
     clippy::panic,
     clippy::print_stdout,
     missing_docs,
-    reason = "a bench that tells what it saw"
+    reason = "a panic ends the benchmark, and it prints its results"
 )]
 
 use std::{
@@ -26,7 +26,7 @@ use exchange_client_sqlite::SqliteReplica;
 const PAGE: usize = 500;
 
 fn main() {
-    // `cargo test --benches` calls it this way.
+    // `cargo test --benches` runs the benchmark with this argument.
     let small = std::env::args().any(|argument| argument == "--test");
     let rounds = if small { 1 } else { 5 };
     let (few, many) = if small { (1_000, 2_000) } else { (20_000, 200_000) };
@@ -57,8 +57,8 @@ fn in_folder<T>(run: impl FnOnce(&Path) -> T) -> T {
     run(folder.path())
 }
 
-/// Reads a snapshot of `rows` entries from its page bytes; returns the total time and the time of the
-/// commits.
+/// Stores a snapshot of `rows` entries from the bytes of its pages. Returns the total time, and the time of
+/// the commits.
 fn snapshot(folder: &Path, rows: usize) -> (Duration, Duration) {
     let store = SqliteReplica::open(folder).unwrap();
     let mut feed = Feed::<StockLot>::new();
@@ -95,7 +95,8 @@ fn snapshot(folder: &Path, rows: usize) -> (Duration, Duration) {
     assert_eq!(store.count(Area::Stock).unwrap(), rows as u64);
     (all, commits)
 }
-/// Returns a page as on the wire, with realistic lots. Returns a page as on the wire, with realistic lots.
+
+/// Returns a page in its wire format, with realistic lots.
 fn page(from: usize, rows: usize) -> String {
     let mut page = String::from(r#"{"items":["#);
     for at in from..(from + PAGE).min(rows) {
@@ -126,8 +127,8 @@ fn fsync(folder: &Path) -> Duration {
     times.sort_unstable();
     times[10]
 }
-/// Returns the peak memory of this process in MiB, if the system reports it. Returns the peak memory of this
-/// process in MiB, if the system reports it.
+
+/// Returns the peak memory of this process in MiB, or 0 if the system does not report it.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

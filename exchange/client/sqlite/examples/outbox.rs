@@ -1,9 +1,9 @@
-//! A persistent outbox: enqueued changes survive a restart and are sent once.
+//! A persistent outbox, whose enqueued changes survive a restart and are sent once.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client-sqlite
-//! --example outbox`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p
+//! exchange-client-sqlite --example outbox`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 #[path = "../../examples/common/setup.rs"]
 mod common;
@@ -15,7 +15,7 @@ use exchange_client_sqlite::SqliteOutbox;
 async fn main() -> common::Result {
     let exchange = common::sign_in(&[Scope::ExchangeBlueprintsRead, Scope::ExchangeBlueprintsWrite]).await?;
     let connection = exchange.connection().await?;
-    // A folder for state, not for caches: there is no other copy of its contents.
+    // Use a folder for state, not for caches, because there is no other copy of its contents.
     let folder = tempfile::tempdir()?;
 
     let outbox = exchange.outbox(SqliteOutbox::open(folder.path())?, &connection)?;
@@ -31,7 +31,7 @@ async fn main() -> common::Result {
     for entry in outbox.entries().await? {
         println!("found entry {} for {}: {:?}", entry.number().0, entry.lane(), entry.state());
     }
-    // A long-running program calls `run` once, and subscribes to `events`.
+    // A program that keeps running calls `run` once, and subscribes to `events`.
     for event in outbox.flush().await? {
         match event {
             OutboxEvent::Decided { entry, written: Some(written), replayed, .. } => {

@@ -1,10 +1,10 @@
-//! A long-running program with its own files, the platform's credential store, and feeds and outbox in
-//! parallel, until Enter.
+//! A program that runs until Enter is pressed, with its own files and the platform's credential store. It
+//! synchronizes feeds and sends the outbox in parallel.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client-sqlite
-//! --example program`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p
+//! exchange-client-sqlite --example program`.
 
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::{env, io::stdin, path::PathBuf, sync::Arc};
 
@@ -19,12 +19,12 @@ use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = ExchangeAddress::from_variable(|name| env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
     let identity = ClientIdentity::new("sandbox-client", "Program", "1.0.0", "https://desk.example")?;
-    // Use the folders of the platform: state for data without another copy, cache for data that can be read
-    // again.
+    // Use the platform's folders: the state folder for data without another copy, the cache folder for data
+    // that can be read again.
     let folder = PathBuf::from(env::var_os("PROGRAM_FOLDER").unwrap_or_else(|| "exchange-program".into()));
     let (state, cache) = (folder.join("state"), folder.join("cache"));
     let secrets: Arc<dyn CredentialStore> = match env::var_os("INSECURE_FOLDER") {
-        // Only if selected explicitly, and never as a fallback.
+        // This store is used only if the user selects it explicitly, never as a fallback.
         Some(folder) => Arc::new(InsecureFileCredentials::open(folder)?),
         None => Arc::new(PlatformStore::new()),
     };
@@ -40,10 +40,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let connection = exchange.connection().await?;
     let replica = Replica::new(SqliteReplica::open(&cache)?);
     let sync = exchange.sync(&replica);
-    // Before showing data: deletes stored data that this member may not see.
+    // This deletes stored data that the member may not see, so it must precede the display of data.
     sync.begin_session(&connection).await?;
     let outbox = exchange.outbox(SqliteOutbox::open(&state)?, &connection)?;
-    // Disconnecting deletes local data.
+    // Local data is deleted when the member disconnects.
     session.register_local_data(replica.clone());
     session.register_local_data(outbox.clone());
 
@@ -56,12 +56,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("Press Enter to end it.");
     let enter = tokio::task::spawn_blocking(|| stdin().read_line(&mut String::new()));
     tokio::select! {
-        // Sends enqueued changes, reads them back, reads due areas, and deletes expired data.
+        // These futures send enqueued changes, read them back, read due areas, and delete expired data.
         _ = async { tokio::join!(outbox.run(), sync.follow_outbox(&outbox), sync.run()) } => {}
         () = told => {}
         _ = enter => {}
     }
-    // The next start then needs no nonce challenge, and respects requested waits.
+    // The next start then needs no nonce challenge, and respects `Retry-After` times.
     session.save_state().await?;
     println!("{} lots are here for the next start", replica.count(Area::Stock)?);
     Ok(())

@@ -1,11 +1,11 @@
-//! A database file: opening, migration, transactions, repair and erasure.
+//! A database file: opening, migration, transactions, repair, and erasure of deleted data.
 //!
-//! Durability is that of `synchronous=FULL` in WAL mode: a commit is on the disk when it returns. Several
-//! processes may use one file; writers wait for each other.
+//! Durability is that of `synchronous=FULL` in WAL mode: a commit is on the disk when the call returns.
+//! Several processes may use one file. Writers wait for each other.
 //!
-//! `secure_delete` overwrites deleted rows in place, but not the copies that SQLite left behind when it moved
-//! rows between pages. Each transaction that deletes or replaces rows therefore records it
-//! ([`note_remnants`]), and [`Database::erase_remnants`] rewrites the file and empties its write-ahead log.
+//! `secure_delete` overwrites deleted rows in place, but not the copies that SQLite left when it moved rows
+//! between pages. Each transaction that deletes or replaces rows therefore records this ([`note_remnants`]),
+//! and [`Database::erase_remnants`] rewrites the file and empties its write-ahead log.
 
 mod damage;
 #[cfg(test)]
@@ -24,21 +24,21 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub(crate) use damage::{DamagePolicy, delete_aside};
 
-/// Maximum wait for a lock that another process holds.
+/// The maximum time to wait for a lock that another process holds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Time in milliseconds for which remnants of frequently changed data may stay, because rewriting a file
-/// costs as much as its size.
+/// The time in milliseconds for which remnants of frequently changed data may stay in a file. Rewriting a
+/// file more often would be too expensive, because the cost is proportional to its size.
 pub(crate) const MAX_REMNANT_AGE: i64 = 86_400_000;
 
-/// The name, identity, migrations and damage policy of a kind of database file.
+/// The name, application id, migrations and damage policy of a kind of database file.
 #[derive(Debug)]
 pub(crate) struct DatabasePlan {
-    /// The name of the file in errors.
+    /// The name of the file in error messages.
     pub(crate) name: &'static str,
-    /// The application id that identifies files of this kind; other files are not touched.
+    /// The application id of files of this kind. Files with a different id are not changed.
     pub(crate) application: i32,
-    /// The migrations from each version to the next, starting with an empty file.
+    /// The migrations from each version to the next. The first one starts with an empty file.
     pub(crate) migrations: &'static [&'static str],
     pub(crate) damaged: DamagePolicy,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens or creates a file that only this user can read.
+    /// Opens or creates a file to which only this user has access.
     pub(crate) fn open(path: &Path, plan: &'static DatabasePlan) -> Result<Self, Error> {
         let _lock = lock_file(path, plan)?;
         let (reader, writer) = match open_connections(path, plan) {
@@ -93,7 +93,7 @@ impl Database {
         self.map_error(done)
     }
 
-    /// Erases deleted data from all files: rewrites the file if remnants are due at `now` (milliseconds since
+    /// Erases deleted data from all files. Rewrites the file if remnants are due at `now` (milliseconds since
     /// 1970), and checkpoints and truncates the write-ahead log.
     pub(crate) fn erase_remnants(&self, now: i64) -> Result<(), Error> {
         let (since, changes) = self.read(|connection| {
@@ -101,7 +101,8 @@ impl Database {
             connection
                 .query_row(remnant, [], |row| Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, i64>(1)?)))
         })?;
-        // A time in the future was recorded before the clock was set back.
+        // A time in the future was recorded before the clock was set back, so the remnants are treated as
+        // due.
         if since
             .is_some_and(|since| since == 0 || since > now || now.saturating_sub(since) >= MAX_REMNANT_AGE)
         {
@@ -124,7 +125,7 @@ impl Database {
         }
     }
 
-    /// Converts an error, and repairs a file that turns out to be corrupt.
+    /// Converts an error. If the error shows that the file is corrupt, also repairs the file.
     fn map_error<T>(&self, done: rusqlite::Result<T>) -> Result<T, Error> {
         done.map_err(|error| {
             if damage::is_damage(&error) {
@@ -138,8 +139,8 @@ impl Database {
         })
     }
 
-    /// Reopens the file, replacing it if it is corrupt. Returns false if the plan forbids that. Another
-    /// process may already have replaced it.
+    /// Opens the file again, and replaces it if it is corrupt. Returns false if the plan forbids this.
+    /// Another process may already have replaced the file.
     fn repair(&self) -> Result<bool, Error> {
         if matches!(self.plan.damaged, DamagePolicy::Refuse) {
             return Ok(false);
@@ -156,31 +157,32 @@ impl Database {
     }
 }
 
-/// Records that data was deleted or replaced at this time, in milliseconds since 1970; 0 if the next
-/// [`Database::erase_remnants`] must erase it.
+/// Records that data was deleted or replaced at this time, in milliseconds since 1970. The time 0 means that
+/// the next [`Database::erase_remnants`] must erase the data.
 pub(crate) fn note_remnants(transaction: &Transaction<'_>, at: i64) -> rusqlite::Result<()> {
     let left = "UPDATE remnant SET since = min(coalesce(since, ?1), ?1), changes = changes + 1";
     transaction.prepare_cached(left)?.execute([at]).map(drop)
 }
 
-/// Rewrites the file. All data passes through temporary storage, and a full replica may exceed the memory of
-/// a program, so temporary storage is a file meanwhile. It is deleted when it is closed, and has no name on
-/// Unix.
+/// Rewrites the file. SQLite copies all data to temporary storage. Because a full replica may exceed the
+/// memory of a program, the temporary storage is a file meanwhile. It is deleted when it is closed, and has
+/// no name on Unix.
 fn rewrite_file(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "temp_store", "FILE")?;
     let written = connection.execute_batch("VACUUM");
     connection.pragma_update(None, "temp_store", IN_MEMORY).and(written)
 }
 
-/// Temporary storage in memory, so that sorting does not write stored data to another file.
+/// The setting that keeps temporary storage in memory, so that sorting does not write stored data to another
+/// file.
 const IN_MEMORY: &str = "MEMORY";
 
-/// Locks a connection. After a panic, its transaction was rolled back.
+/// Locks a connection. After a panic, its transaction has been rolled back.
 fn lock_connection(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens both connections; the first one migrates the file.
+/// Opens the writing and the reading connection. The first one migrates the file.
 fn open_connections(path: &Path, plan: &DatabasePlan) -> Result<(Connection, Connection), DatabaseFault> {
     create_file(path)?;
     let mut writer = open_connection(path, plan)?;
@@ -191,7 +193,7 @@ fn open_connections(path: &Path, plan: &DatabasePlan) -> Result<(Connection, Con
 fn open_connection(path: &Path, plan: &DatabasePlan) -> Result<Connection, DatabaseFault> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // Checked first, because the following pragmas may change the file.
+    // The version is checked first, because the following pragmas may change the file.
     read_version(&connection, plan)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -202,14 +204,14 @@ fn open_connection(path: &Path, plan: &DatabasePlan) -> Result<Connection, Datab
     Ok(connection)
 }
 
-/// Migrates a file to the version of this program. A file of a newer version is refused and left unchanged.
+/// Migrates a file to the version of this program. A file of a newer version is rejected and left unchanged.
 fn migrate(connection: &mut Connection, plan: &DatabasePlan) -> Result<(), DatabaseFault> {
     let newest = plan.migrations.len();
     if read_version(connection, plan)? == newest {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have migrated it meanwhile.
+    // Another process may have migrated the file since.
     let from = read_version(&transaction, plan)?;
     if from == 0 {
         transaction.execute_batch(include_str!("database/remnant.sql"))?;
@@ -233,7 +235,7 @@ fn read_version(connection: &Connection, plan: &DatabasePlan) -> Result<usize, D
     if version > plan.migrations.len() { Err(DatabaseFault::Newer) } else { Ok(version) }
 }
 
-/// The reason why a file cannot be used.
+/// The reason a file cannot be used.
 #[derive(Debug)]
 enum DatabaseFault {
     Newer,
@@ -255,7 +257,7 @@ impl From<rusqlite::Error> for DatabaseFault {
 }
 
 impl DatabaseFault {
-    /// Converts the fault into an error without stored data and without a path.
+    /// Converts the fault into an error that contains neither stored data nor a path.
     fn into_error(self, plan: &DatabasePlan) -> Error {
         use rusqlite::ErrorCode;
         let why = match &self {
@@ -280,8 +282,8 @@ pub(crate) fn storage_error(plan: &DatabasePlan, why: &str) -> Error {
     Error::new(ErrorKind::Storage, format!("the {} cannot be used: {why}", plan.name))
 }
 
-/// Locks a file while it is opened or repaired, so that no process deletes a file that another one just
-/// created.
+/// Locks a file while it is opened or repaired, so that no process deletes a file that another process has
+/// just created.
 fn lock_file(path: &Path, plan: &DatabasePlan) -> Result<File, Error> {
     let to_error = |error| DatabaseFault::Io(error).into_error(plan);
     let file = private_options().append(true).open(sibling_path(path, ".lock")).map_err(to_error)?;
@@ -289,8 +291,8 @@ fn lock_file(path: &Path, plan: &DatabasePlan) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Creates an empty file with restricted permissions before SQLite would create one that other users can
-/// read. The log gets the same permissions.
+/// Creates an empty file with restricted permissions, because SQLite would create a file that other users can
+/// read. The write-ahead log gets the same permissions.
 fn create_file(path: &Path) -> io::Result<()> {
     private_options().append(true).open(path).map(drop)
 }
@@ -303,14 +305,14 @@ fn private_options() -> OpenOptions {
     options
 }
 
-/// Returns the path of a file next to this one.
+/// Returns the path of a file in the same folder, whose name is the given one plus a suffix.
 fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
     path.with_file_name(name)
 }
 
-/// Creates a folder, with its parents, that only this user can access.
+/// Creates a folder and its parents, with access for this user only.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,4 +1,5 @@
-//! The outbox in its own file, `outbox.db`. It is not a cache: there is no other copy of its contents.
+//! The outbox in its own file, `outbox.db`. The file is not a cache, because there is no other copy of its
+//! contents.
 
 #[cfg(test)]
 mod tests;
@@ -25,34 +26,34 @@ static PLAN: DatabasePlan = DatabasePlan {
 
 /// A persistent outbox store.
 ///
-/// Each call is one transaction and is on the disk when it returns. Several processes may share the file.
-/// Removed entries are erased from its files after [`OutboxStore::purge_removed`].
+/// Each call is one transaction, which is on the disk when the call is completed. Several processes may share
+/// the file. Removed entries are erased from the files by [`OutboxStore::purge_removed`].
 ///
 /// * A file of a newer version is left unchanged, and opening it fails.
-/// * So is a corrupt file, because there is no other copy of its contents. A user who gives it up moves it
-///   away.
+/// * A corrupt file is also left unchanged and cannot be opened, because there is no other copy of its
+///   contents. A user who does not need it any more can move it away.
 #[derive(Clone, Debug)]
 pub struct SqliteOutbox(Arc<Database>);
 
 impl SqliteOutbox {
-    /// Opens or creates the outbox in a folder, readable only by this user.
+    /// Opens or creates the outbox in a folder, with access for this user only.
     ///
     /// Use a folder for state, not for caches: `XDG_STATE_HOME` on Linux, `~/Library/Application Support` on
     /// macOS, `LOCALAPPDATA` on Windows.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if it cannot be created or opened, is
-    /// corrupt, or was written by a newer version.
+    /// Returns [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if the file cannot be created or
+    /// opened, is corrupt, or was written by a newer version.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let folder = folder.as_ref();
         create_private_folder(folder).map_err(|error| storage_error(&PLAN, &error.kind().to_string()))?;
         Ok(Self(Arc::new(Database::open(&folder.join("outbox.db"), &PLAN)?)))
     }
 
-    /// Returns the number of undecided sets of all owners, which are lost if the outbox is deleted.
+    /// Returns the number of undecided change sets of all owners, which are lost if the outbox is deleted.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage).
+    /// Returns [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if the file cannot be read.
     pub async fn count_undecided(&self) -> Result<u64, Error> {
         let sql = "SELECT count(*) FROM entry WHERE done = 0";
         self.run_blocking(move |database| {
@@ -62,10 +63,10 @@ impl SqliteOutbox {
         .map(i64::cast_unsigned)
     }
 
-    /// Returns the owners of the entries, without duplicates. Entries stay until their owner disconnects.
+    /// Returns the owners of the entries, without duplicates. Entries are kept until their owner disconnects.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage).
+    /// Returns [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if the file cannot be read.
     pub async fn owners(&self) -> Result<Vec<String>, Error> {
         let sql = "SELECT DISTINCT owner FROM entry ORDER BY owner";
         self.run_blocking(move |database| {
@@ -77,7 +78,7 @@ impl SqliteOutbox {
         .await
     }
 
-    /// Runs blocking work on a tokio thread, to its end even if the future is dropped.
+    /// Runs blocking work on a tokio thread. The work is completed even if the future is dropped.
     fn run_blocking<'a, T: Send + 'static>(
         &self,
         run: impl FnOnce(&Database) -> Result<T, Error> + Send + 'static,
@@ -139,7 +140,7 @@ impl OutboxStore for SqliteOutbox {
     }
 }
 
-/// Deletes the entries of all owners, because a former installation will never request its entries again
+/// Deletes the entries of all owners, because a previous installation will never request its entries again
 /// (CLI-06).
 impl LocalData for SqliteOutbox {
     fn name(&self) -> &'static str {
@@ -208,7 +209,7 @@ fn parse_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<EntryRow> {
     })
 }
 
-/// Converts a number for SQLite, which assigned it, so that it always fits.
+/// Converts a number for SQLite. It always fits, because SQLite assigned it.
 fn to_sql(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,5 @@
 //! The replica in two files: `replica.db` for the member's own collections, and `organisation.db` for
-//! internal data of the organization, which may be kept for 7 days (OST-14, DEM-10).
+//! internal data of the organization, which may be kept for at most 7 days (OST-14, DEM-10).
 
 mod rows;
 #[cfg(test)]
@@ -21,7 +21,7 @@ use crate::database::{
     DamagePolicy, Database, DatabasePlan, create_private_folder, delete_aside, storage_error,
 };
 
-/// The tag of a folder that backups may skip: <https://bford.info/cachedir/>.
+/// The tag of a folder that backup programs may skip: <https://bford.info/cachedir/>.
 const CACHE_TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # This folder is a cache of data of the exchange and can be deleted.\n";
 
@@ -41,57 +41,61 @@ static ORGANISATION: DatabasePlan = DatabasePlan {
 
 /// A persistent replica store.
 ///
-/// Each commit is one transaction and is on the disk when it returns. Several processes may share the folder.
-/// [`ReplicaStore::forget`] erases the deleted data from all files. Organization data that pages delete is
-/// erased by the next [`ReplicaStore::purge_removed`] if the member may no longer see it; otherwise a day
-/// later, and before it is 7 days old. Copies that a file system or a disk keeps are out of scope.
+/// Each commit is one transaction, which is on the disk when the call returns. Several processes may share
+/// the folder. [`ReplicaStore::forget`] erases the deleted data from all files. Organization data that was
+/// deleted by a page is erased by the next [`ReplicaStore::purge_removed`] if the member may no longer see
+/// it. Otherwise it is erased a day later, and before it is 7 days old. Copies that a file system or a disk
+/// keeps are not erased.
 ///
 /// * A file of a newer version is left unchanged, and opening it fails.
-/// * A corrupt file is replaced, because the exchange has all its data: it is renamed to
+/// * A corrupt file is replaced, because the exchange has all of its data. It is renamed to
 ///   `replica.db.damaged`, or deleted if it contains organization data.
 #[derive(Debug)]
 pub struct SqliteReplica {
-    /// The error if it cannot be opened, which must not prevent the deletion of organization data.
+    /// The file of the member's own collections. If it cannot be opened, this is the error, because
+    /// organization data must be deleted in any case.
     own: Result<Database, Error>,
     organisation: Database,
     aside: std::path::PathBuf,
 }
 
 impl SqliteReplica {
-    /// Opens or creates both files in a folder, readable only by this user, and marks the folder as a cache.
+    /// Opens or creates both files in a folder, with access for this user only, and marks the folder as a
+    /// cache.
     ///
-    /// Use a dedicated folder for caches that is neither synchronized, roaming nor in a backup (DEM-10):
-    /// `XDG_CACHE_HOME` on Linux, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows. The location is
-    /// what excludes it from backups; this crate adds a `CACHEDIR.TAG`.
+    /// Use a separate folder for caches that is not synchronized, not roaming and not part of a backup
+    /// (DEM-10): `XDG_CACHE_HOME` on Linux, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows. Only the
+    /// location excludes it from backups; in addition, this crate writes a `CACHEDIR.TAG`.
     ///
-    /// * Linux has no standard backup. Most backup programs respect the tag only with an option
+    /// * Linux has no standard backup program. Most backup programs respect the tag only with an option
     ///   (`--exclude-caches` of borg, restic and tar).
-    /// * macOS: Time Machine excludes `~/Library/Caches` and does not know the tag. Another folder is
-    ///   excluded by an extended attribute, which neither the standard library nor SQLite can set: use
-    ///   `tmutil addexclusion`.
-    /// * Windows: File History covers libraries and the desktop, not `LOCALAPPDATA`. A disk image contains
-    ///   everything except paths that an administrator excludes in the registry (`FilesNotToBackup`,
-    ///   `FilesNotToSnapshot`), which is a task for an installer.
+    /// * macOS: Time Machine excludes `~/Library/Caches` but ignores the tag. Other folders are excluded by
+    ///   an extended attribute, which neither the standard library nor SQLite can set. To set it, use `tmutil
+    ///   addexclusion`.
+    /// * Windows: File History covers libraries and the desktop, but not `LOCALAPPDATA`. A disk image
+    ///   contains all paths except those that an administrator excludes in the registry (`FilesNotToBackup`,
+    ///   `FilesNotToSnapshot`), which an installer has to do.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if it cannot be created or opened, or was
-    /// written by a newer version.
+    /// Returns [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if a file cannot be created or
+    /// opened, or was written by a newer version.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let replica = Self::open_in_parts(folder.as_ref())?;
         replica.own()?;
         Ok(replica)
     }
 
-    /// Deletes organization data older than 7 days, as [`Replica::expire`] does, even if the member's own
-    /// file cannot be opened (OST-14). Call it at the start of each program.
+    /// Deletes organization data that is at least 7 days old, as [`Replica::expire`] does, even if the
+    /// member's own file cannot be opened (OST-14). Call this at the start of each program.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage): call it again later.
+    /// Returns [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if a file fails. The program then
+    /// calls the function again later.
     pub fn expire(folder: impl AsRef<Path>, now: UnixTime) -> Result<Vec<ForgottenCollection>, Error> {
         let replica = Self::open_in_parts(folder.as_ref())?;
         let own = replica.own().map(drop);
         let forgotten = Replica::new(replica).expire(now);
-        // Erasing remnants of the member's own file fails with its open error.
+        // If the member's own file could not be opened, the result is the error of opening it.
         own.and(forgotten)
     }
 
@@ -190,7 +194,7 @@ impl ReplicaStore for SqliteReplica {
             }
             Ok(())
         };
-        // Organization data first; an error of one file does not affect the other (OST-14).
+        // Organization data is deleted first. An error of one file does not affect the other file (OST-14).
         let organisation = forget(true).and(self.organisation.erase_remnants(0));
         let own = match collections.iter().any(|collection| !Collection::ORGANIZATION.contains(collection)) {
             true => forget(false)

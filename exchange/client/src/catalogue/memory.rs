@@ -10,13 +10,13 @@ use crate::{
     state_folder::durable,
 };
 
-/// References and the entries that they resolved to. Contains no data about the member.
+/// References and the entries that they resolved to. The memory contains no data about the member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CatalogMemory {
     entries: HashMap<(CatalogKind, ReferenceNames), CatalogEntry>,
 }
 
-/// The fields of a reference that identify its entry; extensions do not.
+/// The fields of a reference that identify its entry, which excludes extensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ReferenceNames {
@@ -40,14 +40,14 @@ struct MemoryRecord {
     entry: CatalogEntry,
 }
 
-/// The error of parsing a stored memory.
+/// The error returned when a stored memory cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 #[error("corrupt catalog memory: {0}")]
 pub struct CatalogMemoryError(#[from] serde_json::Error);
 
 impl CatalogMemory {
-    /// Returns the remembered entry of a reference. A reference with a `bt` is not looked up, since its name
-    /// is unknown here.
+    /// Returns the remembered entry of a reference; `None` if the reference already has a `bt`, which needs
+    /// no lookup.
     #[must_use]
     pub fn entry(&self, kind: CatalogKind, reference: &ItemRef) -> Option<&CatalogEntry> {
         if reference.bt.is_some() {
@@ -56,8 +56,8 @@ impl CatalogMemory {
         self.entries.get(&(kind, ReferenceNames::from_reference(reference)))
     }
 
-    /// Remembers the entry that the exchange or the member assigned to a reference. Ignores a reference with
-    /// no field but its `bt`.
+    /// Remembers the entry that the exchange or the member assigned to a reference. Ignores a reference that
+    /// has no field except `bt`.
     pub fn learn(&mut self, kind: CatalogKind, reference: &ItemRef, entry: CatalogEntry) {
         let named = ReferenceNames::from_reference(reference);
         if named != ReferenceNames::default() {
@@ -77,7 +77,7 @@ impl CatalogMemory {
         self.entries.is_empty()
     }
 
-    /// Serializes the memory as JSON; equal contents produce equal JSON.
+    /// Serializes the memory as JSON. Memories with equal contents produce equal JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut lines: Vec<MemoryRecord> = self
@@ -86,15 +86,15 @@ impl CatalogMemory {
             .map(|((kind, of), entry)| MemoryRecord { kind: *kind, of: of.clone(), entry: entry.clone() })
             .collect();
         lines.sort_by(|a, b| (a.kind.as_str(), &a.of).cmp(&(b.kind.as_str(), &b.of)));
-        // Strings and numbers under fixed names can always be serialized.
+        // Strings and numbers in structs can always be serialized.
         serde_json::to_string(&lines).unwrap_or_default()
     }
 
-    /// Writes [`CatalogMemory::to_json`] to a file atomically, so that a concurrent reader, or one after this
-    /// process was killed, finds the previous contents.
+    /// Writes [`CatalogMemory::to_json`] to a file atomically: a concurrent reader, or a reader after this
+    /// process was killed, finds either the previous or the new contents.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`] with the I/O error.
+    /// Returns [`ErrorKind::Storage`] with the I/O error if the file cannot be written.
     pub fn write_to(&self, path: &Path) -> Result<(), Error> {
         std::path::absolute(path)
             .and_then(|path| durable::replace_file(&path, self.to_json().as_bytes()))
@@ -107,7 +107,7 @@ impl CatalogMemory {
     /// Parses the output of [`CatalogMemory::to_json`].
     ///
     /// # Errors
-    /// If the JSON is corrupt; start with an empty memory then.
+    /// Returns an error if the JSON is corrupt. The program then starts with an empty memory.
     pub fn from_json(json: &[u8]) -> Result<Self, CatalogMemoryError> {
         let lines: Vec<MemoryRecord> = serde_json::from_slice(json)?;
         let entries = lines.into_iter().map(|MemoryRecord { kind, of, entry }| ((kind, of), entry)).collect();
@@ -141,14 +141,15 @@ mod tests {
         CatalogEntry::parse(format!(r#"{{"bt": "{bt}", "name": "n"}}"#).as_bytes()).unwrap()
     }
 
-    /// RES-13: learned references outlive the process unchanged.
+    /// RES-13: learned references are unchanged after they are stored and parsed again.
     #[test]
     fn learned_references_round_trip() {
         let mut memory = CatalogMemory::default();
         memory.learn(CatalogKind::Item, &reference(r#"{"name": "One", "uexId": 7}"#), entry("b-1"));
         memory.learn(CatalogKind::Material, &reference(r#"{"name": "One"}"#), entry("m-1"));
         memory.learn(CatalogKind::Item, &reference(r#"{"locKey": "@item_x"}"#), entry("b-2"));
-        // The latest entry counts, and undeclared members do not identify a reference.
+        // The last learned entry replaces earlier ones, and undeclared properties do not identify a
+        // reference.
         let added =
             reference(r#"{"name": "One", "uexId": 7, "extensions": {"org.example": {}}, "later": 1}"#);
         memory.learn(CatalogKind::Item, &added, entry("b-9"));
@@ -163,7 +164,8 @@ mod tests {
         assert!(CatalogMemory::from_json(b"[{]").unwrap_err().to_string().contains("corrupt catalog memory"));
     }
 
-    /// A file is replaced atomically: a failed replacement changes nothing and leaves no temporary file.
+    /// A file is replaced atomically: if the replacement fails, the old file is unchanged and no temporary
+    /// file remains.
     #[test]
     fn file_is_replaced_atomically() {
         let folder = tempfile::tempdir().unwrap();
@@ -180,7 +182,7 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
-    /// A key alone is no name of anything.
+    /// A reference with no field except its key is not remembered.
     #[test]
     fn reference_with_only_a_key_is_not_learned() {
         let mut memory = CatalogMemory::default();

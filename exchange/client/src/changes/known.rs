@@ -1,4 +1,4 @@
-//! The locally known fields of a catalog entry, and the reference built from them.
+//! The locally known fields of a catalog entry, from which a reference is built.
 
 use exchange_api::{
     Contract as _, Map,
@@ -7,17 +7,17 @@ use exchange_api::{
 
 use crate::error::{Error, ErrorKind};
 
-/// The known fields of a catalog entry. All of them are sent; unknown ones are omitted (TYP-03).
+/// The known fields of a catalog entry. All of them are sent, and unknown fields are omitted (TYP-03).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnownItem {
-    /// The exchange's own key, from a feed or from resolve. It takes precedence, so store it and send it from
-    /// then on (RES-13).
+    /// The exchange's key of the entry, from a feed or from a resolved reference. It takes precedence over
+    /// the other fields, so store it and send it from then on (RES-13).
     pub bt: Option<CatalogKey>,
     /// The game-data record name.
     pub sc_record: Option<String>,
     /// The game entity's GUID.
     pub sc_guid: Option<String>,
-    /// Id in the external catalogue.
+    /// The id in the external catalog.
     pub uex_id: Option<i64>,
     /// The localization key as in the game data, with or without its leading `@`. Prefer it if the name is
     /// not English.
@@ -29,17 +29,17 @@ pub struct KnownItem {
 }
 
 impl KnownItem {
-    /// Takes the fields of an entry from a feed or from resolve.
+    /// Copies the fields of an entry that comes from a feed or from a resolved reference.
     #[must_use]
     pub fn from_entry(entry: &CatalogEntry) -> Self {
         Self { bt: Some(entry.bt.clone()), name: Some(entry.name.clone()), ..Self::default() }
     }
 
     /// Builds the reference from all known fields, with the localization key without its `@` (TYP-03). Blank
-    /// strings count as unknown, and a locale without a name is dropped.
+    /// strings count as unknown, and a language without a name is dropped.
     ///
     /// # Errors
-    /// `Invalid` if no field is known, or if a field violates the contract.
+    /// Returns `Invalid` if no field is known, or if a field violates the contract.
     pub fn item_ref(self) -> Result<ItemRef, Error> {
         let text =
             |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -67,7 +67,7 @@ impl KnownItem {
     }
 }
 
-/// As [`KnownItem::from_entry`].
+/// Converts an entry as [`KnownItem::from_entry`] does.
 impl From<&CatalogEntry> for KnownItem {
     fn from(entry: &CatalogEntry) -> Self {
         Self::from_entry(entry)
@@ -78,7 +78,7 @@ impl From<&CatalogEntry> for KnownItem {
 mod tests {
     use super::*;
 
-    /// TYP-03: every field known, `locKey` without its `@`, and the stored `bt`.
+    /// TYP-03: a reference contains every known field, `locKey` without its `@`, and the stored `bt`.
     #[test]
     fn all_known_fields_are_sent() {
         let known = KnownItem {

@@ -15,7 +15,8 @@ use exchange_api::{
 
 use super::{Lane, quantity};
 
-/// An op of one of the four areas. Sealed: implemented for the ops of the contract.
+/// An op of one of the four areas. This trait is sealed: it is implemented only for the op types of the
+/// contract.
 pub trait ChangeOp: Contract + Clone + PartialEq + Send + Sync + sealed::Sealed + 'static {
     /// The API call that sends change sets of this op type.
     type Call: Call<Success = ChangeResult, ErrorBody = Problem>;
@@ -30,15 +31,16 @@ pub trait ChangeOp: Contract + Clone + PartialEq + Send + Sync + sealed::Sealed 
     /// Sets the op id.
     fn set_id(&mut self, id: OpId);
 
-    /// Returns the names of the subjects of the op. Ops that share a name concern the same thing.
+    /// Returns the names of the things that the op changes. Ops that share a name change the same thing.
     fn subject_names(&self) -> Vec<String>;
 
-    /// Returns the ship that no other op of the set may update or remove.
+    /// Returns the ship that no other op of the change set may update or remove.
     fn exclusive_ship(&self) -> Option<&ShipId> {
         None
     }
 
-    /// Returns whether the amount decreases or increases, if only a pair of both has to be in one batch.
+    /// Returns whether the op increases or decreases stock. Ops that share a name must be in one batch only
+    /// if one increases and another decreases stock. `None` if they must always be in one batch.
     fn stock_direction(&self) -> Option<Ordering> {
         None
     }
@@ -46,7 +48,7 @@ pub trait ChangeOp: Contract + Clone + PartialEq + Send + Sync + sealed::Sealed 
     /// Returns the op with `override: true`, if it supports that. Ask the member first (WRT-14).
     fn with_override(&self) -> Option<Self>;
 
-    /// Builds the request of a change set.
+    /// Builds the request that sends a change set.
     fn build_request(
         core: &ApiClient,
         key: &str,
@@ -55,7 +57,8 @@ pub trait ChangeOp: Contract + Clone + PartialEq + Send + Sync + sealed::Sealed 
         extensions: Option<Extensions>,
     ) -> RequestBuilder;
 
-    /// Parses the body of such a request: ops, `dryRun` and extensions.
+    /// Parses the body of a request built by [`build_request`](Self::build_request): ops, `dryRun` and
+    /// extensions.
     fn parse_change_set(body: &[u8]) -> Option<(Vec<Self>, Option<bool>, Option<Extensions>)>;
 }
 
@@ -68,7 +71,7 @@ mod sealed {
     impl Sealed for super::OrgStockOp {}
 }
 
-/// Generates the methods that differ only in the variants, the change set type and the call type.
+/// Implements the methods that differ only in the variants, the change set type and the call type.
 macro_rules! parts {
     ($call:ident $set:ident { $($variant:ident),* }) => {
         type Call = $call;
@@ -114,7 +117,7 @@ impl ChangeOp for BlueprintOp {
             Self::Add(op) => comparable_names(&op.ref_),
             Self::Remove(op) => {
                 let mut names = op.ref_.as_ref().map(comparable_names).unwrap_or_default();
-                // The key of the feed is the product's own key (RES-03).
+                // The key in the feed is the product's `bt` (RES-03).
                 names.extend(op.key.as_ref().map(|key| format!("bt {key}")));
                 names
             }
@@ -139,7 +142,8 @@ impl ChangeOp for StockOp {
     const LANE: Lane = Lane::Stock;
     const INDEPENDENT: bool = true;
 
-    /// Uses the material: a move and a stolen twin decrease and increase the same one (STK-19, STK-20).
+    /// Returns the names of the material: a move, and a change of the stolen mark, decrease and increase the
+    /// same material (STK-19, STK-20).
     fn subject_names(&self) -> Vec<String> {
         let Self::SetQuantity(op) = self;
         comparable_names(&op.material)
@@ -200,7 +204,7 @@ impl ChangeOp for OrgStockOp {
     });
 
     const LANE: Lane = Lane::OrgStock;
-    // An entry can merge into another one that no op names.
+    // An entry can merge into another entry that no op names.
     const INDEPENDENT: bool = false;
 
     fn subject_names(&self) -> Vec<String> {
@@ -232,8 +236,8 @@ impl TargetEntry for OrgStockOp {
     }
 }
 
-/// Returns all names of a reference in the form in which the exchange compares them (TYP-02). References with
-/// a common name may be the same; treating different ones as the same is harmless.
+/// Returns all names of a reference, in the form in which the exchange compares them (TYP-02). References
+/// with a common name may identify the same thing; it does no harm if they do not.
 pub(super) fn comparable_names(item: &ItemRef) -> Vec<String> {
     let text = |kind: &str, value: &Option<String>| {
         value.as_ref().map(|value| format!("{kind} {}", value.to_lowercase()))

@@ -11,7 +11,8 @@ use exchange_api::types::{
 use super::Changes;
 use crate::error::Error;
 
-/// The stock to take from an entry: from its free part, unless earmarks are named (OST-21).
+/// The stock to take from an entry: from the part that is not earmarked, unless earmarks are selected
+/// (OST-21).
 #[derive(Clone, Debug, PartialEq)]
 pub struct StockSelection {
     quantity: Quantity,
@@ -20,33 +21,33 @@ pub struct StockSelection {
 }
 
 impl StockSelection {
-    /// Selects a total quantity, earmarked parts included.
+    /// Selects a total quantity, which includes the earmarked parts.
     #[must_use]
     pub const fn new(quantity: Quantity) -> Self {
         Self { quantity, from_job_orders: Vec::new(), from_missions: Vec::new() }
     }
 
-    /// Takes a part of the quantity from stock earmarked for a job order.
+    /// Takes a part of the quantity from stock that is earmarked for a job order.
     ///
     /// # Errors
-    /// `Invalid` for an amount that breaks the contract.
+    /// Returns `Invalid` if the quantity violates the contract.
     pub fn from_job_order(mut self, order: JobOrderId, quantity: Quantity) -> Result<Self, Error> {
         self.from_job_orders.push(JobOrderShare::builder().job_order(order).quantity(quantity).build()?);
         Ok(self)
     }
 
-    /// Takes a part of the quantity from stock earmarked for a mission.
+    /// Takes a part of the quantity from stock that is earmarked for a mission.
     ///
     /// # Errors
-    /// `Invalid` for an amount that breaks the contract.
+    /// Returns `Invalid` if the quantity violates the contract.
     pub fn from_mission(mut self, mission: MissionId, quantity: Quantity) -> Result<Self, Error> {
         self.from_missions.push(MissionShare::builder().mission(mission).quantity(quantity).build()?);
         Ok(self)
     }
 }
 
-/// Ops on one entry in sequence: each is sent with the version that the previous one produces (OST-17), and
-/// all in one batch.
+/// A sequence of ops on one entry. Each op is sent with the version that the previous op produces (OST-17),
+/// and all ops are sent in one batch.
 #[derive(Debug)]
 pub struct EntryOps<'a> {
     changes: &'a mut Changes<OrgStockOp>,
@@ -56,13 +57,14 @@ pub struct EntryOps<'a> {
 }
 
 impl Changes<OrgStockOp> {
-    /// Starts ops on an entry of a unit's pool, as in `entries` of the feed (OST-30).
+    /// Starts a sequence of ops on an entry of a unit's pool, from `entries` in the feed (OST-30).
     pub fn on_entry(&mut self, unit: UnitId, entry: &OrgStockEntry) -> EntryOps<'_> {
         EntryOps { changes: self, unit, entry: entry.id.clone(), version: entry.version.get() }
     }
 }
 
-/// Starts the builder of an op on the entry, with unit, entry and version.
+/// Creates the builder of an op and sets unit, entry and version of these `EntryOps`; with `takes`, also the
+/// fields of a [`StockSelection`].
 macro_rules! op {
     ($self:ident $op:ident) => {
         $op::builder()
@@ -82,7 +84,7 @@ impl EntryOps<'_> {
     /// Takes stock out of the pool.
     ///
     /// # Errors
-    /// As [`Changes::push`]; the same applies to the other ops.
+    /// Returns the errors of [`Changes::push`]; this also applies to the other ops.
     pub fn book_out(&mut self, take: StockSelection) -> Result<OpId, Error> {
         let op = op!(self BookOut takes take).build()?;
         self.push_op(op)
@@ -91,7 +93,7 @@ impl EntryOps<'_> {
     /// Takes stock out and records its sale: the terminal, and the proceeds in aUEC.
     ///
     /// # Errors
-    /// As [`Changes::push`].
+    /// Returns the errors of [`Changes::push`].
     pub fn sell(
         &mut self,
         take: StockSelection,
@@ -102,10 +104,10 @@ impl EntryOps<'_> {
         self.push_op(op)
     }
 
-    /// Moves stock to another place.
+    /// Moves stock to another location.
     ///
     /// # Errors
-    /// As [`Changes::push`].
+    /// Returns the errors of [`Changes::push`].
     pub fn move_to(&mut self, take: StockSelection, location: LocationRef) -> Result<OpId, Error> {
         let op = op!(self MoveLocation takes take).location(location).build()?;
         self.push_op(op)
@@ -114,16 +116,17 @@ impl EntryOps<'_> {
     /// Moves stock to another holder of the roster of a unit.
     ///
     /// # Errors
-    /// As [`Changes::push`].
+    /// Returns the errors of [`Changes::push`].
     pub fn hand_to(&mut self, take: StockSelection, unit: UnitId, holder: HolderRef) -> Result<OpId, Error> {
         let op = op!(self MoveHolder takes take).to_unit(unit).holder(holder).build()?;
         self.push_op(op)
     }
 
-    /// Moves the whole entry, or a part of its free stock, into another pool; the holder is kept.
+    /// Moves the whole entry, or a part of its stock that is not earmarked, into another pool. The holder
+    /// stays the same.
     ///
     /// # Errors
-    /// As [`Changes::push`].
+    /// Returns the errors of [`Changes::push`].
     pub fn move_into(&mut self, unit: UnitId, part: Option<Quantity>) -> Result<OpId, Error> {
         let mut op = op!(self MovePool).to_unit(unit).build()?;
         op.quantity = part;
@@ -133,7 +136,7 @@ impl EntryOps<'_> {
     /// Sets the note; `None` clears it.
     ///
     /// # Errors
-    /// As [`Changes::push`].
+    /// Returns the errors of [`Changes::push`].
     pub fn note(&mut self, note: Option<String>) -> Result<OpId, Error> {
         let mut op = op!(self SetNote).build()?;
         op.note = note;
@@ -143,14 +146,14 @@ impl EntryOps<'_> {
     /// Sets or clears the stolen mark of the whole entry, or of a part of it.
     ///
     /// # Errors
-    /// As [`Changes::push`].
+    /// Returns the errors of [`Changes::push`].
     pub fn mark_stolen(&mut self, stolen: bool, part: Option<Quantity>) -> Result<OpId, Error> {
         let mut op = op!(self MarkStolen).stolen(stolen).build()?;
         op.quantity = part;
         self.push_op(op)
     }
 
-    /// Appends an op with the version that the previous op produces, which is one more.
+    /// Appends an op. The next op gets the version that this op produces, which is one higher.
     fn push_op(&mut self, op: impl Into<OrgStockOp>) -> Result<OpId, Error> {
         let id = self.changes.push(op)?;
         self.version += 1;

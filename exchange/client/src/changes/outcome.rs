@@ -15,15 +15,15 @@ use super::{ChangeBatch, Changes, op::ChangeOp};
 pub struct ChangeSetOutcome<O> {
     /// True if nothing was written, because the request was a dry run.
     pub dry_run: bool,
-    /// Each op with its verdict, in the order of the decision.
+    /// The ops with their verdicts, in the order in which the exchange decided them.
     pub ops: Vec<OpOutcome<O>>,
-    /// Parts of the request that the exchange accepted but did not understand.
+    /// Warnings about parts of the request that the exchange accepted but did not understand.
     pub warnings: Vec<Warning>,
-    /// Number of mission units from which removed ships were detached.
+    /// The number of mission units from which removed ships were detached.
     pub detached_from_missions: i64,
-    /// Number of the member's offers that were reduced.
+    /// The number of the member's offers that were reduced.
     pub offers_reduced: i64,
-    /// Number of the member's offers that were removed.
+    /// The number of the member's offers that were removed.
     pub offers_removed: i64,
     /// Third-party extension data of the request.
     pub extensions: Option<Extensions>,
@@ -43,18 +43,18 @@ pub struct OpOutcome<O> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpVerdict {
-    /// The op changed something, or would have in a dry run.
+    /// The op changed something. In a dry run, it would have changed something.
     Applied,
     /// The requested state already existed.
     Unchanged,
-    /// The op was not applied; includes results and reasons unknown to this version (CON-12).
+    /// The op was not applied. This includes results and reasons that are unknown to this version (CON-12).
     NotApplied {
         /// The result: unmatched, ambiguous, rejected, or a value of a later version.
         result: OpResult,
         /// The reason, if the exchange returned one.
         reason: Option<Reason>,
     },
-    /// The response is contradictory about the op: pull the feed and compare.
+    /// The results contradict each other about this op: pull the feed and compare.
     Unclear,
 }
 
@@ -66,13 +66,13 @@ pub enum OpRemedy {
     ShowMember,
     /// Let the member choose one of several entries (RES-13).
     LetMemberPick,
-    /// Ask the member before sending it with `override` ([`ChangeSetOutcome::override_changes`], WRT-14).
+    /// Ask the member before sending the op with `override` ([`ChangeSetOutcome::override_changes`], WRT-14).
     AskThenOverride,
     /// Read the locations again.
     ReadLocations,
     /// Use the unit of the material.
     CorrectUnit,
-    /// Pull the feed, merge, and send it under a new key.
+    /// Pull the feed, merge, and send the op under a new key.
     PullAndMerge,
     /// Ask the member to release the reservation in the web application (STK-13).
     ReleaseReservation,
@@ -80,7 +80,7 @@ pub enum OpRemedy {
     PullAndRelink,
     /// Read the member's units again (SHP-20).
     ReadUnits,
-    /// Pull the feed and ask again, showing the unit and its counter (SHP-20).
+    /// Pull the feed and let the member choose again, showing the current unit and its counter (SHP-20).
     AskForUnitAgain,
     /// Read the roster of the receiving unit again (OST-32).
     ReadRoster,
@@ -110,12 +110,12 @@ impl OpRemedy {
             Reason::HolderUnknown => Self::ReadRoster,
             Reason::StockOffered => Self::LowerOffer,
             Reason::OverAllocation | Reason::EarmarkTargetInvalid => Self::CorrectEarmarks,
-            // Includes unknown reasons.
+            // This arm includes unknown reasons.
             _ => Self::NotifyMember,
         }
     }
 
-    /// Returns true if the feed has to be pulled first.
+    /// Returns true if the feed has to be pulled before the remedy.
     #[must_use]
     pub const fn needs_pull(self) -> bool {
         matches!(self, Self::PullAndMerge | Self::PullAndRelink | Self::AskForUnitAgain)
@@ -168,25 +168,25 @@ impl OpVerdict {
     }
 }
 
-/// A notice for the member about a change set, in addition to the outcomes of single ops (CLI-04, STK-18).
+/// A notice for the member about a whole change set, in addition to the verdicts of its ops (CLI-04, STK-18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemberNotice {
     /// Offers on the Material Exchange were reduced or removed; undoing the change does not restore them.
     OffersLowered {
-        /// Number of reduced offers.
+        /// The number of reduced offers.
         reduced: i64,
-        /// Number of removed offers.
+        /// The number of removed offers.
         removed: i64,
     },
-    /// References that match no catalog entry.
+    /// Ops refer to things that match no catalog entry.
     Unmatched {
-        /// Number of ops with such a reference.
+        /// The number of ops with such a reference.
         ops: usize,
     },
     /// Removed ships were detached from missions.
     Detached {
-        /// Number of affected mission units.
+        /// The number of affected mission units.
         missions: i64,
     },
 }
@@ -206,9 +206,9 @@ impl fmt::Display for MemberNotice {
 }
 
 impl<O: ChangeOp> ChangeSetOutcome<O> {
-    /// Assigns the results to the ops: by op id if the result has one, else by index. Ops without a result
-    /// were applied if their number matches the response; otherwise the response is contradictory and their
-    /// verdict is unclear.
+    /// Assigns the results to the ops: by op id if the result has one, otherwise by index. Ops without a
+    /// result were applied if their number equals the count in the response. Otherwise the response
+    /// contradicts itself, and their verdict is [`OpVerdict::Unclear`].
     pub(super) fn from_result(batch: ChangeBatch<O>, result: ChangeResult) -> Self {
         let (ops, extensions) = batch.into_parts();
         let places: HashMap<&OpId, usize> =
@@ -281,8 +281,9 @@ impl<O: ChangeOp> ChangeSetOutcome<O> {
         notices.into_iter().flatten().collect()
     }
 
-    /// Returns the ops that were removed elsewhere and that the member still wants, with `override` (WRT-14).
-    /// `wants` is called for each. Returns `None` if the member wants none.
+    /// Returns the ops that were rejected because their entry was removed elsewhere and that the member still
+    /// wants, now with `override` (WRT-14). Calls `wants` for each such op. Returns `None` if the member
+    /// wants none.
     #[must_use]
     pub fn override_changes(&self, mut wants: impl FnMut(&O) -> bool) -> Option<Changes<O>> {
         let confirmable = self.unapplied_ops().filter(|(_, remedy)| *remedy == OpRemedy::AskThenOverride);
@@ -292,7 +293,7 @@ impl<O: ChangeOp> ChangeSetOutcome<O> {
             changes = changes.with_extensions(extensions.clone());
         }
         for op in wanted {
-            // These ops and their ids were valid before.
+            // These ops and their ids already passed this check before.
             changes.push(op).ok()?;
         }
         (!changes.is_empty()).then_some(changes)

@@ -1,4 +1,4 @@
-//! Quantities, formatted and compared as the exchange does: SCU in thousandths, rounded half up; pieces as
+//! Quantities, rounded and compared as the exchange does it: SCU in thousandths, rounded half up; pieces as
 //! integers.
 
 use std::cmp::Ordering;
@@ -10,10 +10,10 @@ use exchange_api::{
 
 use crate::error::{Error, ErrorKind};
 
-/// Parses an amount of SCU from a decimal string (`12.5`), without binary floating point.
+/// Parses an amount of SCU from a decimal string (`12.5`), without conversion to binary floating point.
 ///
 /// # Errors
-/// `Invalid` unless it is a number from 0 to 1,000,000,000.
+/// Returns `Invalid` unless the string is a number from 0 to 1,000,000,000.
 pub fn scu(text: &str) -> Result<Quantity, Error> {
     let number = Number::parse(text).map_err(|_| Error::new(ErrorKind::Invalid, "invalid amount"))?;
     from_number(number, QuantityUnit::Scu)
@@ -22,7 +22,7 @@ pub fn scu(text: &str) -> Result<Quantity, Error> {
 /// Returns a quantity of this many pieces.
 ///
 /// # Errors
-/// `Invalid` for more than 1,000,000,000.
+/// Returns `Invalid` for more than 1,000,000,000 pieces.
 pub fn pieces(count: u32) -> Result<Quantity, Error> {
     from_number(Number::from_i64(i64::from(count)), QuantityUnit::Piece)
 }
@@ -58,7 +58,7 @@ pub fn compare(one: &Quantity, other: &Quantity) -> Option<Ordering> {
     }
     match (to_units(one), to_units(other)) {
         (Some(one), Some(other)) => Some(one.cmp(&other)),
-        // Quantities in an unknown unit are not rounded.
+        // Quantities in an unknown unit are compared without rounding.
         _ => Some(one.amount.get().cmp(other.amount.get())),
     }
 }
@@ -69,12 +69,12 @@ pub fn is_zero(quantity: &Quantity) -> bool {
     to_units(quantity).map_or_else(|| *quantity.amount.get() == Number::from_i64(0), |units| units == 0)
 }
 
-/// Returns the sum after rounding both quantities.
+/// Adds two quantities after rounding both.
 pub(super) fn add_quantities(one: &Quantity, other: &Quantity) -> Result<Quantity, Error> {
     combine_quantities(one, other, i64::checked_add)
 }
 
-/// Returns the difference after rounding both quantities. The second must not be greater.
+/// Subtracts the second quantity from the first after rounding both. The second must not be greater.
 pub(super) fn subtract_quantities(one: &Quantity, other: &Quantity) -> Result<Quantity, Error> {
     combine_quantities(one, other, i64::checked_sub)
 }
@@ -97,7 +97,7 @@ fn combine_quantities(
     }
 }
 
-/// Returns thousandths of SCU, or pieces; `None` for an unknown unit.
+/// Converts a quantity to thousandths of SCU or to pieces; `None` for an unknown unit.
 fn to_units(quantity: &Quantity) -> Option<i64> {
     quantity.amount.get().to_scaled_i64(decimals(&quantity.unit)?)
 }
@@ -123,7 +123,8 @@ const fn decimals(unit: &QuantityUnit) -> Option<u8> {
 mod tests {
     use super::*;
 
-    /// TYP-06: quantities that round to the same thousandth are equal; different units never are.
+    /// TYP-06: quantities that round to the same thousandth are equal; quantities in different units never
+    /// are.
     #[test]
     fn amounts_are_compared_in_thousandths_rounded_half_up() {
         for (one, other, same) in [
@@ -143,7 +144,8 @@ mod tests {
         assert!(is_zero(&scu("0.00049").unwrap()) && !is_zero(&scu("0.0005").unwrap()));
     }
 
-    /// TYP-06: sums and differences use the stored values and are exact where binary fractions are not.
+    /// TYP-06: sums and differences use the rounded values, and are exact where binary fractions would not
+    /// be.
     #[test]
     fn amounts_are_computed_exactly() {
         let total = add_quantities(&scu("0.1").unwrap(), &scu("0.2").unwrap()).unwrap();

@@ -5,14 +5,14 @@ use exchange_api::types::{ExternalId, LinkShip, OpId, RemoveShip, Ship, ShipId, 
 use super::{Changes, known::KnownItem, stock::location_reference};
 use crate::error::Error;
 
-/// Returns an upsert that changes nothing: all values as in the feed, to be edited by the caller. A missing
-/// value would be cleared, so none is omitted (SHP-11), except the unit, which stays unchanged if omitted
+/// Creates an upsert with all values of the feed's entry, which changes nothing until the caller edits it. No
+/// value is omitted, because a missing value would be cleared (SHP-11); only a missing unit stays unchanged
 /// (SHP-12).
 ///
-/// `own` is the client's id of the ship; for a linked ship, the id of the link.
+/// `own` is the client's id of the ship. For a linked ship, it is the id that was linked.
 ///
 /// # Errors
-/// `Invalid` if the entry of the feed violates the contract.
+/// Returns `Invalid` if the entry of the feed violates the contract.
 pub fn unchanged_upsert(ship: &Ship, own: ExternalId) -> Result<UpsertShip, Error> {
     let upsert = UpsertShip::builder()
         .external_id(own)
@@ -28,19 +28,19 @@ pub fn unchanged_upsert(ship: &Ship, own: ExternalId) -> Result<UpsertShip, Erro
 }
 
 impl Changes<ShipOp> {
-    /// Links the client's id to one of the member's ships. In the first synchronization all matching ships
-    /// are linked before any is created (SHP-21).
+    /// Links the client's id to one of the member's ships. In the first synchronization, link all matching
+    /// ships before creating any (SHP-21).
     ///
     /// # Errors
-    /// As [`Changes::push`].
+    /// Returns the errors of [`Changes::push`].
     pub fn link_ship(&mut self, own: ExternalId, ship: ShipId) -> Result<OpId, Error> {
         self.push(LinkShip::builder().external_id(own).ship_id(ship).build()?)
     }
 
-    /// Removes a ship in the version that the client has.
+    /// Removes a ship, on the condition that its version is still the one in this entry.
     ///
     /// # Errors
-    /// As [`Changes::push`].
+    /// Returns the errors of [`Changes::push`].
     pub fn remove(&mut self, ship: &Ship) -> Result<OpId, Error> {
         self.push(RemoveShip::builder().ship_id(ship.ship_id.clone()).version(ship.version).build()?)
     }

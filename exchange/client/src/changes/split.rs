@@ -6,18 +6,18 @@ use exchange_api::types::OpId;
 
 use super::{Lane, op::ChangeOp};
 
-/// Maximum size in bytes of a response that refuses all ops: the exchange stores 32 KiB under a key (LIM-22),
-/// and the response may also contain fifty warnings.
+/// The maximum size in bytes of a response that rejects all ops: the exchange stores 32 KiB under a key
+/// (LIM-22), and the response may also contain fifty warnings.
 const MAX_RESPONSE_BYTES: usize = 26 * 1024;
 
-/// Maximum size in bytes of an op result without its id: index, result and reason.
+/// The maximum size in bytes of an op's result without its id: index, result and reason.
 const RESULT_BYTES: usize = 90;
 
 /// The capacity of a batch.
 struct BatchCapacity {
     ops: usize,
-    /// The size of each op's result; `None` for areas in which a lost response can be replaced by reading the
-    /// feed, because setting an amount is idempotent.
+    /// The size of each op's result in bytes. `None` for areas in which the client can replace a lost
+    /// response by reading the feed, because setting an amount is idempotent.
     answer: Option<Vec<usize>>,
 }
 
@@ -36,13 +36,13 @@ impl BatchCapacity {
     }
 }
 
-/// The reason why ops fit into no batch.
+/// The reason ops do not fit into batches.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SplitError {
-    /// This many tied ops exceed the limit.
+    /// A group of this many tied ops exceeds the limit.
     Group(usize),
     /// The ops in this range (inclusive) cannot be cut without separating tied ops or changing their order.
-    /// The flag is true if their number alone would fit.
+    /// The flag is true if the number of ops is within the limit, so that only their results are too large.
     Stretch(RangeInclusive<usize>, bool),
 }
 
@@ -70,11 +70,12 @@ impl fmt::Display for SplitError {
     }
 }
 
-/// Returns the indexes of the ops of each batch, each with at most `most` ops, or the ops that are too many.
+/// Splits the ops into batches of at most `most` ops and returns the indexes of each batch's ops. Fails with
+/// the ops that do not fit into a batch.
 ///
-/// Ops are tied if they concern the same thing or the caller tied them. Stock of one material is only tied if
-/// it decreases in one place and increases in another: that is a move, and its decrease on its own would
-/// count as a removal (STK-20).
+/// Ops are tied if they change the same thing or the caller tied them. Stock ops of one material are tied
+/// only if some decrease and others increase it: they form a move, and its decrease without the increase
+/// would count as a removal (STK-20).
 pub(super) fn split_ops<O: ChangeOp>(
     ops: &[O],
     together: &[Vec<OpId>],
@@ -115,7 +116,7 @@ fn group_ops<O: ChangeOp>(ops: &[O], together: &[Vec<OpId>]) -> OpGroups {
             sets.union(*first.entry(name).or_insert(at), at);
         }
     }
-    // Ops that all increase or all decrease need no tie.
+    // Ops that all increase or all decrease the stock need not be in one batch.
     let mut directions: HashMap<usize, (bool, bool)> = HashMap::new();
     for (at, op) in ops.iter().enumerate() {
         let seen = directions.entry(sets.find_root(at)).or_default();
@@ -144,7 +145,8 @@ fn group_ops<O: ChangeOp>(ops: &[O], together: &[Vec<OpId>]) -> OpGroups {
     OpGroups((0..ops.len()).map(|at| tied.find_root(at)).collect())
 }
 
-/// Cuts between ops where no group spans the cut, each as late as possible.
+/// Splits the ops without reordering them. Each batch ends as late as possible, at a position that separates
+/// no group.
 fn cut_in_order(OpGroups(groups): &OpGroups, room: &BatchCapacity) -> Result<Vec<Vec<usize>>, SplitError> {
     let mut last = vec![0; groups.len()];
     for (at, group) in groups.iter().enumerate() {
@@ -171,7 +173,7 @@ fn cut_in_order(OpGroups(groups): &OpGroups, room: &BatchCapacity) -> Result<Vec
     Ok(parts)
 }
 
-/// Moves each group as a whole to the position of its first op.
+/// Moves each group as a whole to the position of its first op, then fills batches of at most `most` ops.
 fn gather_groups(OpGroups(groups): &OpGroups, most: usize) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
     for (index, group) in groups.iter().enumerate() {

@@ -14,11 +14,12 @@ use crate::error::{Error, ErrorKind};
 /// The identity of a stock lot: material or item, location, quality, and the stolen mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LotSpec {
-    /// The material or item, looked up as a material first, then as an item (RES-14).
+    /// The material or item. The exchange looks it up as a material first, then as an item (RES-14).
     pub material: ItemRef,
     /// The location of the stock.
     pub location: LocationRef,
-    /// `None` if unknown, and for items, which have no quality; sent as 0 (TYP-07).
+    /// The quality; `None` if it is unknown, and for items, which have no quality. `None` is sent as 0
+    /// (TYP-07).
     pub quality: Option<Quality>,
     /// True if the stock is marked as stolen.
     pub stolen: bool,
@@ -31,10 +32,10 @@ impl LotSpec {
         Self { material, location, quality: None, stolen: false }
     }
 
-    /// Returns the lot of a feed entry, with the exchange's own key.
+    /// Creates the lot of a feed entry, identified by the exchange's key of its material.
     ///
     /// # Errors
-    /// `Invalid` if the entry of the feed violates the contract.
+    /// Returns `Invalid` if the entry of the feed violates the contract.
     pub fn from_stock_lot(lot: &StockLot) -> Result<Self, Error> {
         Ok(Self {
             material: KnownItem::from_entry(&lot.material).item_ref()?,
@@ -47,7 +48,7 @@ impl LotSpec {
     /// Sets the quality, 0 to 1000 (TYP-07).
     ///
     /// # Errors
-    /// `Invalid` for more than 1000.
+    /// Returns `Invalid` for more than 1000.
     pub fn with_quality(self, quality: u16) -> Result<Self, Error> {
         Ok(Self { quality: Some(Quality::new(i64::from(quality))?), ..self })
     }
@@ -64,20 +65,20 @@ impl LotSpec {
         Self { stolen: !self.stolen, ..self.clone() }
     }
 
-    /// Adds the quantity that the client last saw in the lot.
+    /// Adds the quantity of the lot that the client last saw at the exchange.
     #[must_use]
     pub const fn expecting(self, quantity: Quantity) -> ExpectedLot {
         ExpectedLot { lot: self, quantity: Some(quantity) }
     }
 
-    /// Marks the lot as one that the client never saw at the exchange.
+    /// States that the client has never seen the lot at the exchange.
     #[must_use]
     pub const fn expecting_nothing(self) -> ExpectedLot {
         ExpectedLot { lot: self, quantity: None }
     }
 }
 
-/// A lot and the quantity that the client last saw in it (STK-05).
+/// A lot and the quantity of it that the client last saw at the exchange (STK-05).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedLot {
     lot: LotSpec,
@@ -85,15 +86,15 @@ pub struct ExpectedLot {
 }
 
 impl ExpectedLot {
-    /// Returns the lot and quantity of a feed entry.
+    /// Creates the lot of a feed entry with its quantity.
     ///
     /// # Errors
-    /// As [`LotSpec::from_stock_lot`].
+    /// Returns the errors of [`LotSpec::from_stock_lot`].
     pub fn from_stock_lot(lot: &StockLot) -> Result<Self, Error> {
         Ok(LotSpec::from_stock_lot(lot)?.expecting(lot.quantity.clone()))
     }
 
-    /// Returns the quantity last seen; 0 for a lot never seen.
+    /// Returns the quantity that the client last saw, or 0 if it never saw the lot.
     fn expected_quantity(&self, unit: &QuantityUnit) -> Result<Quantity, Error> {
         match &self.quantity {
             Some(quantity) => Ok(quantity.clone()),
@@ -110,19 +111,19 @@ impl Changes<StockOp> {
     /// client last saw (STK-05).
     ///
     /// # Errors
-    /// As [`Changes::push`].
+    /// Returns the errors of [`Changes::push`].
     pub fn set_quantity(&mut self, held: ExpectedLot, quantity: Quantity) -> Result<OpId, Error> {
         let expected = held.expected_quantity(&quantity.unit)?;
         self.push_set_quantity(held.lot, expected, quantity)
     }
 
     /// Moves a part of a lot to another lot of the same material: at another location, of another quality, or
-    /// its stolen twin. The decrease and the increase are sent in one batch, because the decrease on its own
-    /// would count as a removal (STK-20).
+    /// with the opposite stolen mark. The decrease and the increase are sent in one batch, because the
+    /// decrease without the increase would count as a removal (STK-20).
     ///
     /// # Errors
-    /// `Invalid` if the lots have different materials or units, or the first holds less than that, and
-    /// as [`Changes::push`].
+    /// Returns `Invalid` if the lots have different materials or units, or if the first lot holds less than
+    /// `quantity`, and the errors of [`Changes::push`].
     pub fn move_stock(
         &mut self,
         from: ExpectedLot,
@@ -158,7 +159,7 @@ impl Changes<StockOp> {
     }
 }
 
-/// Converts a location of a response into a reference with link and name.
+/// Converts a location from a response into a reference with catalog link and name.
 pub(super) fn location_reference(location: &Location) -> LocationRef {
     LocationRef { uex: location.uex.clone(), name: Some(location.name.clone()), extra: Map::new() }
 }

@@ -1,4 +1,4 @@
-//! Tests of builders, batches and results, without a server.
+//! Tests of builders, batches and outcomes, without a server.
 
 use exchange_api::{
     Contract, Json, Map,
@@ -60,8 +60,8 @@ fn only<O: ChangeOp>(changes: Changes<O>) -> ChangeBatch<O> {
     batches.remove(0)
 }
 
-/// STK-05, TYP-07: the expected quantity is the one last seen, 0 for a new lot; an unknown quality is sent as
-/// 0.
+/// STK-05, TYP-07: the expected quantity is the one last seen, or 0 for a new lot; an unknown quality is sent
+/// as 0.
 #[test]
 fn lot_is_set_with_the_expected_quantity() {
     let mut changes = StockChanges::new();
@@ -75,7 +75,7 @@ fn lot_is_set_with_the_expected_quantity() {
     assert!(lot("ore", "Here").with_quality(1001).is_err());
 }
 
-/// STK-20: a move is a decrease and an increase, which stay in one batch.
+/// STK-20: the decrease and the increase of a move stay in one batch.
 #[test]
 fn a_move_is_never_split() {
     let mut changes = StockChanges::new();
@@ -93,8 +93,8 @@ fn a_move_is_never_split() {
     assert_eq!((&ops[0]["quantity"]["amount"], &ops[1]["quantity"]["amount"]), (&7.5.into(), &2.75.into()));
 }
 
-/// STK-20: a decrease and an increase of one material, and a stolen twin, stay together without an explicit
-/// move, by any name of the material.
+/// STK-20: a decrease and an increase of one material stay in one batch even if the caller did not declare a
+/// move. This also applies to a change of the stolen mark, whichever names identify the material.
 #[test]
 fn decrease_and_increase_stay_together() {
     let both =
@@ -115,7 +115,7 @@ fn decrease_and_increase_stay_together() {
     assert_eq!(batches.iter().map(ids).collect::<Vec<_>>(), [vec!["1", "3"], vec!["2"]]);
 }
 
-/// WRT-01: ops that fit into no batch are reported with a remedy.
+/// WRT-01: if ops fit into no batch, the error names them and the remedy.
 #[test]
 fn ops_that_exceed_a_batch_are_named() {
     let note = |at: usize, entry: usize, id: String| {
@@ -131,7 +131,8 @@ fn ops_that_exceed_a_batch_are_named() {
         assert_eq!(error.kind(), ErrorKind::TooLarge);
         error.to_string()
     };
-    // Two alternating entries behind another: 300 ops each, with no possible cut.
+    // The first op has a separate entry. The other 600 alternate between two entries, so there is no
+    // position for a cut.
     let alternating = |at: usize| note(at, if at == 0 { 7 } else { at % 2 }, at.to_string());
     let error = split_error((0..601).map(alternating).collect());
     assert!(error.contains("the ops from number 2 to 601 cannot be split and are more"), "{error}");
@@ -147,8 +148,8 @@ fn ops_that_exceed_a_batch_are_named() {
     assert!(error.contains("4 tied ops exceed"), "{error}");
 }
 
-/// LIM-22, OST-16: a response that refuses all ops of a batch, with the maximum of warnings, fits under the
-/// key.
+/// LIM-22, OST-16: a response that rejects all ops of a batch and has the maximum number of warnings is small
+/// enough to be stored under the key.
 #[test]
 fn org_stock_batch_response_fits_the_size_limit() {
     let ids: [fn(usize) -> String; 3] =
@@ -179,7 +180,7 @@ fn org_stock_batch_response_fits_the_size_limit() {
     }
 }
 
-/// WRT-14: resent ops keep their extensions.
+/// WRT-14: ops that are sent again keep their extensions.
 #[test]
 fn resent_ops_keep_their_extensions() {
     let extensions =
@@ -196,7 +197,7 @@ fn resent_ops_keep_their_extensions() {
     assert_eq!(again.extensions, Some(extensions));
 }
 
-/// STK-05: impossible moves are refused locally.
+/// STK-05: impossible moves are rejected before anything is sent.
 #[test]
 fn impossible_move_is_rejected() {
     let mut changes = StockChanges::new();
@@ -211,7 +212,7 @@ fn impossible_move_is_rejected() {
     assert!(changes.is_empty());
 }
 
-/// Any number of increases of one material needs no ties.
+/// Increases of one material need not be in one batch.
 #[test]
 fn increases_can_be_split_anywhere() {
     let mut changes = StockChanges::new();
@@ -222,7 +223,7 @@ fn increases_can_be_split_anywhere() {
     assert_eq!(sizes, [3, 3, 1]);
 }
 
-/// SHP-11: a missing value would be cleared, so an upsert contains all values of the ship.
+/// SHP-11: an upsert contains all values of the ship, because a missing value would be cleared.
 #[test]
 fn upsert_contains_all_current_values() {
     let ship = Ship::parse_valid(
@@ -241,7 +242,7 @@ fn upsert_contains_all_current_values() {
     assert_eq!(upsert, expected);
 }
 
-/// SHP-23: purchase data and undeclared members at any depth are never sent.
+/// SHP-23: ops with purchase data or other undeclared properties, at any depth, are rejected.
 #[test]
 fn undeclared_members_are_rejected() {
     let mut upsert = UpsertShip::builder()
@@ -259,7 +260,7 @@ fn undeclared_members_are_rejected() {
     assert_eq!(BlueprintChanges::new().add(product).unwrap_err().kind(), ErrorKind::Invalid);
 }
 
-/// SHP-17: a batch updates or removes a ship only once.
+/// SHP-17: a batch updates or removes each ship at most once.
 #[test]
 fn ship_is_changed_once_per_batch() {
     let ship = Ship::parse(
@@ -283,8 +284,8 @@ fn entry(id: &str, version: i64) -> OrgStockEntry {
     OrgStockEntry::parse(text.as_bytes()).unwrap()
 }
 
-/// OST-30, OST-33: ids and versions are those of the feed's entries; ops on one entry increment the version
-/// and stay in one batch in order.
+/// OST-30, OST-33: ops have the ids and versions of the feed's entries. Each op on an entry increments the
+/// version, and ops on one entry stay in one batch, in order.
 #[test]
 fn ops_increment_the_entry_version() {
     let mut changes = OrgStockChanges::new();
@@ -328,7 +329,8 @@ fn op_ids_are_assigned_and_preserved() {
     assert!(BlueprintChanges::new().into_batches(500).is_err());
 }
 
-/// WRT-14: only ops that were removed elsewhere and confirmed by the member are sent again with `override`.
+/// WRT-14: only ops whose entry was removed elsewhere and that the member confirmed are sent again with
+/// `override`.
 #[test]
 fn override_is_sent_after_confirmation() {
     let results =
@@ -348,7 +350,7 @@ fn override_is_sent_after_confirmation() {
     assert!(outcome.override_changes(|_| false).is_none());
 }
 
-/// STK-13, SHP-20, OST-32, OST-33, WRT-14, RES-13: the remedy of each reason.
+/// STK-13, SHP-20, OST-32, OST-33, WRT-14, RES-13: every reason has the expected remedy.
 #[test]
 fn every_reason_has_a_remedy() {
     let expected = |reason: &Reason| match reason.as_str() {
@@ -379,7 +381,7 @@ fn every_reason_has_a_remedy() {
     assert_eq!(outcome.ops[0].verdict.remedy(), Some(OpRemedy::NotifyMember));
 }
 
-/// STK-18, CLI-04: the member is notified of lowered offers and unmatched references.
+/// STK-18, CLI-04: the member is notified of reduced and removed offers and of unmatched references.
 #[test]
 fn notices_report_offers_and_unmatched_refs() {
     let mut response = result(
@@ -399,7 +401,7 @@ fn notices_report_offers_and_unmatched_refs() {
     assert!(only(blueprints(1)).into_outcome(result(1, 0, 0, Vec::new())).notices().is_empty());
 }
 
-/// WRT-06: a result is assigned by op id, or by index without one.
+/// WRT-06: a result is assigned to its op by the op id, or by the index if it has no id.
 #[test]
 fn results_are_assigned_to_their_ops() {
     let mut by_id = refused(0, "UNMATCHED");
@@ -411,7 +413,7 @@ fn results_are_assigned_to_their_ops() {
     assert_eq!(third.verdict.remedy(), Some(OpRemedy::ShowMember));
 }
 
-/// Ops without a result only count as applied if the response is consistent.
+/// Ops without a result count as applied only if the response is consistent.
 #[test]
 fn inconsistent_response_applies_nothing() {
     let mut stranger = refused(0, "UNMATCHED");
@@ -430,7 +432,7 @@ fn inconsistent_response_applies_nothing() {
     }
 }
 
-/// A stored batch is parsed unchanged, with dry run and extensions.
+/// A stored batch is parsed unchanged, with its dry-run flag and extensions.
 #[test]
 fn stored_batch_round_trips() {
     let extensions =
@@ -455,7 +457,7 @@ fn stored_batch_round_trips() {
     assert_eq!(batch.clone().into_changes().into_batches(500).unwrap()[0].ops(), batch.ops());
 }
 
-/// A lot of the feed is referenced by the exchange's own key (TYP-03).
+/// A lot from the feed is identified by the exchange's key (TYP-03).
 #[test]
 fn feed_lot_is_set_by_its_key() {
     let lot = StockLot::parse_valid(
@@ -475,8 +477,8 @@ fn feed_lot_is_set_by_its_key() {
 }
 
 proptest! {
-    /// Any split contains each op once, respects the batch size, keeps tied ops together in order, and keeps
-    /// the order of all ops of org stock.
+    /// Any split contains each op once, respects the batch size, keeps tied ops in one batch and in order,
+    /// and keeps the order of all org stock ops.
     #[test]
     fn any_split_keeps_tied_ops_together(entries in prop::collection::vec(0_u8..9, 1..60), most in 1_usize..20) {
         let mut changes = OrgStockChanges::new();
@@ -509,8 +511,8 @@ proptest! {
         }
     }
 
-    /// The same for stock, where groups may move together: it only fails if the ops of one material with
-    /// decreases and increases are too many.
+    /// The same properties hold for stock, where whole groups may be moved. A split fails only if the tied
+    /// ops of one material exceed the batch size.
     #[test]
     fn any_stock_split_keeps_moves_whole(ops in prop::collection::vec((0_u8..6, any::<bool>()), 1..40), most in 1_usize..12) {
         let mut changes = StockChanges::new();

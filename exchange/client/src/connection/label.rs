@@ -1,5 +1,5 @@
-//! Validation of the label that a member gives an installation: NFC, within the contract's rule, and not a name of
-//! the computer (SVC-09, SVC-12).
+//! Validation of the label that a member gives an installation. A label is in NFC, matches the contract's
+//! rule, and is not a name of the computer (SVC-09, SVC-12).
 
 use std::{
     fmt,
@@ -13,16 +13,16 @@ use unicode_normalization::UnicodeNormalization as _;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label(InstallationLabel);
 
-/// The reason why a string is not a valid label.
+/// The reason a string is not a valid label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
-    /// It has a forbidden character or length (SVC-09).
+    /// The label has a forbidden character or length (SVC-09).
     #[error(
         "a label has 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and does not begin with a space"
     )]
     InvalidCharacters,
-    /// It is a name of this computer (SVC-12).
+    /// The label is a name of this computer (SVC-12).
     #[error("a label must not be the name of the computer: choose another")]
     ComputerName,
 }
@@ -44,7 +44,8 @@ impl ComputerNames {
         Self(Vec::new())
     }
 
-    /// Uses these names. They match in any case, with or without a domain.
+    /// Creates a list of these names. They are compared without regard to case, with and without their
+    /// domain.
     pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
         let mut known = Vec::new();
         for name in names {
@@ -67,7 +68,7 @@ impl ComputerNames {
         let from_environment = variables.iter().filter_map(|name| std::env::var(name).ok());
         let mut written = files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).peekable();
         let is_told = cfg!(windows) || written.peek().is_some();
-        // The names from the macOS settings are in no readable file.
+        // The names from the macOS settings are not in a readable file.
         let of_a_mac = ["ComputerName", "LocalHostName", "HostName"]
             .into_iter()
             .filter(|_| cfg!(target_os = "macos"))
@@ -89,7 +90,7 @@ impl Label {
     /// Normalizes a label to NFC, like the exchange, and validates it.
     ///
     /// # Errors
-    /// Returns an error if it violates the rule of SVC-09 or is a name of this computer.
+    /// Returns an error if the label violates the rule of SVC-09 or is a name of this computer.
     pub fn new(text: &str, machine: &ComputerNames) -> Result<Self, LabelError> {
         let composed: String = text.nfc().collect();
         if machine.has(&composed) {
@@ -123,14 +124,14 @@ fn fold_case(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// SVC-12: a label is normalized before it is validated.
+    /// SVC-12: a label is normalized to NFC before it is validated.
     #[test]
     fn a_label_is_composed_and_checked() {
         let label = |text: &str| Label::new(text, &ComputerNames::none()).map(|label| label.0.into_string());
         assert_eq!(label("Gaming PC 2").as_deref(), Ok("Gaming PC 2"));
         assert_eq!(label("u\u{308}ber").as_deref(), Ok("\u{fc}ber"));
         assert_eq!(label(&"x".repeat(40)).map(|text| text.len()), Ok(40));
-        // One code point each, once composed.
+        // Each of the 40 characters is a single code point after normalization.
         assert!(label(&"e\u{301}".repeat(40)).is_ok());
         for text in ["", " Desk", "a:b", "a\u{2013}b", "q\u{308}", "a/b", "a\nb", &"x".repeat(41)] {
             assert_eq!(label(text), Err(LabelError::InvalidCharacters), "{text:?}");
@@ -148,14 +149,14 @@ mod tests {
             assert!(Label::new(text, &machine).is_ok(), "{text:?}");
         }
         assert_eq!(format!("{machine:?}"), "MachineNames { known: 4, .. }");
-        // Without a file, a program provides the name.
+        // If no file contains the name, a program provides it.
         #[cfg(unix)]
         {
             let run_script = |script| run_program("/bin/sh", &["-c", script]);
             assert_eq!(run_script("echo Ada-PC").as_deref(), Some("Ada-PC\n"));
             assert_eq!((run_script("echo Ada-PC; exit 1"), run_program("/nonexistent", &[])), (None, None));
         }
-        // Holds on every machine, even if no name was detected.
+        // This check passes on every machine, even if no name was detected.
         let own = ComputerNames::detect();
         assert!(own.0.iter().all(|name| own.has(name)));
     }

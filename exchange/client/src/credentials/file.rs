@@ -1,5 +1,5 @@
-//! Secrets in plain files, for machines without a secret store. The program uses them only if the member
-//! chose so.
+//! A store of secrets in plain files, for machines without a secret store. Programs use it only if the member
+//! chose this.
 
 use std::{
     fmt::Write as _,
@@ -10,36 +10,37 @@ use std::{
 use super::{CredentialEntry, CredentialError, CredentialOwner, CredentialStore, SecretBytes, run_blocking};
 use crate::{state_folder::durable, token_source::BoxFuture};
 
-/// A store of plain files that only their owner can read. A copy of the files, such as a backup, is a copy of this
-/// installation's identity.
+/// A store of plain files that only their owner can read. Anyone who gets a copy of the files, such as a
+/// backup, can act as this installation.
 ///
-/// The program must select it explicitly before sign-in, because the member asked for it (`--insecure-storage`).
-/// On Windows the files inherit the permissions of the folder: choose one in the member's profile.
+/// A program must select it explicitly before sign-in, and only if the member requested it
+/// (`--insecure-storage`). On Windows the files inherit the permissions of the folder, so the folder must be
+/// in the member's profile.
 #[derive(Clone, Debug)]
 pub struct InsecureFileCredentials {
     folder: PathBuf,
 }
 
-/// The reason why a folder cannot hold secrets.
+/// The reason a folder cannot hold secrets.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialFolderError {
-    /// Other accounts can access it.
+    /// Other accounts can access the folder.
     #[error("the folder {0} is accessible to other accounts: restrict its permissions (chmod 700)")]
     ReadableByOthers(PathBuf),
-    /// It is not a directory, or it is a symbolic link.
+    /// The path is not a directory, or it is a symbolic link.
     #[error("{0} is not a folder")]
     NotAFolder(PathBuf),
-    /// It cannot be created or inspected.
+    /// The folder cannot be created or inspected.
     #[error("the folder {0} cannot be used: {1}")]
     Io(PathBuf, #[source] io::Error),
 }
 
 impl InsecureFileCredentials {
-    /// Opens a folder. Creates it, with access for its owner only, if it is missing.
+    /// Opens a folder. If the folder is missing, creates it with access for its owner only.
     ///
     /// # Errors
-    /// Fails if other accounts can access the folder, or it cannot be used.
+    /// Returns an error if other accounts can access the folder, or if it cannot be used.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, CredentialFolderError> {
         let folder = folder.into();
         let map_io_error = |error| CredentialFolderError::Io(folder.clone(), error);
@@ -54,7 +55,8 @@ impl InsecureFileCredentials {
         Ok(Self { folder })
     }
 
-    /// Returns true if a file for this secret exists, or if that cannot be determined. Blocks on the disk.
+    /// Returns true if a file for this secret exists, or if its existence cannot be determined. Performs
+    /// blocking file access.
     #[must_use]
     pub fn has_entry(&self, owner: &CredentialOwner, entry: CredentialEntry) -> bool {
         self.entry_path(owner, entry).try_exists().unwrap_or(true)
@@ -128,16 +130,16 @@ fn map_io_error(error: &io::Error) -> CredentialError {
     }
 }
 
-/// Encodes a name as a file name without special characters. The encoding is injective, so that different
-/// connections never share a folder.
+/// Encodes a name as a file name without special characters. Different names have different encodings, so
+/// connections never share a file or folder.
 #[must_use]
 pub fn encode_file_name(name: &str) -> String {
     let mut file = String::with_capacity(name.len() + 16);
     for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => file.push(char::from(byte)),
-            // Capitals are encoded as well, because some file systems ignore case. Writing to a string cannot
-            // fail.
+            // Uppercase letters are also encoded, because some file systems ignore case. Writing to a string
+            // cannot fail.
             _ => {
                 let _ = write!(file, "%{byte:02x}");
             }
@@ -181,11 +183,11 @@ mod tests {
             store.has_entry(&other, CredentialEntry::DpopKey)
                 && !store.has_entry(&other, CredentialEntry::RefreshToken)
         );
-        // No temporary file is left behind.
+        // Writing leaves no temporary files in the folder.
         assert_eq!(fs::read_dir(&inside).unwrap().count(), 3);
     }
 
-    /// IDP-18: a folder or file that others can read is rejected.
+    /// IDP-18: a folder or file that other accounts can read is rejected.
     #[cfg(unix)]
     #[tokio::test]
     async fn folder_readable_by_others_is_rejected() {
@@ -213,7 +215,7 @@ mod tests {
             store.read(&owner, CredentialEntry::DpopKey).await,
             Err(CredentialError::Denied(_))
         ));
-        // A new file replaces it.
+        // A write replaces the rejected file with a new one.
         store.write(&owner, CredentialEntry::DpopKey, &tests::secret("k2")).await.unwrap();
         assert_eq!(store.read(&owner, CredentialEntry::DpopKey).await, Ok(Some(tests::secret("k2"))));
 

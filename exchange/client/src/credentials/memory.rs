@@ -1,4 +1,4 @@
-//! Secrets in the memory of one process, for tests and examples.
+//! A store of secrets in the memory of one process, for tests and examples.
 
 use std::{
     collections::HashMap,
@@ -9,8 +9,8 @@ use std::{
 use super::{CredentialEntry, CredentialError, CredentialOwner, CredentialStore, SecretBytes};
 use crate::token_source::BoxFuture;
 
-/// A store in memory. Clones share their entries, like processes share a platform's store. After the last clone is
-/// dropped, the next start is a new installation.
+/// A store in memory. Clones share their entries, as processes share a platform's store. The entries are lost
+/// when the last clone is dropped, so the next process is a new installation.
 #[derive(Clone, Default)]
 pub struct MemoryCredentials {
     entries: Arc<Mutex<HashMap<(CredentialOwner, CredentialEntry), SecretBytes>>>,
@@ -28,7 +28,7 @@ impl MemoryCredentials {
     }
 }
 
-/// Prints the number of entries only.
+/// Prints only the number of entries.
 impl fmt::Debug for MemoryCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "InMemory({} entries)", self.lock_entries().len())

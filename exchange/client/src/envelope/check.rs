@@ -1,4 +1,4 @@
-//! Parses envelope files and reports private and undeclared data in them.
+//! Parsing of envelope files, and the detection of private and undeclared data in them.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use exchange_api::{Contract as _, DocumentError, Json, runtime::violation::Viola
 
 use super::privacy;
 
-/// Maximum file size of the web import in bytes (DRF-04).
+/// The maximum size in bytes of a file for the web import (DRF-04).
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// Maximum number of undeclared members that are reported.
+/// The maximum number of undeclared properties that are reported.
 const MAX_UNDECLARED: usize = 50;
 
-/// A valid envelope and the members to review before it is uploaded.
+/// A valid envelope, and the properties that the member has to review before it is uploaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedEnvelope {
     envelope: Envelope,
@@ -20,7 +20,7 @@ pub struct CheckedEnvelope {
     private: Vec<String>,
 }
 
-/// The reason why a file is not an envelope. Contains pointers, never values.
+/// The reason a file is not an envelope. It contains JSON Pointers, but no values of the file.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EnvelopeFault {
@@ -28,7 +28,7 @@ pub enum EnvelopeFault {
     TooLarge,
     /// The file is not a JSON document.
     NotJson(DocumentError),
-    /// The `formatVersion` is not 1.x; a later program wrote the file (DRF-02).
+    /// The `formatVersion` is not 1.x, because a newer program wrote the file (DRF-02).
     Version,
     /// The file violates the contract.
     Invalid(Violations),
@@ -54,20 +54,20 @@ impl fmt::Display for EnvelopeFault {
 impl std::error::Error for EnvelopeFault {}
 
 impl CheckedEnvelope {
-    /// Returns the parsed envelope, with its undeclared members.
+    /// Returns the parsed envelope, including its undeclared properties.
     #[must_use]
     pub const fn envelope(&self) -> &Envelope {
         &self.envelope
     }
 
-    /// Returns the parsed envelope by value.
+    /// Returns the parsed envelope, consuming the check result.
     #[must_use]
     pub fn into_envelope(self) -> Envelope {
         self.envelope
     }
 
-    /// Returns JSON Pointers of the first fifty undeclared members. They belong to a later minor version, or
-    /// were added by the program that wrote the file and may contain anything.
+    /// Returns JSON Pointers of the first fifty undeclared properties. They belong to a newer minor version,
+    /// or the program that wrote the file added them; they may contain anything.
     #[must_use]
     pub fn undeclared_pointers(&self) -> &[String] {
         &self.undeclared
@@ -80,10 +80,10 @@ impl CheckedEnvelope {
     }
 }
 
-/// Parses a file strictly by the contract; accepts each version 1.x (DRF-02).
+/// Parses a file and validates it against the contract. Accepts each version 1.x (DRF-02).
 ///
 /// # Errors
-/// If the file is not an envelope; see [`EnvelopeFault`].
+/// Returns an [`EnvelopeFault`] if the file is not an envelope.
 pub fn check_envelope(bytes: &[u8]) -> Result<CheckedEnvelope, EnvelopeFault> {
     if bytes.len() > MAX_BYTES {
         return Err(EnvelopeFault::TooLarge);
@@ -116,7 +116,7 @@ mod tests {
         format!(r#"{{"format": "svc.blueprints", {version} "items": [{{"ref": {{"name": "x"}}}}]}}"#)
     }
 
-    /// DRF-02: each 1.x is accepted; `01.0` and other major versions are not.
+    /// DRF-02: each version 1.x is accepted. The version `01.0` and other major versions are rejected.
     #[test]
     fn every_1_x_version_is_accepted() {
         let check = |version: &str| check_envelope(envelope(version).as_bytes());
@@ -133,13 +133,13 @@ mod tests {
             assert_eq!(fault, EnvelopeFault::Version, "{version}");
             assert!(fault.to_string().starts_with("/formatVersion: unsupported major version"));
         }
-        // A later minor version adds fields, which are kept.
+        // The properties that a newer minor version adds are kept.
         let later = check(r#""formatVersion": "1.1", "later": 1,"#).unwrap();
         assert_eq!(later.undeclared_pointers(), ["/later"]);
         assert_eq!(later.into_envelope().extra.len(), 1);
     }
 
-    /// DRF-01: violations are reported with their pointers.
+    /// DRF-01: violations are reported with their JSON Pointers.
     #[test]
     fn errors_have_locations() {
         let fault = |text: &str| check_envelope(text.as_bytes()).unwrap_err().to_string();
@@ -152,7 +152,7 @@ mod tests {
         assert!(check_envelope(format!("\u{feff}{}", envelope("")).as_bytes()).is_ok());
     }
 
-    /// DRF-03: paths are found anywhere, also in undeclared members.
+    /// DRF-03: file paths are found in all strings, including undeclared properties.
     #[test]
     fn paths_are_named() {
         let text = r#"{"format": "svc.blueprints", "items": [{"ref": {"name": "x"}, "from": "C:\\logs\\game.log"}],

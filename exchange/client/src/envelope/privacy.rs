@@ -1,9 +1,9 @@
-//! Detects file paths in strings, which must not leave the machine in a file (DRF-03, CLI-05).
+//! Detection of file paths in strings. Paths must not leave the machine in a file or draft (DRF-03, CLI-05).
 
 use exchange_api::{Json, runtime::pointer};
 
-/// Returns true if a string is the path of a file or folder. Names in the game contain slashes, but not in
-/// these forms.
+/// Returns true if a string is the path of a file or folder. Names in the game may contain slashes, but not
+/// in the forms that are detected.
 pub(crate) fn is_path(text: &str) -> bool {
     let text = text.trim();
     let bytes = text.as_bytes();

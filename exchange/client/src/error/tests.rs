@@ -1,4 +1,4 @@
-//! The kind, advice and message of every error response, as tables.
+//! Tests of the kind, the advice and the message of every error response, written as tables.
 
 use std::fmt::Write as _;
 
@@ -13,21 +13,21 @@ use expect_test::expect;
 use super::*;
 use crate::testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment};
 
-/// Returns the error of a call with this response.
+/// Returns the error of a call that receives this response.
 async fn refused(reply: ScriptedReply) -> Error {
     let gateway = ScriptedServer::gateway(&VirtualEnvironment::new(1)).unsigned();
     gateway.enqueue_reply(reply);
     Client::new(gateway.origin(), gateway.clone()).org_units_read().await.map(drop).unwrap_err().into()
 }
 
-/// One line for each: kind, advice, text.
+/// Adds the row of one error to the table: kind, advice and message.
 fn row(table: &mut String, name: &str, error: &Error) {
     let line = error.to_string();
     writeln!(table, "{name}: {:?}, {:?}\n    {line}", error.kind(), error.advice()).unwrap();
     assert!(!line.contains('\n') && line.len() < 300, "{line}");
 }
 
-/// ERR-04: every code of the registry has a kind, an advice and one line.
+/// ERR-04: every code of the registry has a kind, an advice and a one-line message.
 #[tokio::test(start_paused = true)]
 async fn every_code_has_a_message_and_advice() {
     let mut table = String::new();
@@ -110,7 +110,8 @@ async fn every_code_has_a_message_and_advice() {
     "#]].assert_eq(&table);
 }
 
-/// ERR-43, ERR-44, ERR-45, ERR-46, ERR-47, ERR-48, ERR-49, ERR-50: every error of the identity provider too.
+/// ERR-43, ERR-44, ERR-45, ERR-46, ERR-47, ERR-48, ERR-49, ERR-50: every error of the identity provider has a
+/// kind, an advice and a one-line message.
 #[test]
 fn every_oauth_error_has_a_message_and_advice() {
     let mut table = String::new();
@@ -207,7 +208,7 @@ async fn unknown_code_is_classified_by_status() {
     "#]].assert_eq(&table);
 }
 
-/// CLI-04: the message names the cause and the remedy in words, without requiring knowledge of a code.
+/// CLI-04: the message names the cause and the remedy in plain words, not only a code.
 #[tokio::test(start_paused = true)]
 async fn messages_name_cause_and_remedy() {
     for (code, cause, to_do) in [
@@ -227,11 +228,11 @@ async fn messages_name_cause_and_remedy() {
     }
 }
 
-/// Every action of the registry is an action of the table: nothing falls through to the status.
+/// Every code of the registry is classified by its action, and never by its status.
 #[test]
 fn known_codes_are_not_classified_by_status() {
     for code in Code::ALL {
-        // A status that by itself means something else than every code.
+        // For this status, the classification differs from that of every code.
         let kind = error_kind_for_code(Some(code), StatusCode::IM_A_TEAPOT);
         let invalid = matches!(code, Code::SchemaInvalid);
         assert_eq!(kind == ErrorKind::Invalid, invalid, "{code}");
@@ -239,7 +240,7 @@ fn known_codes_are_not_classified_by_status() {
     }
 }
 
-/// ERR-22: the first place that is wrong is named; nothing that could be a value is.
+/// ERR-22: the message contains the location of the first violation, unless the pointer could reveal a value.
 #[test]
 fn first_violation_is_named() {
     let line = |pointer: &str| {
@@ -264,7 +265,8 @@ fn first_violation_is_named() {
     }
 }
 
-/// The cause and the advice can be shown separately, for any characters in them; together they are the line.
+/// `message` and `advice` can be shown separately, whatever characters they contain. Joined by `; `, they
+/// equal the `Display` output.
 #[test]
 fn message_excludes_the_advice() {
     let wait =
@@ -281,7 +283,7 @@ fn message_excludes_the_advice() {
     }
 }
 
-/// An error is small to pass on, and keeps what lies behind it.
+/// An error is one pointer in size, and keeps its source.
 #[test]
 fn error_is_small_and_has_a_source() {
     let error =
@@ -293,8 +295,8 @@ fn error_is_small_and_has_a_source() {
     assert_eq!((back.kind(), back.to_string()), (error.kind(), error.to_string()));
 }
 
-/// GW-12: the delivery reported by the transport for this request is added to the error, even if the error is
-/// shared and was created for another request. It does not change the kind.
+/// GW-12: an error gets the delivery state that the transport reports for this request, even if the error is
+/// shared and was created for another request. The kind of the error does not change.
 #[test]
 fn transport_error_keeps_its_delivery() {
     let shared = Error::new(ErrorKind::Proof, "the proof was refused");
@@ -310,8 +312,9 @@ fn transport_error_keeps_its_delivery() {
     assert!(!Error::from_transport_error(unsent).may_have_been_applied());
 }
 
-/// GW-12, CON-12: a response that did not come from the exchange leaves the outcome unknown. A response that
-/// reports that nothing was applied is trusted, except about a first request that is still running.
+/// GW-12, CON-12: after a response that did not come from the exchange, the outcome is unknown. A response of
+/// the exchange that reports that nothing was applied is trusted, unless the first request under the key is
+/// still running.
 #[tokio::test(start_paused = true)]
 async fn error_response_indicates_possible_application() {
     let unsure = [Code::IdempotencyInProgress, Code::BackendRelayFailed, Code::InternalError];

@@ -63,7 +63,7 @@ impl Area {
         }
     }
 
-    /// Returns true for internal data of the organization, which may be kept for 7 days (OST-14).
+    /// Returns true for internal data of the organization, which may be kept for at most 7 days (OST-14).
     #[must_use]
     pub const fn is_organization_data(self) -> bool {
         matches!(self, Self::OrgStock)
@@ -115,7 +115,8 @@ impl fmt::Display for Collection {
     }
 }
 
-/// The entry type of an area's feed. Sealed: implemented for the four types of the contract.
+/// The entry type of an area's feed. This trait is sealed: it is implemented only for the four types of the
+/// contract.
 pub trait FeedEntry: Contract + Clone + fmt::Debug + PartialEq + Sync + sealed::Sealed + 'static {
     /// The area whose feed contains these entries.
     const AREA: Area;
@@ -129,7 +130,7 @@ pub trait FeedEntry: Contract + Clone + fmt::Debug + PartialEq + Sync + sealed::
     /// Returns the call for the first page of a snapshot.
     fn first_page() -> Self::Read;
 
-    /// Returns the key of the entry in the feed. Keys are opaque (CON-07).
+    /// Returns the key of the entry in the feed. Keys are opaque strings (CON-07).
     fn key(&self) -> &str;
 
     /// Returns the units of the pools that the member may read, if pages list them (OST-04).
@@ -140,7 +141,8 @@ pub trait FeedEntry: Contract + Clone + fmt::Debug + PartialEq + Sync + sealed::
     /// Serializes the entry for a store.
     ///
     /// # Errors
-    /// Never for an entry received from the exchange: all contract values can be serialized.
+    /// Never fails for an entry received from the exchange, because all values of the contract can be
+    /// serialized.
     fn to_row(&self) -> Result<ReplicaRow, Error> {
         Ok(ReplicaRow { key: self.key().into(), unit: None, body: encode_value(self)?, details: None })
     }
@@ -148,7 +150,7 @@ pub trait FeedEntry: Contract + Clone + fmt::Debug + PartialEq + Sync + sealed::
     /// Parses an entry from a store.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`] if the row is corrupt.
+    /// Returns [`ErrorKind::Storage`] if the row is corrupt.
     fn from_row(row: &ReplicaRow) -> Result<Self, Error> {
         decode_value(&row.body)
     }
@@ -191,14 +193,14 @@ impl FeedEntry for Ship {
         ShipsReadCall { options: ShipsReadOptions::default() }
     }
 
-    // A20: a ship's tombstone has its `shipId` as key.
+    // A20: the key in a ship's tombstone is the `shipId`.
     fn key(&self) -> &str {
         self.ship_id.as_str()
     }
 }
 
-/// Stores the entries of the holders separately from the lot, because they are deleted when their scope is
-/// lost (OST-10).
+/// The holders' entries of a lot are stored separately, because they are deleted when the scope for details
+/// is lost (OST-10).
 impl FeedEntry for OrgStockLot {
     const AREA: Area = Area::OrgStock;
     type Read = OrgStockReadCall;
@@ -230,7 +232,7 @@ impl FeedEntry for OrgStockLot {
         let (Some(details), Some((b'}', lot))) = (&row.details, row.body.split_last()) else {
             return decode_value(&row.body);
         };
-        // A lot has at least one member, so the inserted one needs a comma.
+        // A lot has at least one property, so the inserted property needs a comma.
         decode_value(&[lot, br#","entries":"#, details, b"}"].concat())
     }
 }
@@ -241,7 +243,7 @@ fn encode_value<T: serde::Serialize + ?Sized>(value: &T) -> Result<Box<[u8]>, Er
         .map_err(|_| Error::new(ErrorKind::Storage, "an entry cannot be serialized"))
 }
 
-/// Parses a stored entry. The error omits the cause, which might contain stored values.
+/// Parses a stored entry. The error omits the cause, because the cause might contain stored values.
 fn decode_value<T: Contract>(bytes: &[u8]) -> Result<T, Error> {
     T::parse(bytes).map_err(|_| Error::new(ErrorKind::Storage, "corrupt stored entry: cannot be parsed"))
 }

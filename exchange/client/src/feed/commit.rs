@@ -4,27 +4,29 @@ use std::fmt;
 
 use super::{Area, AreaState, FeedReader, FeedRemoval};
 
-/// One atomic change of an area. The parts are applied in this order: `clear`, `strip`, `upserts`,
-/// `removals`, `units`, `sweep`; then `kept` replaces the stored state.
+/// One atomic change of an area. A store applies the parts in this order: `clear`, `strip`, `upserts`,
+/// `removals`, `units`, `sweep`. Then `kept` replaces the stored state.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct AreaCommit {
     /// The area to change.
     pub area: Area,
-    /// The expected [`AreaState::sequence`]; the commit is rejected if the stored one differs.
+    /// The expected [`AreaState::sequence`]. The store rejects the commit if the stored sequence differs.
     pub expects: u64,
-    /// Delete all entries, baselines and recorded removals.
+    /// True to delete all entries, baselines and recorded removals.
     pub clear: bool,
-    /// Delete the details of all entries (OST-10).
+    /// True to delete the details of all entries (OST-10).
     pub strip: bool,
-    /// Entries to insert or replace by key (FED-06), with the generation of `kept`. Their recorded removals
-    /// are deleted.
+    /// Entries to insert or replace by key (FED-06). They get the generation of `kept`, and their recorded
+    /// removals are deleted.
     pub upserts: Vec<ReplicaRow>,
-    /// Entries to delete by key and record as removed, even if they are not stored.
+    /// Removals to apply: the entry is deleted by key if it is stored, and the removal is recorded in any
+    /// case.
     pub removals: Vec<RemovalRecord>,
-    /// If set, delete the entries of all other units (OST-05), also those inserted by this commit.
+    /// If set, the entries of all other units are deleted (OST-05), including those that this commit
+    /// inserted.
     pub units: Option<Vec<Box<str>>>,
-    /// Delete entries of an older generation than that of `kept` (FED-09).
+    /// True to delete the entries with an older generation than that of `kept` (FED-09).
     pub sweep: bool,
     /// The new state of the area.
     pub kept: AreaState,
@@ -63,17 +65,17 @@ impl fmt::Debug for AreaCommit {
 pub enum CommitOutcome {
     /// The commit is applied and durable.
     Done(CommitTally),
-    /// Another process committed first: nothing was changed, and this is the stored state.
+    /// Another process committed first: nothing was changed. The value is the stored state.
     Superseded(AreaState),
 }
 
-/// Effects of a commit that its fields do not name.
+/// The effects of a commit that its fields do not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommitTally {
-    /// Keys removed by `clear`, `units` and `sweep` and not inserted again.
+    /// Keys that `clear`, `units` and `sweep` removed and that were not inserted again.
     pub gone: Vec<Box<str>>,
-    /// Keys that lost details by `strip`.
+    /// Keys of the entries whose details `strip` deleted.
     pub stripped: Vec<Box<str>>,
 }
 
@@ -85,12 +87,12 @@ impl CommitTally {
     }
 }
 
-/// An entry as a store holds it.
+/// An entry in the form in which a store holds it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReplicaRow {
     /// The opaque key of the entry.
     pub key: Box<str>,
-    /// The unit that the entry belongs to; only in pools.
+    /// The unit that the entry belongs to; set only for entries of pools.
     pub unit: Option<Box<str>>,
     /// The entry without its details, as a JSON object.
     pub body: Box<[u8]>,
@@ -98,20 +100,20 @@ pub struct ReplicaRow {
     pub details: Option<Box<[u8]>>,
 }
 
-/// Omits the content.
+/// Does not print the content.
 impl fmt::Debug for ReplicaRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Row").field("key", &self.key).field("bytes", &self.body.len()).finish_non_exhaustive()
     }
 }
 
-/// A recorded removal, kept until the entry returns or its tombstone expires at the exchange.
+/// A recorded removal. It is kept until the entry returns, or until the exchange has deleted its tombstone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovalRecord {
     /// The key of the removed entry.
     pub key: Box<str>,
-    /// True if this installation removed it (TYP-16), so the member need not be asked before it is added
-    /// again.
+    /// True if this installation removed the entry (TYP-16), so that the member need not be asked before it
+    /// is added again.
     pub own: bool,
 }
 
@@ -121,13 +123,13 @@ impl RemovalRecord {
     }
 }
 
-/// Whether the recorded owner of an area ([`FeedReader::installation`](crate::feed::FeedReader)) survives its
-/// deletion.
+/// The treatment of an area's recorded owner ([`FeedReader::installation`](crate::feed::FeedReader)) when the
+/// area's data is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnerNote {
-    /// Keep the owner: the data was too old or may no longer be read.
+    /// Keep the owner, because only the data was too old or may no longer be read.
     Keep,
-    /// Remove the owner after a disconnection or another sign-in. Processes that still read for the owner
-    /// notice it.
+    /// Delete the owner, after a disconnection or after another member signed in. Processes that still read
+    /// for the owner detect this.
     Remove,
 }

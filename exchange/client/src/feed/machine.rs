@@ -1,4 +1,4 @@
-//! The state machine of a feed: takes an event and returns the next action.
+//! The state machine of a feed, which takes an event and returns the next action.
 
 use std::{
     collections::HashSet,
@@ -18,22 +18,24 @@ use super::{
 };
 use crate::{error::Error, ownership::OwnershipMatch};
 
-/// Refused cursors in a row, with no page between them, after which the feed is stuck (FED-09).
+/// The number of consecutive refused cursors, without a page between them, after which the feed is stuck
+/// (FED-09).
 const MAX_REFUSALS: u32 = 3;
-/// Snapshots in a row that did not reach their end, after which the feed is stuck.
+/// The number of consecutive snapshots that did not reach their end, after which the feed is stuck.
 const MAX_RESTARTS: u32 = 8;
-/// Empty pages in a row with an unchanged cursor, after which the feed is stuck.
+/// The number of consecutive empty pages with an unchanged cursor, after which the feed is stuck.
 const MAX_REPEATED_PAGES: u32 = 3;
-/// Pages in a row that are empty or return to a visited cursor, after which the feed is stuck.
+/// The number of consecutive pages that are empty or return to a visited cursor, after which the feed is
+/// stuck.
 const MAX_BARREN_PAGES: u32 = 256;
 
-/// The state machine of one area's feed. It lives as long as the program, because its loop counters span
-/// rounds; all other state is in the store.
+/// The state machine of one area's feed. Keep it as long as the program runs, because its loop counters span
+/// several rounds. All other state is in the store.
 #[derive(Debug)]
 pub struct Feed<E> {
     state: FeedState,
     reader: FeedReader,
-    /// The sequence at which the cursor was refused.
+    /// The sequence of the stored state whose cursor was refused.
     expired_sequence: Option<u64>,
     refusals: u32,
     restarts: u32,
@@ -43,7 +45,7 @@ pub struct Feed<E> {
     entries: PhantomData<fn() -> E>,
 }
 
-/// Hashes of the cursors visited in a round; 8 bytes per page until the end is reached.
+/// Hashes of the cursors that were visited in a round. They need 8 bytes per page.
 #[derive(Debug, Default)]
 struct VisitedCursors {
     hasher: RandomState,
@@ -51,7 +53,7 @@ struct VisitedCursors {
 }
 
 impl VisitedCursors {
-    /// Records a cursor; returns true if it was not visited before.
+    /// Records a cursor. Returns true if it was not visited before.
     fn insert(&mut self, cursor: &Cursor) -> bool {
         self.hashes.insert(self.hasher.hash_one(cursor.as_str()))
     }
@@ -67,11 +69,11 @@ enum FeedState {
 /// The step after a commit.
 #[derive(Clone, Copy, Debug)]
 enum AfterCommit {
-    /// Outdated data was deleted: the round begins.
+    /// Begin the round, because outdated data is now deleted.
     Begin,
     /// Read the next page.
     Read { headway: bool },
-    /// The end of the feed is reached.
+    /// Finish the round, because the end of the feed is reached.
     End,
 }
 
@@ -80,7 +82,7 @@ enum AfterCommit {
 pub struct FeedStep {
     /// The next action of the caller.
     pub action: FeedAction,
-    /// The changes of the commit that was just completed.
+    /// The changes of the commit that was just completed, if there was one.
     pub event: Option<PageEvent>,
 }
 
@@ -88,7 +90,7 @@ pub struct FeedStep {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FeedInput<E: FeedEntry> {
-    /// Begin a round from the stored state, with the current access of the token.
+    /// Begin a round.
     Begin {
         /// The stored state of the area.
         kept: AreaState,
@@ -99,14 +101,15 @@ pub enum FeedInput<E: FeedEntry> {
     Page {
         /// The parsed page.
         page: Box<E::Page>,
-        /// The time of the request, so that data never seems younger than it is.
+        /// The time of the request. The age of the data is counted from it, so that data never seems younger
+        /// than it is.
         asked_at: UnixTime,
     },
-    /// The exchange refused the cursor: `CURSOR_EXPIRED`.
+    /// The exchange refused the cursor with `CURSOR_EXPIRED`.
     Expired,
     /// The commit was applied.
     Committed(CommitTally),
-    /// Another process committed first; this is the stored state now.
+    /// Another process committed first. The value is the state that is stored now.
     Superseded(AreaState),
 }
 
@@ -120,9 +123,9 @@ pub enum FeedAction {
     Commit(Box<AreaCommit>),
     /// The round is complete.
     Done,
-    /// The feed loops: back off, report it, and begin a new round later.
+    /// The feed is in a loop: back off, report the loop, and begin a new round later.
     Stuck(LoopReason),
-    /// The input did not match the pending action; nothing to do.
+    /// Do nothing, because the input did not match the pending action.
     Ignore,
 }
 
@@ -130,10 +133,10 @@ pub enum FeedAction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoopReason {
-    /// The exchange refuses each cursor, new ones included.
+    /// The exchange refuses every cursor, including new ones.
     #[error("each cursor is refused")]
     CursorsRefused,
-    /// The exchange reports more pages but the cursor does not advance.
+    /// The exchange reports further pages, but the cursor does not advance.
     #[error("hasMore is set but the cursor does not advance")]
     NoProgress,
 }
@@ -146,20 +149,20 @@ pub struct PageEvent {
     pub area: Area,
     /// Whether the page belongs to a snapshot or to the feed.
     pub phase: FeedPhase,
-    /// True for the first page after the cursor was refused (FED-09) or became unusable.
+    /// True for the first page after the exchange refused the cursor (FED-09) or the cursor became unusable.
     pub restarted: bool,
-    /// Keys of new and changed entries; read them from the replica.
+    /// Keys of new and changed entries, which can be read from the replica.
     pub changed: Vec<Box<str>>,
-    /// Entries that the exchange removed.
+    /// Removals that the feed reported.
     pub removed: Vec<FeedRemoval>,
-    /// Keys removed without a tombstone: missing in a new snapshot (FED-09), or in a unit no longer readable
-    /// (OST-05).
+    /// Keys that were removed without a tombstone, because a new snapshot does not contain them (FED-09) or
+    /// their unit is no longer readable (OST-05).
     pub gone: Vec<Box<str>>,
-    /// True if the end is reached: the replica equals the exchange.
+    /// True if the feed's end is reached, so that the replica equals the exchange.
     pub complete: bool,
 }
 
-/// The part of a feed that a page belongs to.
+/// The part of a collection's history to which a page belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FeedPhase {
     /// All current entries.
@@ -174,8 +177,8 @@ pub enum FeedPhase {
 pub struct FeedRemoval {
     /// The key of the removed entry.
     pub key: Box<str>,
-    /// True if this installation removed it, so the member need not be asked before it is added again
-    /// (TYP-16).
+    /// True if this installation removed the entry, so that the member need not be asked before it is added
+    /// again (TYP-16).
     pub own: bool,
     /// The time of the removal.
     pub at: Timestamp,
@@ -190,7 +193,7 @@ impl<E: FeedEntry> Default for Feed<E> {
 }
 
 impl<E: FeedEntry> Feed<E> {
-    /// Creates the state machine of a feed that was not read yet.
+    /// Creates the state machine of a feed that has not been read yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -206,11 +209,11 @@ impl<E: FeedEntry> Feed<E> {
         }
     }
 
-    /// Processes an event and returns the next action. An action may be dropped: [`FeedInput::Begin`] begins
-    /// a new round at any time.
+    /// Processes an event and returns the next action. The caller may drop an action, because
+    /// [`FeedInput::Begin`] begins a new round at any time.
     ///
     /// # Errors
-    /// If a page contains an entry that cannot be serialized; see [`FeedEntry::to_row`].
+    /// Returns an error if a page contains an entry that cannot be serialized; see [`FeedEntry::to_row`].
     pub fn handle_input(&mut self, input: FeedInput<E>) -> Result<FeedStep, Error> {
         let mut published = None;
         let action = match (input, std::mem::replace(&mut self.state, FeedState::Idle)) {
@@ -237,10 +240,11 @@ impl<E: FeedEntry> Feed<E> {
         Ok(FeedStep { action, event: published })
     }
 
-    /// Begins at the stored position, unless it is unusable for the current reader.
+    /// Begins a round at the stored position, unless the position is unusable for the current reader.
     fn begin_round(&mut self, kept: AreaState) -> FeedAction {
         let (before, now) = (&kept.reader, &self.reader);
-        // An unknown owner does not count as another owner: a foreign cursor would be refused.
+        // An unknown owner is not treated as another owner. If the cursor does belong to another one, the
+        // exchange refuses it.
         if kept.belongs_to(now) == OwnershipMatch::Other {
             // The data may belong to another member and must be deleted first.
             let (sequence, generation) = (kept.sequence + 1, kept.generation);
@@ -257,7 +261,7 @@ impl<E: FeedEntry> Feed<E> {
             return self.request_page(kept, FeedPosition::Start);
         }
         if before.details && !now.details {
-            // OST-10: stored details are deleted before anything else.
+            // OST-10: stored details are deleted before any page is requested.
             let commit = AreaCommit::without_details(E::AREA, &kept);
             let now = commit.kept.clone();
             return self.request_commit(
@@ -267,7 +271,8 @@ impl<E: FeedEntry> Feed<E> {
                 AfterCommit::Begin,
             );
         }
-        // OST-10: new access to details requires a new snapshot.
+        // OST-10: after access to details is gained, a new snapshot is required. The same applies to another
+        // API version.
         let grown = now.details != before.details
             || both_known_and_different(before.version.as_ref(), now.version.as_ref());
         let from = if grown || self.expired_sequence == Some(kept.sequence) {
@@ -325,8 +330,8 @@ impl<E: FeedEntry> Feed<E> {
             self.visited.insert(cursor);
         }
         let headway = self.visited.insert(&next_cursor) && !empty;
-        // The last of several snapshot pages is not the end: changes since the first page follow in the feed
-        // (FED-06).
+        // The last page of a snapshot with several pages is not the end, because the changes since its first
+        // page follow in the feed (FED-06).
         let complete = !has_more && (first || phase == FeedPhase::Feed);
         self.refusals = 0;
         self.expired_sequence = None;
@@ -338,7 +343,7 @@ impl<E: FeedEntry> Feed<E> {
             generation: before.generation + u64::from(first),
             position: match phase {
                 FeedPhase::Snapshot if has_more => FeedPosition::Snapshot(next_cursor),
-                // FED-03, FED-05.
+                // FED-03, FED-05: the feed continues from the cursor of the last page.
                 FeedPhase::Snapshot | FeedPhase::Feed => FeedPosition::Feed(next_cursor),
             },
             as_of: if complete { Some(asked_at) } else { before.as_of },
@@ -361,7 +366,7 @@ impl<E: FeedEntry> Feed<E> {
             ..PageEvent::new(E::AREA, phase)
         };
         let commit = AreaCommit {
-            // FED-09: the commit that ends a snapshot removes entries that the snapshot did not contain.
+            // FED-09: the commit at the end of a snapshot removes entries that the snapshot does not contain.
             sweep: phase == FeedPhase::Snapshot && !has_more,
             upserts,
             removals: event.removed.iter().map(RemovalRecord::from_feed).collect(),

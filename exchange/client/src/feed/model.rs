@@ -1,10 +1,10 @@
-//! A minimal in-memory exchange that serves as the reference model for tests of feeds and stores.
+//! A minimal in-memory exchange, which is the reference model in tests of feeds and stores.
 
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
     clippy::missing_panics_doc,
-    reason = "a test that cannot go on fails"
+    reason = "a panic is a test failure"
 )]
 
 use std::{
@@ -24,14 +24,14 @@ use crate::replica::{CommitOutcome, RemovalRecord, Replica, ReplicaRow, ReplicaS
 /// The installation id of the client under test.
 pub const THIS_INSTALLATION: &str = "this-installation";
 
-/// One collection of an exchange with its change stream.
+/// A model of one collection of an exchange, with its stream of changes.
 #[derive(Clone, Debug)]
 pub struct ExchangeModel {
     area: Area,
     changes: u64,
     entries: BTreeMap<String, (u64, u32)>,
     removed: BTreeMap<String, (u64, bool)>,
-    /// The units whose pools the client may read; the first character of a key is its unit.
+    /// The units whose pools the client may read. The first character of a key is the unit of the entry.
     pub units: BTreeSet<char>,
     /// True if pages of pools contain details.
     pub details: bool,
@@ -76,8 +76,8 @@ impl ExchangeModel {
         }
     }
 
-    /// Leaves a unit, which removes its pool without tombstones, or joins it, which adds its pool to the
-    /// feed.
+    /// Leaves a unit, which removes its pool without tombstones; or joins the unit, which adds its pool to
+    /// the feed.
     pub fn toggle_unit(&mut self, unit: char) {
         if self.units.remove(&unit) {
             return;
@@ -91,19 +91,19 @@ impl ExchangeModel {
         }
     }
 
-    /// Expires all cursors and the tombstones that they could have returned.
+    /// Expires all cursors, and the tombstones that these cursors could have returned.
     pub fn expire_cursors(&mut self) {
         self.cursors.clear();
         self.removed.clear();
     }
 
-    /// Returns a copy without the state that only page requests need.
+    /// Returns a copy without the state that is needed only for page requests.
     fn without_cursors(&self) -> Self {
         let (cursors, removed) = (BTreeMap::new(), BTreeMap::new());
         Self { cursors, removed, entries: self.entries.clone(), units: self.units.clone(), ..*self }
     }
 
-    /// Returns the entries of a complete replica.
+    /// Returns the entries that a complete replica contains.
     #[must_use]
     pub fn expected_entries(&self) -> BTreeMap<String, Json> {
         let read = self.entries.iter().filter(|(key, _)| self.is_readable(key));
@@ -111,8 +111,8 @@ impl ExchangeModel {
         read.map(|(key, (_, value))| (key.clone(), body(key, *value))).collect()
     }
 
-    /// Returns a page as on the wire; `None` stands for `410 CURSOR_EXPIRED`. With `twice`, the page repeats
-    /// an entry of an earlier page.
+    /// Returns a page in its wire format; `None` stands for `410 CURSOR_EXPIRED`. If `twice` is true, the
+    /// page repeats an entry of an earlier page.
     pub fn next_page(&mut self, cursor: Option<&str>, most: usize, twice: bool) -> Option<String> {
         let place = match cursor {
             None => ModelCursor::Snapshot { began: self.changes, after: String::new() },
@@ -137,7 +137,7 @@ impl ExchangeModel {
                 all.sort_unstable();
                 let more = all.len() > most;
                 all.truncate(most);
-                // FED-10: the last page contains everything up to now.
+                // FED-10: the last page contains all changes until now.
                 let seen =
                     if more { all.last().map_or(seen, |(changed, ..)| *changed) } else { self.changes };
                 for (_, key, own) in all {
@@ -154,7 +154,7 @@ impl ExchangeModel {
             keys.extend(first.cloned());
         }
         self.issued += 1;
-        // Cursors are distinct and unordered, as the contract allows.
+        // Cursors are distinct but not ordered, which the contract permits.
         let cursor = format!("c-{:x}-{}", self.issued.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20, self.issued);
         let page = self.render_page(&keys, &gone, &cursor, more);
         self.cursors.insert(cursor, next);
@@ -217,14 +217,14 @@ impl ExchangeModel {
     }
 }
 
-/// A step of a random run: its kind and two parameters.
+/// A step of a random run, encoded as its kind and two parameters.
 pub type ModelMove = (u8, u8, u8);
 
-/// Runs random steps against a store: other writers edit entries, cursors expire, units and details come and
-/// go, and the program advances, is killed, or is overtaken by another process.
+/// Runs random steps against a store. Other writers edit entries, cursors expire, units and details are lost
+/// and gained, and the program makes progress, is killed, or is overtaken by another process.
 ///
-/// Checks that the replica equals the state of the exchange whenever a page reaches the end, and after the
-/// run. `reopen` returns the store after the program was killed.
+/// Checks that the replica equals the state of the exchange whenever a page reaches the end of the feed, and
+/// after the run. `reopen` returns the store after the program was killed.
 pub fn run_moves<S: ReplicaStore>(
     mut store: S,
     mut reopen: impl FnMut(S) -> S,
@@ -240,7 +240,7 @@ pub fn run_moves<S: ReplicaStore>(
             5 if a % 4 == 0 => play.toggle_details(),
             6 if a % 4 == 0 => play.model.expire_cursors(),
             7 if a % 4 == 0 => {
-                // Killed between two steps: the pending action is lost.
+                // The program was killed between two steps, so the pending action is lost.
                 store = reopen(store);
                 (play.feed, play.pending_action) = (Feed::new(), None);
             }
@@ -251,7 +251,7 @@ pub fn run_moves<S: ReplicaStore>(
     play.finish_and_check(&store);
 }
 
-/// Calls [`run_moves`] with steps derived from a seed.
+/// Calls [`run_moves`] with steps that are derived from a seed.
 pub fn run_seeded<S: ReplicaStore>(store: S, reopen: impl FnMut(S) -> S, seed: u64, moves: usize) {
     let mut state = seed.wrapping_mul(2).wrapping_add(0x9e37_79b9_7f4a_7c15) | 1;
     let random = std::iter::repeat_with(move || {
@@ -268,7 +268,7 @@ struct ModelRun {
     model: ExchangeModel,
     feed: Feed<OrgStockLot>,
     pending_action: Option<FeedAction>,
-    /// The state of the exchange when the current page was read.
+    /// The state of the exchange at the time when the current page was read.
     model_at_read: ExchangeModel,
     now: u64,
 }
@@ -280,8 +280,8 @@ impl ModelRun {
         Self { model, feed: Feed::new(), pending_action: None, model_at_read: read, now: 1_000 }
     }
 
-    /// Adds or removes the scope for details. The feed does not report that (OST-10), so the next round
-    /// starts again.
+    /// Grants or withdraws the scope for details. The exchange does not report this in the feed (OST-10), so
+    /// the next round has to start again.
     fn toggle_details(&mut self) {
         self.model.details = !self.model.details;
         (self.feed, self.pending_action) = (Feed::new(), None);
@@ -314,7 +314,7 @@ impl ModelRun {
                 let before = store_rows(store);
                 match store.commit(&commit).unwrap() {
                     CommitOutcome::Superseded(kept) => {
-                        assert_eq!(store_rows(store), before, "what came too late changed something");
+                        assert_eq!(store_rows(store), before, "a superseded commit changed an entry");
                         FeedInput::Superseded(kept)
                     }
                     CommitOutcome::Done(tally) => {
@@ -322,14 +322,14 @@ impl ModelRun {
                         for key in &tally.gone {
                             assert!(
                                 store.entry(Area::OrgStock, key).unwrap().is_none(),
-                                "{key} is reported as gone"
+                                "{key} is reported as gone, but it is stored"
                             );
                         }
                         FeedInput::Committed(tally)
                     }
                 }
             }
-            Some(action) => panic!("{action:?} asks for nothing"),
+            Some(action) => panic!("{action:?} needs no input"),
         };
         let step = self.feed.handle_input(input).unwrap();
         if let Some(event) = &step.event {
@@ -337,7 +337,7 @@ impl ModelRun {
         }
         self.pending_action = match step.action {
             FeedAction::Done | FeedAction::Stuck(_) => None,
-            FeedAction::Ignore => panic!("what came was asked for"),
+            FeedAction::Ignore => panic!("the input was requested"),
             action => Some(action),
         };
     }
@@ -351,7 +351,7 @@ impl ModelRun {
             assert_eq!(
                 store_contents(store),
                 self.model_at_read.expected_entries(),
-                "the replica is what the exchange was"
+                "the replica differs from the exchange"
             );
             assert!(store.area_state(Area::OrgStock).unwrap().position.is_whole());
         }
@@ -382,7 +382,7 @@ impl ModelRun {
     }
 }
 
-/// Returns all pool entries of a store.
+/// Returns all entries of org stock in a store.
 fn store_contents<S: ReplicaStore>(store: &S) -> BTreeMap<String, Json> {
     let rows = store_rows(store);
     assert_eq!(store.count(Area::OrgStock).unwrap(), rows.len() as u64);
@@ -394,7 +394,7 @@ fn store_rows<S: ReplicaStore>(store: &S) -> Vec<ReplicaRow> {
     store.entries(Area::OrgStock, None, usize::MAX).unwrap()
 }
 
-/// Reads an area of a model into a replica to its end, with at most `most` entries per page.
+/// Reads an area of a model into a replica until the end of the feed, with at most `most` entries per page.
 pub fn read_all<E: FeedEntry>(replica: &Replica, model: &mut ExchangeModel, most: usize) -> Vec<PageEvent> {
     let (mut feed, mut events) = (Feed::<E>::new(), Vec::new());
     let installation = Some(InstallationId::new(THIS_INSTALLATION).unwrap());

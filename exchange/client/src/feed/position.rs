@@ -1,4 +1,4 @@
-//! The stored state of a feed: its position and the reader that it belongs to.
+//! The stored state of a feed: its position, and the reader for which it is valid.
 
 use std::fmt;
 
@@ -14,16 +14,16 @@ use crate::{
     ownership::{Ownership, OwnershipMatch},
 };
 
-/// The position from which to read on. Cursors are opaque: they are sent back unchanged and never compared
-/// (CON-07).
+/// The position at which reading continues. Cursors are opaque: they are sent back unchanged and never
+/// compared (CON-07).
 #[derive(Clone, PartialEq, Eq, Default)]
 pub enum FeedPosition {
-    /// No position yet: a snapshot begins.
+    /// There is no position yet: reading begins with a snapshot.
     #[default]
     Start,
-    /// Inside a snapshot, which continues at this cursor even after a restart.
+    /// The position is inside a snapshot, which continues at this cursor even after a restart.
     Snapshot(Cursor),
-    /// Inside the feed: the replica contains all changes before this cursor.
+    /// The position is in the feed: the replica contains all changes before this cursor.
     Feed(Cursor),
 }
 
@@ -37,15 +37,15 @@ impl FeedPosition {
         }
     }
 
-    /// Returns true if a snapshot was read to its end, so that entries missing here are missing at the
-    /// exchange.
+    /// Returns true if a snapshot was read completely. An entry that is missing here is then missing at the
+    /// exchange as well.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         matches!(self, Self::Feed(_))
     }
 }
 
-/// Omits the cursor, which is of no use in logs.
+/// Does not print the cursor, which is of no use in logs.
 impl fmt::Debug for FeedPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -56,20 +56,20 @@ impl fmt::Debug for FeedPosition {
     }
 }
 
-/// The installation and the access that entries were read with. A position is only valid for the same reader.
+/// The installation that read the entries, and its access. A position is valid only for the same reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FeedReader {
-    /// The installation, if the exchange could name it (SVC-03).
+    /// The installation, if the exchange returned its id (SVC-03).
     pub installation: Option<InstallationId>,
-    /// The API version; a later one may return more fields of each entry.
+    /// The API version. A later version may return more fields of each entry.
     pub version: Option<Box<str>>,
     /// True if pools include the stock of each holder (OST-08).
     pub details: bool,
 }
 
 impl FeedReader {
-    /// Returns the current access of a connection (SVC-01).
+    /// Returns the reader with the current access of a connection (SVC-01).
     #[must_use]
     pub fn from_connection(connection: &Connection) -> Self {
         Self {
@@ -79,13 +79,13 @@ impl FeedReader {
         }
     }
 
-    /// Returns the ownership of data read by this reader.
+    /// Returns the ownership of data that this reader reads.
     fn whose(&self) -> Ownership {
         let installation = self.installation.as_ref().map(|id| id.as_str().into());
         Ownership { connection: None, installation }
     }
 
-    /// Restricts the reader to the access that matters for an area: only pools have details.
+    /// Returns this reader without the access that does not matter for an area: only pools have details.
     #[must_use]
     pub(super) fn for_area(&self, area: Area) -> Self {
         Self { details: self.details && area == Area::OrgStock, ..self.clone() }
@@ -96,27 +96,27 @@ impl FeedReader {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AreaState {
-    /// Number of commits so far. A commit names the sequence that it read, so concurrent commits are not
-    /// overwritten.
+    /// The number of commits so far. A commit contains the sequence that it is based on, so concurrent
+    /// commits do not overwrite each other.
     pub sequence: u64,
-    /// Number of snapshots so far. Entries of an older generation are removed when a snapshot ends.
+    /// The number of snapshots so far. Entries of an older generation are removed when a snapshot ends.
     pub generation: u64,
-    /// The position from which to read on.
+    /// The position at which reading continues.
     pub position: FeedPosition,
-    /// The reader of the entries.
+    /// The reader that read the entries.
     pub reader: FeedReader,
-    /// Request time of the last page that reached the end: the age of the copy.
+    /// The request time of the last page that reached the end, which determines the age of the copy.
     pub as_of: Option<UnixTime>,
-    /// Request time of the last page; the 90 days of its cursor start then (FED-08).
+    /// The request time of the last page, from which its cursor is valid for 90 days (FED-08).
     pub read_at: Option<UnixTime>,
-    /// Time of the oldest data that was not confirmed since; the 7 days for copies of the organization's data
-    /// start then (OST-14).
+    /// The time of the oldest data that was not confirmed since. Copies of the organization's data expire 7
+    /// days after this time (OST-14).
     pub since: Option<UnixTime>,
 }
 
 impl AreaState {
-    /// Returns the state after all entries were deleted. The sequence increases, so that earlier prepared
-    /// commits are rejected.
+    /// Returns the state after all entries were deleted. Its sequence is higher, so that commits prepared
+    /// before the deletion are rejected.
     #[must_use]
     pub fn after_forgetting(&self, owner: OwnerNote) -> Self {
         let installation = match owner {
@@ -127,7 +127,7 @@ impl AreaState {
         Self { sequence: self.sequence + 1, generation: self.generation, reader, ..Self::default() }
     }
 
-    /// Compares the owner of the data with a reader.
+    /// Compares the owner of the stored data with a reader.
     pub(crate) fn belongs_to(&self, reader: &FeedReader) -> OwnershipMatch {
         if self.reader.installation.is_none() && self.position == FeedPosition::Start {
             return OwnershipMatch::Unowned;

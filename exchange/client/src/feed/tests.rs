@@ -1,4 +1,4 @@
-//! Tests of the state machine, page by page.
+//! Tests of the state machine, which process a feed page by page.
 
 use std::collections::VecDeque;
 
@@ -30,8 +30,8 @@ fn page(keys: &[&str], cursor: &str, more: bool) -> String {
     format!(r#"{{"items":[{}],"removed":[],"nextCursor":"{cursor}","hasMore":{more}}}"#, items.join(","))
 }
 
-/// Runs one round with these responses, `None` being 410. Returns the requested cursors, the events and the
-/// last action.
+/// Runs one round with these responses, where `None` stands for status 410. Returns the requested cursors,
+/// the events and the last action.
 fn round(
     feed: &mut Feed<StockLot>,
     store: &MemoryReplica,
@@ -69,8 +69,8 @@ fn strings<'a>(cursors: impl IntoIterator<Item = &'a Option<String>>) -> Vec<&'a
     cursors.into_iter().map(|cursor| cursor.as_deref().unwrap_or("-")).collect()
 }
 
-/// FED-03, FED-05, CON-07: each cursor is stored with its page and sent back unchanged, also after a restart
-/// in a snapshot.
+/// FED-03, FED-05, CON-07: each cursor is stored with its page and sent back unchanged, even after a restart
+/// within a snapshot.
 #[test]
 fn round_continues_at_the_stored_cursor() {
     let (store, me) = (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false));
@@ -83,7 +83,7 @@ fn round_continues_at_the_stored_cursor() {
     assert_eq!(strings(&requests), ["-", "z:9", "a.1"]);
     assert!(matches!(store.area_state(Area::Stock).unwrap().position, FeedPosition::Snapshot(_)));
 
-    // FED-06: changes since the start of the snapshot follow in the feed, which is read at once.
+    // FED-06: the changes since the start of the snapshot follow in the feed, which is read immediately.
     let last = [Some(page(&["c"], "f-0", false)), Some(page(&["a"], "f-0", false))];
     let (requests, events, end) = round(&mut Feed::new(), &store, &me, last);
     assert_eq!((strings(&requests), matches!(end, Some(FeedAction::Done))), (vec!["a.1", "f-0"], true));
@@ -108,7 +108,8 @@ fn round_continues_at_the_stored_cursor() {
     );
 }
 
-/// FED-09: a refused cursor starts a snapshot; entries missing in it are removed with its last page.
+/// FED-09: a refused cursor starts a snapshot. Entries that the snapshot does not contain are removed with
+/// its last page.
 #[test]
 fn rejected_cursor_starts_a_snapshot() {
     let (store, me, mut feed) =
@@ -118,14 +119,14 @@ fn rejected_cursor_starts_a_snapshot() {
     let (requests, events, _) = round(&mut feed, &store, &me, responses);
     assert_eq!(strings(&requests), ["f-0", "-", "s-1", "-", "s-2"]);
     assert!(events.iter().all(|event| event.restarted && event.gone.is_empty()));
-    assert_eq!(store.count(Area::Stock).unwrap(), 3, "nothing goes before the end");
+    assert_eq!(store.count(Area::Stock).unwrap(), 3, "an entry was removed before the end");
     let last = [Some(page(&["d"], "f-1", false)), Some(page(&[], "f-1", false))];
     let (_, events, end) = round(&mut feed, &store, &me, last);
     assert!(matches!(end, Some(FeedAction::Done)));
-    assert_eq!(events[0].gone, ["a".into(), "b".into()], "b was seen in the snapshot that broke off alone");
+    assert_eq!(events[0].gone, ["a".into(), "b".into()], "b was only in the interrupted snapshot");
 }
 
-/// FED-09: endless refusals are not an expiry; each later round makes one attempt.
+/// FED-09: if the exchange refuses every cursor, the feed is stuck, and each later round makes one attempt.
 #[test]
 fn endless_cursor_rejections_are_stuck() {
     let (store, me, mut feed) =
@@ -139,13 +140,13 @@ fn endless_cursor_rejections_are_stuck() {
     let (_, events, end) = round(&mut feed, &store, &me, [Some(page(&["b"], "f-1", false))]);
     assert!(matches!(end, Some(FeedAction::Done)) && events[0].restarted);
 
-    // Snapshots that never end, with pages in between.
+    // The feed is also stuck if snapshots return pages but never reach their end.
     let broken = (0..20).flat_map(|at| [None, Some(page(&["a"], &format!("s-{at}"), true))]);
     let (requests, _, end) = round(&mut feed, &store, &me, broken);
     assert_eq!((requests.len(), refused(end)), (15, true));
 }
 
-/// FED-05: `hasMore` without progress is a loop; a page with a new cursor or with entries is not.
+/// FED-05: `hasMore` without progress is a loop. A page with a new cursor or with entries is progress.
 #[test]
 fn feed_without_progress_is_stuck() {
     let (store, me, mut feed) =
@@ -157,7 +158,7 @@ fn feed_without_progress_is_stuck() {
         round(&mut feed, &store, &me, [same(&[]), same(&["b"]), same(&[]), same(&[]), same(&[])]);
     assert_eq!((requests.len(), stuck(end)), (5, true));
     let (requests, _, end) = round(&mut feed, &store, &me, [same(&[])]);
-    assert_eq!((requests.len(), stuck(end)), (1, true), "once for each try");
+    assert_eq!((requests.len(), stuck(end)), (1, true), "one request per round");
     let (_, _, end) = round(&mut feed, &store, &me, [Some(page(&[], "f-1", false))]);
     assert!(matches!(end, Some(FeedAction::Done)));
     let (requests, _, end) =
@@ -165,7 +166,8 @@ fn feed_without_progress_is_stuck() {
     assert_eq!((requests.len(), stuck(end)), (256, true));
 }
 
-/// FED-05: repeated cursors are a loop, for any content of the pages, so that other areas are not delayed.
+/// FED-05: a feed that repeats its cursors is in a loop, whatever its pages contain. It ends, so that it does
+/// not delay other areas.
 #[test]
 fn circular_feed_is_stuck() {
     let stuck = |end| matches!(end, Some(FeedAction::Stuck(LoopReason::NoProgress)));
@@ -177,10 +179,10 @@ fn circular_feed_is_stuck() {
         let (requests, _, end) = round(&mut feed, &store, &me, circle());
         assert_eq!((requests.len(), stuck(end)), (places + 256, true));
         let (requests, _, end) = round(&mut feed, &store, &me, circle());
-        assert_eq!((requests.len(), stuck(end)), (1, true), "once for each try");
+        assert_eq!((requests.len(), stuck(end)), (1, true), "one request per round");
         let (_, _, end) = round(&mut feed, &store, &me, [Some(page(&[], "f-1", false))]);
         assert!(matches!(end, Some(FeedAction::Done)));
-        // A cursor that repeats in another round is not a loop.
+        // A cursor that repeats in a later round is not a loop.
         for _ in 0..300 {
             let responses = [Some(page(&["a"], "c-0", true)), Some(page(&["a"], "f-1", false))];
             let (_, _, end) = round(&mut feed, &store, &me, responses);
@@ -189,12 +191,12 @@ fn circular_feed_is_stuck() {
     }
 }
 
-/// A position is invalid for another installation, which must not see the entries.
+/// If another installation reads, the position is invalid and the stored entries are deleted.
 #[test]
 fn another_installation_starts_empty() {
     let (store, me) = (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false));
     round(&mut Feed::new(), &store, &me, [Some(page(&["a"], "f-0", false))]);
-    // An unknown installation is not another one.
+    // An unknown installation is not treated as a different one.
     let (requests, ..) = round(&mut Feed::new(), &store, &reader(None, false), []);
     assert_eq!(strings(&requests), ["f-0"]);
     let other = reader(Some("another"), false);
@@ -204,7 +206,7 @@ fn another_installation_starts_empty() {
     assert_eq!(store.area_state(Area::Stock).unwrap().position, FeedPosition::Start);
 }
 
-/// A later API version may return more fields of each entry.
+/// A new API version starts a snapshot, because it may return more fields of each entry.
 #[test]
 fn new_api_version_restarts_the_feed() {
     let (store, me) = (MemoryReplica::default(), reader(Some(THIS_INSTALLATION), false));
@@ -216,7 +218,8 @@ fn new_api_version_restarts_the_feed() {
     assert_eq!(strings(&requests), ["f-1"]);
 }
 
-/// OST-10: gained details are read in a new snapshot; lost details are deleted before anything is read.
+/// OST-10: after access to details is gained, they are read in a new snapshot. After it is lost, stored
+/// details are deleted before any page is requested.
 #[test]
 fn details_follow_their_scope() {
     let (replica, mut model) = (Replica::in_memory(), ExchangeModel::new(Area::OrgStock));
@@ -231,7 +234,7 @@ fn details_follow_their_scope() {
     assert!(events[0].restarted);
     assert_eq!(has(&replica), [true, true]);
 
-    // Lost: deleted before a page is requested.
+    // After the loss of access, details are deleted before a page is requested.
     let mut feed = Feed::<OrgStockLot>::new();
     let kept = replica.store().area_state(Area::OrgStock).unwrap();
     let FeedAction::Commit(commit) = feed
@@ -239,7 +242,7 @@ fn details_follow_their_scope() {
         .unwrap()
         .action
     else {
-        panic!("the details go first");
+        panic!("the details are deleted first");
     };
     let CommitOutcome::Done(tally) = replica.store().commit(&commit).unwrap() else {
         panic!("there is no other writer")
@@ -247,10 +250,11 @@ fn details_follow_their_scope() {
     assert_eq!(has(&replica), [false, false]);
     let step = feed.handle_input(FeedInput::Committed(tally)).unwrap();
     assert_eq!(step.event.unwrap().changed, ["a1".into(), "b1".into()]);
-    assert!(matches!(step.action, FeedAction::Read(FeedPosition::Feed(_))), "the feed goes on");
+    assert!(matches!(step.action, FeedAction::Read(FeedPosition::Feed(_))), "the feed continues");
 }
 
-/// OST-05: the lots of a unit that is not listed are deleted in the same commit, without tombstones.
+/// OST-05: when a unit is missing from `units`, its stock lots are deleted in the same commit, without
+/// tombstones.
 #[test]
 fn lots_of_a_left_unit_are_deleted() {
     let (replica, mut model) = (Replica::in_memory(), ExchangeModel::new(Area::OrgStock));
@@ -264,7 +268,7 @@ fn lots_of_a_left_unit_are_deleted() {
     assert_eq!(replica.count(Area::OrgStock).unwrap(), 1);
 }
 
-/// TYP-16: removals of this installation are reported and stored as its own.
+/// TYP-16: removals by this installation are reported and stored with `own`.
 #[test]
 fn own_removals_are_distinguished() {
     let (replica, mut model) = (Replica::in_memory(), ExchangeModel::new(Area::Ships));
@@ -280,7 +284,7 @@ fn own_removals_are_distinguished() {
     assert!(!replica.removal(Area::Ships, "s2").unwrap().unwrap().own);
 }
 
-/// An unexpected input changes nothing.
+/// An input that does not match the pending action changes nothing.
 #[test]
 fn unexpected_input_is_ignored() {
     let mut feed = Feed::<StockLot>::new();
@@ -297,7 +301,7 @@ fn unexpected_input_is_ignored() {
     ));
 }
 
-/// The in-memory store satisfies the conformance checks.
+/// The in-memory store passes the conformance checks.
 #[test]
 fn memory_store_passes_conformance_checks() {
     check::check_store(MemoryReplica::default, |store| store);
@@ -306,8 +310,8 @@ fn memory_store_passes_conformance_checks() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// FED-06, FED-09, OST-05, OST-10: in any order of events, the replica equals the state of the exchange
-    /// whenever a page reached the end, and at the end of the run.
+    /// FED-06, FED-09, OST-05, OST-10: for any order of events, the replica equals the state of the exchange
+    /// whenever a page reaches the end of the feed, and at the end of the run.
     #[test]
     fn replica_converges_for_any_order_of_events(
         moves in proptest::collection::vec(any::<(u8, u8, u8)>(), 0..120),

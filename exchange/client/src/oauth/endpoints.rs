@@ -13,7 +13,7 @@ pub(crate) struct ProviderEndpoints {
     pub(super) revocation: Htu,
 }
 
-/// The reason why a discovery document is rejected. Contains no part of the document.
+/// The reason a discovery document is rejected. It contains no part of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum DiscoveryError {
     #[error("the identity provider's discovery document cannot be read")]
@@ -58,13 +58,13 @@ impl ProviderEndpoints {
     }
 }
 
-/// Returns the URL of the document (OpenID Connect Discovery 1.0, 4.1).
+/// Returns the URL of the discovery document (OpenID Connect Discovery 1.0, 4.1).
 pub(super) fn discovery_url(issuer: &str) -> String {
     format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'))
 }
 
-/// Returns true if a URL from the provider may be used: https, or a loopback URL without TLS if the provider
-/// itself is on this machine.
+/// Returns true if a URL from the provider may be used: it is an https URL, or the provider is on this
+/// machine and the URL is a loopback URL.
 pub(super) fn is_safe_url(issuer: &str, address: &str) -> bool {
     let is_https = |text: &str| text.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
     is_https(address) && Htu::from_url(address).is_ok()
@@ -84,7 +84,7 @@ mod tests {
         )
     }
 
-    /// IDP-02: the issuer must match exactly.
+    /// IDP-02: the issuer in the document must equal the pinned issuer exactly.
     #[test]
     fn issuer_is_compared_exactly() {
         let read = |issuer: &str| {
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(ProviderEndpoints::parse(ISSUER, b"{}"), Err(DiscoveryError::IssuerMismatch));
     }
 
-    /// IDP-02: a document must not direct tokens to an insecure endpoint.
+    /// IDP-02: a document whose endpoints would receive tokens without TLS is rejected.
     #[test]
     fn endpoints_require_tls_or_loopback() {
         let read =

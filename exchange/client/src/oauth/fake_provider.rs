@@ -1,4 +1,4 @@
-//! For tests: an identity provider in memory that validates proofs and fails on demand.
+//! An in-memory identity provider for tests, which validates proofs and fails on request.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -18,26 +18,26 @@ use serde_json::{Value, json};
 use crate::testkit::VirtualEnvironment;
 
 pub(crate) const ISSUER: &str = "https://id.example/realms/x";
-/// The marker in all secrets, for which tests search in printed output.
+/// The marker in all secrets. Tests search for it in printed output.
 pub(crate) const PLANTED: &str = "hush";
 
 /// The scripted result of one request.
 pub(crate) enum FakeReply {
     /// Returns this response without processing the request.
     Answer(u16, Value),
-    /// Returns this page, which is not JSON.
+    /// Returns this page, whose body is not JSON.
     Page(u16, &'static str),
-    /// Processes the request and loses the response.
+    /// Processes the request but loses the response.
     Lost,
     /// Refuses the connection.
     Refused,
-    /// Processes the request and delays the response.
+    /// Processes the request but delays the response.
     Late(Duration),
-    /// Returns this status and headers with an empty body.
+    /// Returns this status and these headers with an empty body.
     Headers(u16, Vec<(&'static str, String)>),
-    /// Returns this OAuth error with a `Retry-After` in seconds.
+    /// Returns this OAuth error with this `Retry-After` in seconds.
     Waits(&'static str, u64),
-    /// Returns this status and headers with a body beyond the size limit.
+    /// Returns this status and these headers with a body that exceeds the size limit.
     Huge(u16, Vec<(&'static str, String)>),
 }
 
@@ -106,7 +106,7 @@ impl FakeProvider {
         self.state().log.iter().filter(|id| **id == operation).count()
     }
 
-    /// Ends the connection, like a member on the web.
+    /// Ends the connection, as a member does in the web application.
     pub(crate) fn end_connection(&self) {
         self.state().connection = None;
     }
@@ -124,7 +124,7 @@ impl FakeProvider {
         operation: &'static Operation,
         request: Request<Bytes>,
     ) -> Result<Response<Bytes>, TransportError> {
-        // The network delay.
+        // This simulates the network delay.
         tokio::time::sleep(Duration::from_millis(50)).await;
         let form = String::from_utf8(request.body().to_vec()).unwrap();
         let fate = {
@@ -252,7 +252,7 @@ impl FakeProvider {
             Some((key, current, _)) if key == jkt && sent == current => {
                 state.issue_refresh_token(jkt, Some(sent))
             }
-            // The successor is still unused: return it again.
+            // The successor of the token was not used yet, so it is returned again.
             Some((key, current, Some(before))) if key == jkt && sent == before && !state.strict => {
                 state.issue_access_token(&current)
             }

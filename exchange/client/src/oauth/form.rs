@@ -3,9 +3,10 @@
 use bytes::Bytes;
 use zeroize::Zeroizing;
 
-/// Encodes a form. It may contain a token, so its bytes are zeroed when the last clone is dropped.
+/// Encodes a form. The form may contain a token, so its bytes are zeroed when the last clone is dropped.
 pub(super) fn encode_form(fields: &[(&str, &str)]) -> Bytes {
-    // Three bytes per character, so that the buffer never grows and leaves no copies behind.
+    // The capacity is three bytes per character, so that the buffer never grows and no copies remain in
+    // memory.
     let most = fields.iter().map(|(name, value)| 3 * (name.len() + value.len()) + 2).sum();
     let mut bytes = Zeroizing::new(Vec::with_capacity(most));
     for (name, value) in fields {

@@ -1,4 +1,4 @@
-//! The polling schedule of a device login (RFC 8628, 3.3 to 3.5). Pure state: no clock, no network.
+//! The polling schedule of a device login (RFC 8628, 3.3 to 3.5). It is pure state without clock or network.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use dpop_bound::clock::ClockReading;
 
 /// The time that each `slow_down` adds to the interval permanently (ERR-44).
 const SLOW_DOWN_STEP: Duration = Duration::from_secs(5);
-/// The polling pause in percent of the interval. Timers of virtual machines may run up to a third fast, and
-/// servers that count whole seconds reject a poll after exactly the interval.
+/// The time between polls in percent of the interval. Timers of virtual machines may run up to a third fast,
+/// and servers that count whole seconds reject a poll after exactly the interval.
 const PADDING_PERCENT: u32 = 120;
-/// The polling pause in percent of the interval after the first `slow_down`.
+/// The time between polls in percent of the interval after the first `slow_down`.
 const SLOWED_PADDING_PERCENT: u32 = 140;
 /// The minimum interval between two polls.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ pub(crate) struct PollSchedule {
 /// The next action of the login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PollAction {
-    /// Wait for this time, then request the next action.
+    /// Wait for this duration, then request the next action.
     Wait(Duration),
     /// Poll the provider.
     Poll,
@@ -45,7 +45,7 @@ pub(crate) enum PollResult {
     Pending,
     /// The client polls too fast (ERR-44).
     SlowDown,
-    /// No response, or not one of the provider; with its `Retry-After`.
+    /// The request failed, or the response did not come from the provider. The value is its `Retry-After`.
     Failed(Option<Duration>),
 }
 
@@ -82,8 +82,8 @@ impl PollSchedule {
         }
     }
 
-    /// Records the result of a poll. The next poll is scheduled from now: after a suspend there is one poll
-    /// instead of a burst.
+    /// Records the result of a poll and schedules the next poll from now on. After a suspend there is
+    /// therefore one poll instead of a burst.
     pub(crate) fn record_result(&mut self, polled: PollResult, now: ClockReading) -> Option<PollHint> {
         let mut remark = None;
         let mut wait = Duration::ZERO;
@@ -108,15 +108,16 @@ impl PollSchedule {
         remark
     }
 
-    /// Delays the next poll by at least this time from now, as a response requested (CLI-02).
+    /// Delays the next poll by at least this duration from now, because of a `Retry-After` (CLI-02).
     pub(crate) fn delay_by(&mut self, wait: Duration, now: ClockReading) {
         self.next_poll = self.next_poll.max(now.monotonic.saturating_add(wait));
     }
 
     /// Returns the remaining lifetime of the code.
     ///
-    /// Uses the clock that advanced less: one clock may have been set or run fast, and after a suspend the
-    /// provider reports the expiry. Ends in any case after twice the lifetime by the monotonic clock.
+    /// Uses the clock that advanced less, because one of the clocks may have been set or run fast, and
+    /// because the provider reports the expiry after a suspend. The result is zero at the latest after twice
+    /// the lifetime by the monotonic clock.
     pub(crate) fn remaining(&self, now: ClockReading) -> Duration {
         let steady = now.monotonic.saturating_sub(self.started_at.monotonic);
         let wall = now.wall.saturating_since(self.started_at.wall);
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(self::polling(0).next_action(even(0)), PollAction::Wait(Duration::from_millis(1200)));
     }
 
-    /// ERR-44: each `slow_down` adds five seconds permanently, and the second one yields a hint.
+    /// ERR-44: each `slow_down` adds five seconds permanently, and the second one returns a hint.
     #[test]
     fn slow_down_is_permanent() {
         let mut polling = polling(5);
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(polling.next_action(even(55)), wait(28));
     }
 
-    /// Failed polls back off, and never poll earlier than `Retry-After`.
+    /// Failed polls back off, and the next poll is never earlier than `Retry-After`.
     #[test]
     fn failures_slow_polling_until_it_succeeds() {
         let mut polling = polling(5);
@@ -204,7 +205,8 @@ mod tests {
         assert_eq!(polling.next_action(even(0)), wait(6));
     }
 
-    /// CLI-02: a requested wait delays the next poll after any result, and never shortens the pause.
+    /// CLI-02: a `Retry-After` delays the next poll after any result, and never shortens the time between
+    /// polls.
     #[test]
     fn poll_waits_for_retry_after() {
         for polled in [PollResult::Pending, PollResult::SlowDown, PollResult::Failed(None)] {
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!(polling.next_action(even(6)), wait(6));
     }
 
-    /// ERR-46: no poll after the expiry, and no wait beyond it.
+    /// ERR-46: there is no poll after the code has expired, and no wait beyond its expiry.
     #[test]
     fn polling_ends_when_the_code_expires() {
         let mut polling = polling(5);
@@ -233,17 +235,18 @@ mod tests {
         assert_eq!(polling.remaining(even(590)), Duration::from_secs(10));
     }
 
-    /// After a suspend or a change of the clock there is one poll, then the usual interval.
+    /// After a suspend or a change of the clock there is one poll, and the next one follows after the usual
+    /// interval.
     #[test]
     fn suspend_is_followed_by_one_poll() {
-        // The monotonic clock stopped: the wait continues.
+        // If the monotonic clock stopped during the suspend, the wait continues.
         let mut polling = polling(5);
         assert_eq!(polling.next_action(at(3, 300)), wait(3));
-        // It continued: one poll, and the next after an interval.
+        // If the monotonic clock continued, there is one poll, and the next one follows after the interval.
         assert_eq!(polling.next_action(at(300, 3)), PollAction::Poll);
         polling.record_result(PollResult::Pending, at(300, 3));
         assert_eq!(polling.next_action(at(300, 3)), wait(6));
-        // A wall clock that is set neither ends the login early nor prolongs it forever.
+        // A changed wall clock neither ends the login early nor prolongs it indefinitely.
         assert_eq!(polling.next_action(at(310, 90_000)), PollAction::Poll);
         assert_eq!(polling.next_action(at(1200, 0)), PollAction::Expired);
     }

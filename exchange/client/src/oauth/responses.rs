@@ -1,5 +1,5 @@
-//! Tolerant parsing of the provider's responses (RFC 8628, 3.2; RFC 6749, 5.1 and 5.2). Errors contain no part of
-//! a response.
+//! Tolerant parsing of the provider's responses (RFC 8628, 3.2; RFC 6749, 5.1 and 5.2). Errors contain no
+//! part of a response.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,15 +10,15 @@ use zeroize::Zeroizing;
 
 use super::{endpoints::is_safe_url, scopes};
 
-/// The lifetime of an access token if the response has none.
+/// The lifetime of an access token if the response contains none.
 const DEFAULT_TOKEN_LIFETIME: Duration = Duration::from_secs(300);
 /// The polling interval if the response has no `interval` (RFC 8628, 3.2).
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(5);
 /// The maximum length of a code or URL that is displayed to the member.
 const MAX_DISPLAYED_LENGTH: usize = 2048;
 
-/// The response to a device authorization request. `verification_uri_complete` is never parsed, so that nothing
-/// can open, display, or send it (IDP-12).
+/// The response to a device authorization request. `verification_uri_complete` is never parsed, so that
+/// nothing can open, display, or send it (IDP-12).
 pub(crate) struct DeviceResponse {
     pub(crate) device_code: Zeroizing<String>,
     pub(crate) user_code: Box<str>,
@@ -37,7 +37,7 @@ pub(crate) struct TokenResponse {
     pub(crate) scopes: Option<Vec<Scope>>,
 }
 
-/// A refresh token. Zeroed when dropped, never printed.
+/// A refresh token. It is zeroed when dropped and never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct RefreshToken(Zeroizing<String>);
 
@@ -51,7 +51,7 @@ impl RefreshToken {
     }
 }
 
-/// The reason why a success response is rejected.
+/// The reason a success response is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ResponseError {
     #[error("the response of the identity provider is not valid JSON")]
@@ -85,8 +85,8 @@ impl DeviceResponse {
         };
         let user_code = need(wire.user_code, "user_code")?;
         let verification_uri = need(wire.verification_uri, "verification_uri")?;
-        // They are printed to a terminal and opened in a browser: no control characters, and no other
-        // schemes.
+        // These strings are printed to a terminal and opened in a browser, so control characters and other
+        // URL schemes are rejected.
         let plain = |text: &str| {
             text.len() <= MAX_DISPLAYED_LENGTH && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         };
@@ -114,8 +114,8 @@ struct TokenResponseBody {
 }
 
 impl TokenResponse {
-    /// Parses a token response. Rejects tokens that are not bound to a key, that is, whose `token_type` is not
-    /// `DPoP` in any case (IDP-17; RFC 6749, 5.1).
+    /// Parses a token response. Rejects tokens that are not bound to a key: their `token_type` is not `DPoP`,
+    /// ignoring case (IDP-17; RFC 6749, 5.1).
     pub(crate) fn parse(body: &[u8]) -> Result<Self, ResponseError> {
         let wire: TokenResponseBody = serde_json::from_slice(body).map_err(|_| ResponseError::Unreadable)?;
         let refresh = wire.refresh_token.filter(|token| !token.is_empty()).map(RefreshToken::new);
@@ -140,8 +140,8 @@ struct ErrorResponseBody {
     error: String,
 }
 
-/// Returns the error code of an error response (RFC 6749, 5.2); `None` if the body is not one, such as a proxy's
-/// page. `error_description` is ignored because it is untrusted text.
+/// Returns the error code of an error response (RFC 6749, 5.2); `None` if the body is not such a response,
+/// for example the page of a proxy. `error_description` is ignored because its text is not trusted.
 pub(crate) fn parse_error(body: &[u8]) -> Option<OauthError> {
     let wire: ErrorResponseBody = serde_json::from_slice(body).ok()?;
     let named = !wire.error.is_empty()
@@ -167,7 +167,7 @@ mod tests {
         DeviceResponse::parse(ISSUER, json.as_bytes())
     }
 
-    /// IDP-11, IDP-12: only the code and the URL without the code are parsed.
+    /// IDP-11, IDP-12: the code and the URL without the code are parsed; the URL with the code is ignored.
     #[test]
     fn device_response_has_the_plain_url() {
         let response = device(
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(device("<html>").err(), Some(ResponseError::Unreadable));
     }
 
-    /// IDP-17
+    /// IDP-17: only tokens that are bound to a key are accepted.
     #[test]
     fn only_bound_tokens_are_accepted() {
         let read = |kind: &str| {
@@ -239,7 +239,7 @@ mod tests {
         assert!(response.refresh.is_none());
     }
 
-    /// ERR-43 to ERR-50: OAuth errors are distinguished from other pages.
+    /// ERR-43 to ERR-50: OAuth errors are distinguished from other responses.
     #[test]
     fn oauth_errors_are_distinguished_from_pages() {
         let all = OauthError::ALL;

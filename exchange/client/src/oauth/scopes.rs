@@ -4,14 +4,15 @@ use exchange_api::scopes::Scope;
 
 use crate::error::{Error, ErrorKind};
 
-/// Keeps the connection after the member signs out of the browser. Not a scope of the exchange.
+/// The scope that keeps the connection when the member signs out in the browser. It is not a scope of the
+/// exchange.
 const OFFLINE_ACCESS: &str = "offline_access";
 
-/// Returns the `scope` parameter for these capabilities and the ones that every connection needs, without
+/// Returns the `scope` parameter: these capabilities and the scopes that every connection needs, without
 /// duplicates.
 ///
-/// Fails for a scope that is not one of the exchange's: scopes that identify the member are never requested
-/// (IDP-06).
+/// Fails for a scope that the exchange does not define, because scopes that identify the member must never be
+/// requested (IDP-06).
 pub(crate) fn build_scope(scopes: &[Scope]) -> Result<String, Error> {
     if let Some(other) = scopes.iter().find(|scope| !scope.is_known()) {
         let what = format!("{:?} is not a scope of the exchange", other.as_str());
@@ -39,7 +40,8 @@ pub(crate) fn parse_scopes(text: &str) -> Vec<Scope> {
 mod tests {
     use super::*;
 
-    /// IDP-05, IDP-06
+    /// IDP-05, IDP-06: a login requests the given scopes and those that every connection needs, and rejects
+    /// unknown scopes.
     #[test]
     fn requested_scopes() {
         assert_eq!(build_scope(&[]).unwrap(), "exchange.connect offline_access");

@@ -1,4 +1,4 @@
-//! The provider's answers, each of them, and what goes wrong on the way to it.
+//! Tests of the requests to the provider: each of its responses, and failures in transit.
 
 use std::time::SystemTime;
 
@@ -48,7 +48,7 @@ impl Desk {
     }
 }
 
-/// IDP-09, IDP-11, IDP-14: the request forms, and that discovery is requested once.
+/// IDP-09, IDP-11, IDP-14: requests are form-encoded, and the discovery document is requested once.
 #[tokio::test(start_paused = true)]
 async fn requests_are_forms() {
     let desk = desk();
@@ -73,7 +73,7 @@ async fn requests_are_forms() {
     );
 }
 
-/// IDP-02: a document of another issuer is not used, and nothing is sent.
+/// IDP-02: a document of another issuer is rejected, and no login request is sent.
 #[tokio::test(start_paused = true)]
 async fn document_of_another_issuer_is_not_used() {
     let desk = desk();
@@ -81,7 +81,7 @@ async fn document_of_another_issuer_is_not_used() {
     let failure = desk.failed().await;
     assert_eq!((failure.error.kind(), failure.is_transient), (ErrorKind::Protocol, false));
     assert_eq!(desk.polls(), 0);
-    // A document that was valid a day ago stays in use while no other can be read.
+    // A document that was valid a day ago stays in use if no new document can be read.
     desk.fake.state().issuer = None;
     desk.failed().await;
     tokio::time::sleep(DISCOVERY_LIFETIME).await;
@@ -91,7 +91,7 @@ async fn document_of_another_issuer_is_not_used() {
     assert_eq!(desk.failed().await.error.kind(), ErrorKind::Protocol);
 }
 
-/// ERR-43 to ERR-47, and the effect of each other provider error on a login that polls.
+/// ERR-43 to ERR-47: each error of the provider has its kind and its effect on a polling login.
 #[tokio::test(start_paused = true)]
 async fn each_error_has_its_kind_and_poll_result() {
     let desk = desk();
@@ -112,8 +112,8 @@ async fn each_error_has_its_kind_and_poll_result() {
     assert_eq!(desk.polls(), 9);
 }
 
-/// Responses that are not the provider's are transient: a proxy page, a redirect, a cut connection, a
-/// timeout.
+/// A response that does not come from the provider is a transient failure, as are a redirect, a lost
+/// connection and a timeout.
 #[tokio::test(start_paused = true)]
 async fn foreign_responses_are_transient() {
     let desk = desk();
@@ -123,7 +123,7 @@ async fn foreign_responses_are_transient() {
         assert_eq!(failure.error.kind(), kind);
         assert_eq!(failure.poll_result(), Some(PollResult::Failed(after.map(Duration::from_secs))));
         let Some(after) = after.map(Duration::from_secs) else { return };
-        // CLI-02: nothing is sent before that time, for any caller.
+        // CLI-02: nothing is sent before that time, whichever caller requests it.
         let (polls, half) = (desk.polls(), after / 2);
         tokio::time::sleep(half).await;
         let held = desk.failed().await;
@@ -144,7 +144,8 @@ async fn foreign_responses_are_transient() {
     check(huge(200, "7"), ErrorKind::Protocol, None).await;
     let unavailable = json!({ "error": "temporarily_unavailable" });
     check(FakeReply::Answer(503, unavailable), ErrorKind::Busy, None).await;
-    // A date is relative to the provider's clock, which was learned earlier if the response has no `Date`.
+    // A `Retry-After` date is relative to the provider's clock, which an earlier response showed if this one
+    // has no `Date`.
     for dateless in [false, true] {
         let desk = self::desk();
         desk.time.set_clock_offset(-3600);
@@ -157,8 +158,8 @@ async fn foreign_responses_are_transient() {
     }
 }
 
-/// CLI-02: no request is sent before the requested wait is over after any error: neither the next poll nor
-/// the same one with another proof.
+/// CLI-02: after any error with a `Retry-After`, no request is sent before that time has passed: neither the
+/// next poll nor the same poll with a new proof.
 #[tokio::test(start_paused = true)]
 async fn no_retry_before_retry_after() {
     for error in
@@ -169,7 +170,7 @@ async fn no_retry_before_retry_after() {
         desk.fake.enqueue_reply("oauth.token", FakeReply::Waits(error, 30));
         let failure = desk.failed().await;
         assert_eq!(failure.error.retry_after(), Some(Duration::from_secs(30)), "{error}");
-        assert!(failure.poll_result().is_some(), "{error} ends no login");
+        assert!(failure.poll_result().is_some(), "{error} ended the login");
         tokio::time::sleep(Duration::from_secs(29)).await;
         assert!(matches!(desk.failed().await.poll_result(), Some(PollResult::Failed(Some(_)))), "{error}");
         assert_eq!(desk.polls(), 1, "{error}");
@@ -182,17 +183,18 @@ async fn no_retry_before_retry_after() {
     }
 }
 
-/// ERR-50, DPP-17: the provider's nonce, once, and never anybody else's.
+/// ERR-50, DPP-17: a challenge with the provider's nonce is retried once, and nonces of other servers are not
+/// used.
 #[tokio::test(start_paused = true)]
 async fn nonce_challenge_is_retried_once() {
     let desk = desk();
     desk.fake.state().nonce = Some("n-1".into());
     assert_eq!(desk.failed().await.poll_result(), Some(PollResult::Pending));
     assert_eq!(desk.polls(), 2);
-    // It is kept for the next request.
+    // The nonce is kept for the next request.
     assert_eq!(desk.failed().await.poll_result(), Some(PollResult::Pending));
     assert_eq!(desk.polls(), 3);
-    // A challenge without a nonce, and a challenge for the same nonce again: no loop.
+    // A challenge without a nonce, or with the same nonce again, does not cause a loop.
     for given in [None, Some("n-1".to_owned())] {
         desk.fake.state().nonce = given;
         for _ in 0..2 {
@@ -206,7 +208,8 @@ async fn nonce_challenge_is_retried_once() {
     assert!(desk.polls() <= 3 + 8);
 }
 
-/// ERR-48, ERR-49: one retry with another proof; then an error that does not affect the grant.
+/// ERR-48, ERR-49: a rejected proof is retried once with a new proof. A second rejection is an error that
+/// does not end the grant.
 #[tokio::test(start_paused = true)]
 async fn rejected_proof_is_retried_once() {
     for error in ["invalid_dpop_proof", "invalid_request"] {
@@ -227,7 +230,7 @@ async fn rejected_proof_is_retried_once() {
     }
 }
 
-/// DPP-10: a wrong clock costs one request. Without any date the member has to set the clock.
+/// DPP-10: a wrong clock costs one request. If no response has a date, the member has to set the clock.
 #[tokio::test(start_paused = true)]
 async fn wrong_clock_is_corrected_once() {
     for ahead in [-3600, -60, 60, 3600] {
@@ -245,7 +248,7 @@ async fn wrong_clock_is_corrected_once() {
     assert_eq!(desk.polls(), 1);
 }
 
-/// IDP-17
+/// IDP-17: a token of type `Bearer` is rejected.
 #[tokio::test(start_paused = true)]
 async fn bearer_token_is_rejected() {
     let desk = desk();

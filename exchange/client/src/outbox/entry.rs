@@ -1,4 +1,4 @@
-//! A change set in the outbox and its stored form.
+//! An entry of the outbox: a change set with its state, and its stored form.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// The number of an entry in its store. Numbers increase: a later entry of an area has a greater number.
+/// The number of an entry in its store. A later entry of an area always has a greater number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryNumber(pub u64);
 
@@ -28,34 +28,35 @@ impl fmt::Display for EntryNumber {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum EntryState {
-    /// The entry waits for its turn.
+    /// The entry waits until it is sent.
     Pending,
-    /// The entry is being sent, or was when its process ended.
+    /// The entry is being sent, or its process ended while it was being sent.
     Sending,
-    /// The set removes more than the exchange accepts without a confirmation of the member on the web
-    /// (ERR-27).
+    /// The change set removes more than the exchange accepts without a confirmation that the member gives in
+    /// the web application (ERR-27).
     Held,
-    /// The set conflicts with a change of another writer: pull, merge, and edit or discard it (ERR-26).
+    /// The change set conflicts with a change of another writer: pull, merge, and then edit or discard it
+    /// (ERR-26).
     NeedsRebase,
-    /// The exchange refused the set; it is never sent again unchanged.
+    /// The exchange refused the change set. It is never sent again unchanged.
     Refused,
     /// The outcome is unknown: pull the feed, compare, and report the result ([`ComparisonResult`]).
     Unknown,
-    /// The entry waits for an event other than a timer.
+    /// The entry waits for an action or event, not for a timer.
     Parked(ParkReason),
-    /// The exchange decided the set.
+    /// The exchange decided the change set.
     Done,
 }
 
 impl EntryState {
-    /// Returns true if only a call of the program can move the entry out of this state.
+    /// Returns true if the entry leaves this state only when the program calls a method of the outbox.
     #[must_use]
     pub const fn needs_intervention(self) -> bool {
         !matches!(self, Self::Pending | Self::Sending | Self::Done)
     }
 }
 
-/// The reason why an entry is parked.
+/// The reason an entry is parked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -66,14 +67,14 @@ pub enum ParkReason {
     Halted,
     /// The connection lacks the capability for this area.
     Scope,
-    /// The exchange knows the key for another write (ERR-33). This is a bug of the program; only an explicit
-    /// [`Outbox::retry`](super::Outbox::retry) assigns a new key.
+    /// The exchange has stored the key for a different write (ERR-33). This is a bug of the program. Only an
+    /// explicit [`Outbox::retry`](super::Outbox::retry) assigns a new key.
     KeyReused,
-    /// A local fault: the clock, the credential store or the program.
+    /// A local problem of the clock, the credential store or the program.
     Fault,
 }
 
-/// The result of comparing an entry with the pulled feed.
+/// The result of comparing an entry with the feed after a pull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ComparisonResult {
     /// The feed shows the requested change.
@@ -90,7 +91,7 @@ pub struct UnreadableEntry {
     pub number: EntryNumber,
     /// The area of the entry.
     pub lane: Lane,
-    /// True if the set is decided. An undecided unreadable entry blocks its area.
+    /// True if the change set is decided. An undecided unreadable entry blocks its area.
     pub done: bool,
 }
 
@@ -113,25 +114,26 @@ pub struct OutboxEntry {
     pub(super) headers: Vec<(String, String)>,
     pub(super) ops: usize,
     pub(super) state: EntryState,
-    /// An earlier request may have been applied.
+    /// True if an earlier request may have been applied.
     pub(super) uncertain: bool,
-    /// The exchange holds the set and the member may confirm it, independently of `state`.
+    /// True if the exchange holds the change set and the member may still confirm it, whatever `state` is.
     #[serde(default)]
     pub(super) held: bool,
-    /// Consecutive requests without a decision.
+    /// The number of consecutive requests without a decision.
     pub(super) failures: u32,
-    /// Those of `failures` with an unknown outcome.
+    /// The number of requests among `failures` whose outcome is unknown.
     pub(super) unknowns: u32,
     pub(super) created_at: u64,
     pub(super) decided_at: Option<u64>,
-    /// When the first request with an uncertain outcome was sent, by the gateway's clock if known.
+    /// The time when the first request with an unknown outcome was sent, by the gateway's clock if that is
+    /// known.
     pub(super) sent_at: Option<u64>,
-    /// When the last request was sent.
+    /// The time when the last request was sent.
     pub(super) last_sent_at: Option<u64>,
-    /// Start of the current wait, by the clock that its end refers to.
+    /// The start of the current wait, by the same clock as its end.
     pub(super) waits_since: Option<u64>,
     pub(super) not_before: Option<u64>,
-    /// End of the wait that the exchange requested; no call of the program shortens it (CLI-02).
+    /// The end of the exchange's `Retry-After` time, which no call of the program shortens (CLI-02).
     pub(super) asked_until: Option<u64>,
     pub(super) lease: Option<SendLease>,
     /// The error code of the last refusal.
@@ -139,7 +141,7 @@ pub struct OutboxEntry {
     pub(super) replayed: bool,
 }
 
-/// The process that sends an entry, and the time until which it is considered alive.
+/// The process that sends an entry, and the time until which that process is considered alive.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct SendLease {
     pub(super) holder: String,
@@ -201,7 +203,8 @@ impl OutboxEntry {
         Ok(())
     }
 
-    /// Replaces the idempotency key and keeps the content, which makes it a new write.
+    /// Replaces the idempotency key but keeps the content, so that the exchange treats the request as a new
+    /// write.
     pub(super) fn replace_key(&mut self, key: &str) {
         for (name, value) in &mut self.headers {
             if name == "idempotency-key" {
@@ -210,7 +213,7 @@ impl OutboxEntry {
         }
     }
 
-    /// Returns the request, byte for byte as it was first sent.
+    /// Returns the request with the exact bytes of the first transmission.
     pub(super) fn stored_request(&self) -> Result<StoredRequest, Error> {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
@@ -258,7 +261,7 @@ impl OutboxEntry {
         EntryNumber(self.number)
     }
 
-    /// Returns the area that the set changes.
+    /// Returns the area that the change set changes.
     #[must_use]
     pub const fn lane(&self) -> Lane {
         self.lane
@@ -270,26 +273,27 @@ impl OutboxEntry {
         self.state
     }
 
-    /// Returns the number of ops in the set.
+    /// Returns the number of ops in the change set.
     #[must_use]
     pub const fn ops(&self) -> usize {
         self.ops
     }
 
-    /// Returns the time of enqueuing, in milliseconds since 1970 by this machine's clock.
+    /// Returns the time when the entry was enqueued, in milliseconds since 1970 by this machine's clock.
     #[must_use]
     pub const fn created_at(&self) -> u64 {
         self.created_at
     }
 
-    /// Returns the time of the decision by the same clock, or `None` while undecided.
+    /// Returns the time of the decision, in milliseconds since 1970 by this machine's clock; `None` while
+    /// undecided.
     #[must_use]
     pub const fn decided_at(&self) -> Option<u64> {
         self.decided_at
     }
 
-    /// Returns true if the exchange may have applied the set. Such an entry cannot be edited or sent under a
-    /// new key before it was compared with the feed.
+    /// Returns true if the exchange may have applied the change set. Such an entry cannot be edited or sent
+    /// under a new key before it has been compared with the feed.
     #[must_use]
     pub const fn may_be_applied(&self) -> bool {
         self.uncertain || matches!(self.state, EntryState::Sending)
@@ -307,14 +311,14 @@ impl OutboxEntry {
         self.code.as_deref()
     }
 
-    /// Returns true if the response was a replay of an earlier one (`Idempotency-Replayed`).
+    /// Returns true if the response repeated an earlier one (`Idempotency-Replayed`).
     #[must_use]
     pub const fn was_replayed(&self) -> bool {
         self.replayed
     }
 }
 
-/// Omits the content, the key and the process that sends the entry.
+/// Does not print the content, the key and the process that sends the entry.
 impl fmt::Debug for OutboxEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry")
@@ -329,8 +333,8 @@ impl fmt::Debug for OutboxEntry {
     }
 }
 
-/// Returns the time of the decision from the stored head, also of versions that this program cannot parse
-/// otherwise.
+/// Returns the time of the decision from the stored head, even if the rest of the head is from a version that
+/// this program cannot parse.
 pub(super) fn parse_decided_at(head: &str) -> Option<u64> {
     #[derive(Deserialize)]
     struct Decided {

@@ -13,33 +13,36 @@ use crate::{
     error::Error,
 };
 
-/// An event about an entry. Events are hints: the store is authoritative.
+/// An event about an entry. Events are only notifications; the store has the authoritative state.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum OutboxEvent {
-    /// The set is decided. Pull the feed for the new position (WRT-08) and check the outcome of each op.
+    /// The change set is decided. Pull the feed from its new position (WRT-08), and check the outcome of each
+    /// op.
     Decided {
         /// The number of the entry.
         entry: EntryNumber,
-        /// The outcome of each op; `None` if the feed comparison decided it, or if this version cannot parse
-        /// the request.
+        /// The outcome of each op; `None` if a feed comparison decided the change set, or if this version
+        /// cannot parse the request.
         written: Option<WriteOutcome>,
         /// True if an earlier request had been applied and its response was lost.
         replayed: bool,
         /// The area whose feed has to be pulled.
         lane: Lane,
     },
-    /// The member has to confirm the set on the web. Show the link only to the member and do not store it
-    /// (WRT-11). The feed shows the outcome; see [`Outbox::resolve_unknown`](super::Outbox::resolve_unknown).
+    /// The member has to confirm the change set in the web application. Show the link only to the member and
+    /// do not store it (WRT-11). The outcome appears in the feed; see
+    /// [`Outbox::resolve_unknown`](super::Outbox::resolve_unknown).
     Confirm {
         /// The number of the entry.
         entry: EntryNumber,
-        /// The area that the set changes.
+        /// The area that the change set changes.
         lane: Lane,
         /// The secret link; `None` if the response contained no usable link.
         link: Option<ConfirmationUrl>,
     },
-    /// The set conflicts: pull the feed, merge, and edit or discard it (ERR-26).
+    /// The change set conflicts with another change: pull the feed, merge, and then edit or discard it
+    /// (ERR-26).
     Rebase {
         /// The number of the entry.
         entry: EntryNumber,
@@ -48,11 +51,11 @@ pub enum OutboxEvent {
         /// The error response of the exchange.
         error: Error,
     },
-    /// The exchange refused the set: edit or discard it.
+    /// The exchange refused the change set: edit or discard it.
     Refused {
         /// The number of the entry.
         entry: EntryNumber,
-        /// The area that the set changes.
+        /// The area that the change set changes.
         lane: Lane,
         /// The error response of the exchange.
         error: Error,
@@ -65,30 +68,30 @@ pub enum OutboxEvent {
         /// The area whose feed has to be pulled.
         lane: Lane,
     },
-    /// The entry waits for an event other than a timer; see
+    /// The entry waits for an action or event, not for a timer; see
     /// [`Outbox::resume_parked`](super::Outbox::resume_parked).
     Parked {
         /// The number of the entry.
         entry: EntryNumber,
-        /// The area that the set changes.
+        /// The area that the change set changes.
         lane: Lane,
-        /// The reason why it is parked.
+        /// The reason the entry is parked.
         why: ParkReason,
         /// The error that parked the entry.
         error: Error,
     },
-    /// The entry is resent later.
+    /// The entry is sent again later.
     Waiting {
         /// The number of the entry.
         entry: EntryNumber,
-        /// The area that the set changes.
+        /// The area that the change set changes.
         lane: Lane,
-        /// The remaining wait.
+        /// The time until the entry is sent again.
         time: Duration,
         /// The error that caused the wait.
         error: Error,
     },
-    /// The store failed; the outbox tries again later.
+    /// The store failed. The outbox tries again later.
     StoreError {
         /// The error of the store.
         error: Error,
@@ -111,8 +114,8 @@ impl OutboxEvent {
         }
     }
 
-    /// Returns the area whose feed has to be pulled now: after each decided set (WRT-08), before a merge and
-    /// before a comparison.
+    /// Returns the area whose feed has to be pulled now: after each decided change set (WRT-08), before a
+    /// merge, and before a comparison.
     #[must_use]
     pub const fn lane_to_pull(&self) -> Option<Lane> {
         match self {
@@ -123,7 +126,7 @@ impl OutboxEvent {
         }
     }
 
-    /// Builds the event for an entry after a failed request.
+    /// Creates the event for an entry whose request failed.
     pub(super) fn from_failure(entry: &OutboxEntry, error: &Error, now: u64) -> Self {
         let (number, lane, error) = (entry.number(), entry.lane, error.clone());
         match entry.state {
@@ -147,18 +150,18 @@ impl OutboxEvent {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum WriteOutcome {
-    /// Outcome of ops on the member's blueprints.
+    /// The outcome of ops on the member's blueprints.
     Blueprints(ChangeSetOutcome<BlueprintOp>),
-    /// Outcome of ops on the member's stock.
+    /// The outcome of ops on the member's stock.
     Stock(ChangeSetOutcome<StockOp>),
-    /// Outcome of ops on the member's ships.
+    /// The outcome of ops on the member's ships.
     Ships(ChangeSetOutcome<ShipOp>),
-    /// Outcome of ops on the pool of a unit.
+    /// The outcome of ops on the pools of units.
     OrgStock(ChangeSetOutcome<OrgStockOp>),
 }
 
 impl WriteOutcome {
-    /// Combines the stored response with the stored request. Returns `None` while there is no response.
+    /// Combines the stored response with the stored request. Returns `None` if there is no response yet.
     pub(super) fn from_entry(entry: &OutboxEntry) -> Result<Option<Self>, Error> {
         fn outcome<O: ChangeOp>(
             entry: &OutboxEntry,
@@ -176,7 +179,7 @@ impl WriteOutcome {
         }))
     }
 
-    /// Returns true if the exchange now has everything that the set requested.
+    /// Returns true if the exchange now has everything that the change set requested.
     #[must_use]
     pub fn is_satisfied(&self) -> bool {
         match self {

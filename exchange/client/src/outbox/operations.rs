@@ -23,28 +23,28 @@ use crate::{
     transport::RetryPolicy,
 };
 
-/// Attempts to change an entry while other processes change it concurrently.
+/// The maximum number of attempts to change an entry that other processes change at the same time.
 const MAX_ATTEMPTS: usize = 16;
 
 /// The contents of an outbox.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OutboxContents {
-    /// Entries that could be parsed, decided ones included, in order of their numbers.
+    /// The entries that could be parsed, including decided ones, in the order of their numbers.
     pub entries: Vec<OutboxEntry>,
-    /// Entries that could not be parsed, in order of their numbers. Show them to the member, who discards
-    /// them ([`Outbox::discard`]) or lets the version that wrote them send them.
+    /// The entries that could not be parsed, in the order of their numbers. Show them to the member, who can
+    /// discard them ([`Outbox::discard`]) or send them with the version that wrote them.
     pub unreadable: Vec<UnreadableEntry>,
 }
 
-/// Removes decided sets of org stock whose retention is over (OST-14), read or not, and returns their
-/// numbers.
+/// Removes decided change sets of org stock whose retention period has expired (OST-14), whether or not the
+/// program has read them, and returns their numbers.
 ///
 /// An [`Outbox`] does this itself while it sends. A program that opens its store only to inspect it calls
-/// this function at start and every hour.
+/// this function at its start and then every hour.
 ///
 /// # Errors
-/// `Storage`: call it again later.
+/// Returns `Storage` if the store fails. The program then calls the function again later.
 pub async fn expire_decided(
     store: &dyn OutboxStore,
     owner: &str,
@@ -59,24 +59,23 @@ pub async fn expire_decided(
 }
 
 impl Exchange {
-    /// Creates an outbox for the changes of this installation with the default [`OutboxPolicy`]. The store
-    /// may hold entries of other installations.
+    /// Creates an outbox for the changes of this installation, with the default [`OutboxPolicy`]. The store
+    /// may also hold entries of other installations.
     ///
-    /// Nothing is sent before [`Outbox::run`] or [`Outbox::flush`]. Use
-    /// [`ReplicaSync::follow_outbox`](crate::sync::ReplicaSync::follow_outbox) to read back the changes that
-    /// were sent. After
-    /// [`session.register_local_data(outbox.clone())`](crate::Session::register_local_data) its remaining
-    /// entries are deleted with the connection.
+    /// Nothing is sent before [`Outbox::run`] or [`Outbox::flush`] is called. Use
+    /// [`ReplicaSync::follow_outbox`](crate::sync::ReplicaSync::follow_outbox) to read the sent changes back
+    /// from the feed. To delete the remaining entries when the member disconnects, call
+    /// [`session.register_local_data(outbox.clone())`](crate::Session::register_local_data).
     ///
-    /// The outbox sends only for this installation, even if another member signs in later. A set is signed
-    /// only with a token of a connection for which [`Exchange::connection`] recorded this installation. Under
-    /// another member's connection it is parked as [`ParkReason::SignedOut`]. Sets wait while the
-    /// installation of a new connection is unknown. The age of a key is measured by the exchange's clock, so
-    /// changes to the local clock do not extend it.
+    /// The outbox sends only for this installation, even if another member signs in later. A change set is
+    /// signed only with a token of a connection for which [`Exchange::connection`] recorded this
+    /// installation. Under another member's connection it is parked as [`ParkReason::SignedOut`]. While the
+    /// installation of a new connection is unknown, change sets are not sent. The age of a key is measured by
+    /// the exchange's clock, so changes of the local clock do not extend it.
     ///
     /// # Errors
-    /// `Busy` if the exchange has not returned an installation id yet (SVC-03): read the connection again.
-    /// `Bug` if the random number generator fails.
+    /// Returns `Busy` if the exchange has not returned an installation id yet (SVC-03): read the connection
+    /// again. Returns `Bug` if the random number generator fails.
     pub fn outbox(
         &self,
         store: impl OutboxStore + 'static,
@@ -90,7 +89,7 @@ impl Exchange {
     /// Creates an outbox with a custom policy; see [`Exchange::outbox`].
     ///
     /// # Errors
-    /// As [`Exchange::outbox`].
+    /// Returns the errors of [`Exchange::outbox`].
     pub fn outbox_with_policy(
         &self,
         store: impl OutboxStore + 'static,
@@ -115,14 +114,17 @@ impl Exchange {
 }
 
 impl Outbox {
-    /// Stores changes to be sent, in as many sets as needed, and returns their numbers. After it returns they
-    /// survive the end of the program, which sends them at its next start.
+    /// Stores changes that are to be sent, in as many change sets as needed, and returns the numbers of their
+    /// entries. From then on, the changes survive the end of the program, which sends them after its next
+    /// start.
     ///
-    /// Sets of org stock are cut to fit the daily quota ([`OutboxPolicy::writes_per_day`]).
+    /// Changes of org stock are split so that each change set fits the daily quota
+    /// ([`OutboxPolicy::writes_per_day`]).
     ///
     /// # Errors
-    /// As [`Changes::into_batches`], also if ops on org stock that belong together exceed the writes of a
-    /// day. `Storage`: nothing was stored, unless the store could not determine that.
+    /// Returns the errors of [`Changes::into_batches`], with `TooLarge` also if tied ops on org stock exceed
+    /// the number of writes per day. Returns `Storage` if the store fails; nothing was stored then, unless
+    /// the store could not determine this.
     pub async fn enqueue<O: ChangeOp>(&self, changes: Changes<O>) -> Result<Vec<EntryNumber>, Error> {
         let inner = &self.0;
         let batches = cut_batches(
@@ -141,11 +143,11 @@ impl Outbox {
         Ok(numbers.into_iter().map(EntryNumber).collect())
     }
 
-    /// Returns the outcome that changes would have now, set by set. Nothing is written or stored. Each set
-    /// costs one write of the daily quota.
+    /// Returns the outcomes that these changes would have now, one for each change set. Nothing is written or
+    /// stored. Each change set counts as a write of the daily quota.
     ///
     /// # Errors
-    /// As [`Changes::into_batches`] and any call.
+    /// Returns the errors of [`Changes::into_batches`], and the errors that every call can return.
     pub async fn preview_changes<O: ChangeOp>(
         &self,
         changes: Changes<O>,
@@ -165,19 +167,20 @@ impl Outbox {
         Ok(outcomes)
     }
 
-    /// Returns all entries, decided ones included, in order of their numbers.
+    /// Returns all entries, including decided ones, in the order of their numbers.
     ///
     /// # Errors
-    /// `Storage`, also if an entry cannot be parsed; [`contents`](Self::contents) then returns the others.
+    /// Returns `Storage` if the store fails, or if an entry cannot be parsed. [`contents`](Self::contents)
+    /// then returns the other entries.
     pub async fn entries(&self) -> Result<Vec<OutboxEntry>, Error> {
         let rows = self.0.store.list_rows(&self.0.owner).await?;
         rows.into_iter().map(OutboxEntry::from_row).collect()
     }
 
-    /// Returns all entries, and separately those that cannot be parsed.
+    /// Returns all entries, and separately the entries that cannot be parsed.
     ///
     /// # Errors
-    /// `Storage`.
+    /// Returns `Storage` if the store fails.
     pub async fn contents(&self) -> Result<OutboxContents, Error> {
         let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
         for row in self.0.store.list_rows(&self.0.owner).await? {
@@ -190,10 +193,10 @@ impl Outbox {
         Ok(OutboxContents { entries, unreadable })
     }
 
-    /// Returns one entry.
+    /// Returns the entry with this number.
     ///
     /// # Errors
-    /// `Invalid` if there is no such entry, or `Storage`.
+    /// Returns `Invalid` if there is no such entry, and `Storage` if it cannot be read or parsed.
     pub async fn entry(&self, number: EntryNumber) -> Result<OutboxEntry, Error> {
         OutboxEntry::from_row(self.load_row(number).await?)
     }
@@ -203,32 +206,32 @@ impl Outbox {
         row.ok_or_else(|| Error::new(ErrorKind::Invalid, "no such entry in the outbox"))
     }
 
-    /// Returns the changes of an entry, to show, merge or edit them. `O` is the op type of the entry's area.
+    /// Returns the changes of an entry, so that they can be shown, merged or edited. `O` is the op type of
+    /// the entry's area.
     ///
     /// # Errors
-    /// As [`Outbox::entry`], and `Invalid` for an entry of another area.
+    /// Returns the errors of [`Outbox::entry`], and `Invalid` for an entry of another area.
     pub async fn load_changes<O: ChangeOp>(&self, number: EntryNumber) -> Result<Changes<O>, Error> {
         let entry = self.entry(number).await?;
         check_lane::<O>(&entry)?;
         Ok(ChangeBatch::<O>::from_body(&entry.body)?.into_changes())
     }
 
-    /// Returns the outcome of a decided entry; `None` while it is undecided, or if a feed comparison decided
-    /// it.
+    /// Returns the outcome of a decided entry; `None` if it is undecided or was decided by a feed comparison.
     ///
     /// # Errors
-    /// As [`Outbox::entry`].
+    /// Returns the errors of [`Outbox::entry`].
     pub async fn load_outcome(&self, number: EntryNumber) -> Result<Option<WriteOutcome>, Error> {
         WriteOutcome::from_entry(&self.entry(number).await?)
     }
 
-    /// Replaces the changes of an entry: with merged ones after a conflict, or corrected ones after a
-    /// refusal. They are a new write under a new key.
+    /// Replaces the changes of an entry with merged ones after a conflict, or with corrected ones after a
+    /// refusal. They are sent as a new write under a new key.
     ///
     /// # Errors
-    /// `Invalid` for an entry that may have been applied, or that the member may still confirm. `TooLarge` if
-    /// the changes need more than one set, or more writes than a day allows
-    /// ([`OutboxPolicy::writes_per_day`]). As [`Outbox::entry`].
+    /// Returns `Invalid` for an entry that may have been applied, or that the member may still confirm.
+    /// Returns `TooLarge` if the changes need more than one change set, or more writes than a day permits
+    /// ([`OutboxPolicy::writes_per_day`]). Also returns the errors of [`Outbox::entry`].
     pub async fn replace_changes<O: ChangeOp>(
         &self,
         number: EntryNumber,
@@ -251,14 +254,15 @@ impl Outbox {
         .await
     }
 
-    /// Retries an entry.
+    /// Makes the outbox send an entry again.
     ///
-    /// A waiting entry is sent at once, or after the wait that the exchange requested (CLI-02). An entry that
-    /// is unknown, held or parked keeps its key. A refused entry that is known not to be applied gets a new
-    /// key.
+    /// A waiting entry is sent immediately, or after the exchange's `Retry-After` time (CLI-02). An entry
+    /// that is unknown, held or parked keeps its key. A refused entry that is known not to be applied gets a
+    /// new key.
     ///
     /// # Errors
-    /// `Invalid` for a decided entry, `Busy` for one that is being sent, and as [`Outbox::entry`].
+    /// Returns `Invalid` for a decided entry, `Busy` for an entry that is being sent, and the errors of
+    /// [`Outbox::entry`].
     pub async fn retry(&self, number: EntryNumber) -> Result<(), Error> {
         let key = self.0.generate_key()?;
         self.update_entry(number, |entry| {
@@ -270,12 +274,12 @@ impl Outbox {
         .await
     }
 
-    /// Retries all parked entries, after a sign-in of the same member or another action of theirs, and
-    /// returns their number. In an [`Exchange::outbox`], entries are parked again if another member signed
-    /// in.
+    /// Retries all parked entries and returns their number. Call this after the same member signed in again,
+    /// or after another action of the member. Entries of an [`Exchange::outbox`] are parked again if another
+    /// member is signed in.
     ///
     /// # Errors
-    /// `Storage`.
+    /// Returns `Storage` if the store fails.
     pub async fn resume_parked(&self) -> Result<usize, Error> {
         let mut resumed = 0;
         for entry in self.contents().await?.entries {
@@ -287,15 +291,16 @@ impl Outbox {
         Ok(resumed)
     }
 
-    /// Requests a new confirmation link for a held entry by resending it under its key. Returns `None` if it
-    /// is no longer held.
+    /// Requests a new confirmation link for a held entry by sending the entry again under its key. Returns
+    /// `None` if the entry is no longer held.
     ///
-    /// Call it only at the request of the member: each new link invalidates the previous one. If no link is
-    /// returned, the entry stays held.
+    /// Call this only when the member requests it, because each new link invalidates the previous one. If the
+    /// exchange returns no link, the entry stays held.
     ///
     /// # Errors
-    /// The error response of the exchange; `Invalid` for an entry that is not held; `Busy` or `QuotaExceeded`
-    /// with the remaining wait; `Busy` while another process changes the entry; and as [`Outbox::entry`].
+    /// Returns the error response of the exchange; `Invalid` for an entry that is not held; `Busy` or
+    /// `QuotaExceeded` with the remaining wait; `Busy` while another process changes the entry; and the
+    /// errors of [`Outbox::entry`].
     pub async fn request_confirmation_link(
         &self,
         number: EntryNumber,
@@ -322,13 +327,13 @@ impl Outbox {
         }
     }
 
-    /// Records the result of comparing the pulled feed with an entry that is unknown or held. `Applied`
-    /// decides the entry; `Missing` sends it as a new write under a new key.
+    /// Records the result of comparing an unknown or held entry with the feed after a pull. `Applied` decides
+    /// the entry. `Missing` sends it as a new write under a new key.
     ///
     /// # Errors
-    /// `Invalid` for an entry that needs no comparison. `Busy` for a missing one that was sent less than
-    /// [`OutboxPolicy::quiet_period`](super::OutboxPolicy::quiet_period) ago and may still arrive: pull and
-    /// compare again later. As [`Outbox::entry`].
+    /// Returns `Invalid` for an entry that needs no comparison. Returns `Busy` for a missing entry that was
+    /// sent less than [`OutboxPolicy::quiet_period`](super::OutboxPolicy::quiet_period) ago and may still
+    /// arrive: pull and compare again later. Also returns the errors of [`Outbox::entry`].
     pub async fn resolve_unknown(&self, number: EntryNumber, found: ComparisonResult) -> Result<(), Error> {
         let key = self.0.generate_key()?;
         let lane = self
@@ -356,11 +361,13 @@ impl Outbox {
         Ok(())
     }
 
-    /// Removes an entry, decided or not. An entry that may have been applied may still appear in the feed; so
-    /// may an unreadable entry, because this program cannot determine whether it is being sent.
+    /// Removes an entry, whether or not it is decided. An entry that may have been applied may still appear
+    /// in the feed. This includes an unreadable entry, because this program cannot determine whether it is
+    /// being sent.
     ///
     /// # Errors
-    /// `Busy` for an entry that is being sent, `Invalid` if there is no such entry, or `Storage`.
+    /// Returns `Busy` for an entry that is being sent, `Invalid` if there is no such entry, and `Storage` if
+    /// the store fails.
     pub async fn discard(&self, number: EntryNumber) -> Result<(), Error> {
         for _ in 0..MAX_ATTEMPTS {
             let row = self.load_row(number).await?;
@@ -378,10 +385,10 @@ impl Outbox {
         Err(contention_error())
     }
 
-    /// Removes those of these entries that are decided, and returns their number.
+    /// Removes the decided entries among these, and returns the number of removed entries.
     ///
     /// # Errors
-    /// `Storage`.
+    /// Returns `Storage` if the store fails.
     pub async fn forget_entries(&self, numbers: &[EntryNumber]) -> Result<usize, Error> {
         let mut forgotten = 0;
         for number in numbers {
@@ -399,14 +406,15 @@ impl Outbox {
     /// Removes all decided entries and returns their number.
     ///
     /// # Errors
-    /// `Storage`.
+    /// Returns `Storage` if the store fails.
     pub async fn forget_decided(&self) -> Result<usize, Error> {
         let entries = self.contents().await?.entries;
         let decided = entries.iter().filter(|entry| entry.state == EntryState::Done).map(OutboxEntry::number);
         self.forget_entries(&decided.collect::<Vec<_>>()).await
     }
 
-    /// Changes the current version of an entry, retrying while other processes change it, and wakes its area.
+    /// Applies a change to an entry and wakes its area. Retries with the new version if another process
+    /// changed the entry.
     async fn update_entry<T>(
         &self,
         number: EntryNumber,
@@ -424,10 +432,11 @@ impl Outbox {
     }
 }
 
-/// Deletes all entries of this owner with the connection (CLI-06), sent or not.
+/// Deletes all entries of this owner when the member disconnects (CLI-06), including entries that were not
+/// sent.
 ///
-/// Changes that wait for a confirmation or a response are lost, so a program that disconnects shows them
-/// first. A set that is being sent at that moment may still be applied.
+/// Changes that wait for a confirmation or a response are lost, so a program shows them to the member before
+/// it disconnects. A change set that is being sent at that moment may still be applied.
 impl LocalData for Outbox {
     fn name(&self) -> &str {
         NAME
@@ -442,7 +451,7 @@ impl LocalData for Outbox {
     }
 }
 
-/// The entries of one owner in a store, without the outbox itself.
+/// The entries of one owner in a store, without the rest of the outbox.
 struct OwnerEntries {
     store: Arc<dyn OutboxStore>,
     owner: String,
@@ -467,15 +476,15 @@ async fn delete_owner_entries(store: &dyn OutboxStore, owner: &str) -> Result<()
             return store.purge_removed().await;
         }
         for row in rows {
-            // A row that changed meanwhile is removed in the next round.
+            // A row that another process changed since is removed in the next round.
             store.remove(row.number, row.revision).await?;
         }
     }
     Err(contention_error())
 }
 
-/// Cuts changes into sets of at most `most` ops, or into larger ones that fit the daily quota if ops that
-/// belong together require it.
+/// Splits changes into change sets of at most `most` ops, or into larger ones that fit the daily quota if
+/// tied ops require it.
 fn cut_batches<O: ChangeOp>(
     changes: Changes<O>,
     most: usize,
@@ -488,7 +497,7 @@ fn cut_batches<O: ChangeOp>(
     }
     match changes.clone().into_batches(policy.daily_max_ops(O::LANE)) {
         Err(error) if too_large(&error) => {
-            // The quota lane_guard may be the reason.
+            // The daily quota may be the reason.
             let sets = changes.into_batches(policy.max_ops).unwrap_or_default();
             let largest = sets.iter().map(|set| set.ops().len()).max().unwrap_or_default();
             Err(policy.quota_error(O::LANE, largest).unwrap_or(error))

@@ -1,4 +1,4 @@
-//! Sends due entries: the I/O around the [`state_machine`](super::state_machine).
+//! The sender of due entries: the I/O around the [`state_machine`](super::state_machine).
 
 use std::{
     collections::HashMap,
@@ -42,22 +42,24 @@ use crate::{
     transport::{RetryPolicy, SendConditions},
 };
 
-/// Number of events buffered for a slow receiver.
+/// The number of events that are buffered for a slow receiver.
 const EVENT_CAPACITY: usize = 256;
 
-/// Time for which sets are cut smaller after `RELAY_BUSY`.
+/// The time after `RELAY_BUSY` in which new change sets are smaller.
 const BUSY_DURATION: Duration = Duration::from_secs(3600);
 
-/// Interval between checks for decided sets whose retention is over.
+/// The interval between checks for decided change sets that have to be deleted because their retention period
+/// has expired.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
-// The outbox schedules its own retries across restarts, so a call ends with the first response.
+// The outbox schedules its own retries, which survive restarts, so a call ends with the first response.
 const SINGLE_ATTEMPT: RetryPolicy = RetryPolicy::new(1, Duration::from_secs(120), CallInitiator::Program);
 
-/// An outbox for the changes of one member, with a store that several processes may share. Cloning shares it.
+/// An outbox for the changes of one member, with a store that several processes may share. Clones share the
+/// outbox.
 ///
 /// Each of its futures can be dropped at any time: stored entries stay stored, and a request in flight is
-/// resent under its own key.
+/// sent again under its own key.
 #[derive(Clone)]
 pub struct Outbox(pub(super) Arc<OutboxInner>);
 
@@ -73,37 +75,37 @@ pub(super) struct OutboxInner {
     pub(super) holder: String,
     events: broadcast::Sender<OutboxEvent>,
     lanes: [LaneState; Lane::ALL.len()],
-    /// End of the period with smaller sets, in milliseconds of the monotonic clock.
+    /// The end of the period with smaller change sets, in milliseconds of the monotonic clock.
     busy_until: AtomicU64,
-    /// Time of the next retention check, in milliseconds of the wall clock.
+    /// The time of the next retention check, in milliseconds of the wall clock.
     next_sweep: AtomicU64,
-    /// When this process sent requests that may still be in flight, by the monotonic clock.
+    /// The times when this process sent requests that may still be in flight, by the monotonic clock.
     sent: std::sync::Mutex<HashMap<u64, Duration>>,
 }
 
 #[derive(Default)]
 struct LaneState {
-    /// Held while an entry of the area is sent.
+    /// Locked while an entry of the area is sent.
     sending: Mutex<()>,
-    /// Notified when there may be something to send.
+    /// Notified when there may be an entry to send.
     wakeup: Notify,
-    /// End of the pause for the exhausted daily quota, in milliseconds of the monotonic clock.
+    /// The end of the pause after the daily quota was exhausted, in milliseconds of the monotonic clock.
     quota_until: AtomicU64,
 }
 
 impl Outbox {
     /// Creates an outbox that sends with this client's [`api_client`](exchange_api::Client::api_client).
     ///
-    /// `owner` identifies the member's installation: the installation id of the service document, which is
-    /// not secret. Entries of other owners in the store are neither sent nor returned. Without a known
-    /// installation there is no outbox.
+    /// `owner` identifies the member's installation. It is the installation id of the service document, which
+    /// is not secret. Entries of other owners in the store are neither sent nor returned. An outbox cannot be
+    /// created while the installation is unknown.
     ///
-    /// The caller must guarantee that `core` only ever signs for this owner. This constructor checks neither
-    /// the signed-in member nor the clock of the exchange, so the age of keys is as accurate as this
+    /// The caller must guarantee that `core` signs only for this owner. This constructor checks neither the
+    /// signed-in member nor the clock of the exchange, so the age of keys is only as accurate as this
     /// machine's clock. [`Exchange::outbox`] creates an outbox that checks both.
     ///
     /// # Errors
-    /// `Invalid` for an empty owner; `Bug` if the random number generator fails.
+    /// Returns `Invalid` for an empty owner, and `Bug` if the random number generator fails.
     pub fn new(
         core: &ApiClient,
         store: impl OutboxStore + 'static,
@@ -143,27 +145,28 @@ impl Outbox {
         })))
     }
 
-    /// Subscribes to events from now on. A slow receiver loses the oldest events and nothing else:
-    /// [`Outbox::entries`] is authoritative.
+    /// Subscribes to events from now on. A slow receiver loses the oldest events, but [`Outbox::entries`]
+    /// always has the authoritative state.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<OutboxEvent> {
         self.0.events.subscribe()
     }
 
-    /// Sends due entries for as long as the future is polled: new entries at once, others after their wait.
-    /// Dropping the future stops it.
+    /// Sends due entries for as long as the future is polled. New entries are sent immediately, others after
+    /// their wait. Drop the future to stop sending.
     pub async fn run(&self) {
         let [blueprints, stock, ships, org_stock] = Lane::ALL.map(|lane| self.0.run_lane(lane));
         tokio::join!(blueprints, stock, ships, org_stock);
     }
 
-    /// Sends all due entries now and returns their events. Returns when each area is empty, has to wait, or
-    /// needs an action of the program.
+    /// Sends all due entries now and returns their events. The future completes when each area is empty, has
+    /// to wait, or needs an action of the program.
     ///
-    /// A store that fails in one area yields [`OutboxEvent::StoreError`]; other areas are still sent.
+    /// If the store fails in one area, the result contains [`OutboxEvent::StoreError`], and other areas are
+    /// still sent.
     ///
     /// # Errors
-    /// `Storage` if the store failed and there are no other events.
+    /// Returns `Storage` if the store failed and there are no other events.
     pub async fn flush(&self) -> Result<Vec<OutboxEvent>, Error> {
         let [blueprints, stock, ships, org_stock] = Lane::ALL.map(|lane| self.0.drain_lane(lane));
         let lanes = tokio::join!(blueprints, stock, ships, org_stock);
@@ -195,7 +198,7 @@ impl OutboxInner {
         ClockReadings { wall, gateway: gateway.unwrap_or(wall) }
     }
 
-    /// Generates an unguessable idempotency key (GW-12).
+    /// Generates an idempotency key that cannot be guessed (GW-12).
     pub(super) fn generate_key(&self) -> Result<String, Error> {
         idempotency_key(&self.environment)
     }
@@ -204,17 +207,18 @@ impl OutboxInner {
         self.lanes[lane as usize].wakeup.notify_one();
     }
 
-    /// Keeps this process from sending in an area; `None` if it is sending right now.
+    /// Prevents this process from sending in an area; `None` if it is sending in the area right now.
     pub(super) fn try_lock_lane(&self, lane: Lane) -> Option<MutexGuard<'_, ()>> {
         self.lanes[lane as usize].sending.try_lock().ok()
     }
 
-    /// Waits until this process is done sending in an area, then keeps it from sending.
+    /// Waits until this process has finished sending in an area, and then prevents it from sending.
     pub(super) async fn lock_lane(&self, lane: Lane) -> MutexGuard<'_, ()> {
         self.lanes[lane as usize].sending.lock().await
     }
 
-    /// Returns the current maximum number of ops of a set, given the usual maximum.
+    /// Returns the current maximum number of ops of a change set; `usual` is the maximum without
+    /// `RELAY_BUSY`.
     pub(super) fn current_max_ops(&self, usual: usize) -> usize {
         match self.busy_until.load(Ordering::Relaxed) > self.monotonic_millis() {
             true => usual.min(self.policy.max_ops_when_busy),
@@ -243,7 +247,7 @@ impl OutboxInner {
         }
     }
 
-    /// Sends the entries of an area in order until none can be sent now. Returns the events and the wait
+    /// Sends the entries of an area in order until none can be sent now. Returns the events, and the time
     /// until the next attempt.
     pub(super) async fn drain_lane(&self, lane: Lane) -> (Vec<OutboxEvent>, Result<Option<Duration>, Error>) {
         let mut events = Vec::new();
@@ -253,11 +257,11 @@ impl OutboxInner {
         (events, left.and_then(|left| swept.map(|()| left)))
     }
 
-    /// Removes decided entries whose retention is over, at most once per interval.
+    /// Removes decided entries whose retention period has expired, at most once per interval.
     async fn sweep_expired(&self) -> Result<(), Error> {
         let now = self.wall_millis();
         let due = self.next_sweep.load(Ordering::Relaxed);
-        // A due time further ahead than the interval means that the clock was set back.
+        // If the next check is further away than the interval, the clock was set back.
         if due > now && due - now <= to_millis(SWEEP_INTERVAL) {
             return Ok(());
         }
@@ -268,7 +272,7 @@ impl OutboxInner {
     }
 
     /// Erases removed rows from the files. A failure is retried an hour later, because another process may be
-    /// reading.
+    /// reading the rows.
     pub(super) async fn purge_removed(&self) {
         if let Err(error) = self.store.purge_removed().await {
             tracing::debug!(%error, "removed outbox entries remain in the file until the next purge");
@@ -300,7 +304,7 @@ impl OutboxInner {
                     }
                     self.recognize_connection().await;
                     entry.begin_sending(&self.holder, self.clock_readings(), &self.policy);
-                    // If another process was faster, the loop starts again.
+                    // If another process changed the entry first, the loop starts again.
                     if self.store_entry(&mut entry).await?
                         && let Some((event, _)) = self.send_entry(entry).await?
                     {
@@ -311,15 +315,15 @@ impl OutboxInner {
         }
     }
 
-    /// Resends a held entry to obtain its link, while nothing else of its area is sent. Returns the event and
-    /// the new state, or `None` if another process changed the entry.
+    /// Sends a held entry again to obtain its link, while no other entry of its area is sent. Returns the
+    /// event and the new state, or `None` if another process changed the entry.
     pub(super) async fn request_link(
         &self,
         mut entry: OutboxEntry,
     ) -> Result<Option<(OutboxEvent, EntryState)>, Error> {
         self.recognize_connection().await;
         let clocks = self.clock_readings();
-        // A wait restarted after a clock change is restarted only once, however often a link is requested.
+        // A wait that starts again after a clock change does so only once, however often a link is requested.
         if entry.correct_for_clock(clocks, &self.policy) && !self.store_entry(&mut entry).await? {
             return Ok(None);
         }
@@ -343,12 +347,12 @@ impl OutboxInner {
         self.send_entry(entry).await
     }
 
-    /// Sends an entry and stores the outcome. Returns the event and the new state, or `None` if another
+    /// Sends an entry and stores its outcome. Returns the event and the new state, or `None` if another
     /// process took the entry over.
     async fn send_entry(&self, mut entry: OutboxEntry) -> Result<Option<(OutboxEvent, EntryState)>, Error> {
         let in_flight = InFlightGuard::start(self, &entry);
         let response = match (self.policy.quota_error(entry.lane, entry.ops), entry.lane) {
-            // The exchange would refuse it again every day.
+            // The exchange would refuse this change set on every day, so it is not sent.
             (Some(error), _) => Ok(Some(Err(error))),
             (None, Lane::Blueprints) => self.send_request::<BlueprintsWriteCall>(&mut entry).await,
             (None, Lane::Stock) => self.send_request::<StockWriteCall>(&mut entry).await,
@@ -361,8 +365,8 @@ impl OutboxInner {
             Ok((result, replayed)) => {
                 entry.mark_decided(result, replayed, self.wall_millis());
                 let lane = entry.lane;
-                // The set is decided even if this version cannot parse the response; resending would add
-                // nothing.
+                // The change set is decided even if this version cannot parse the response. Sending it again
+                // would not help.
                 let written = WriteOutcome::from_entry(&entry).unwrap_or_else(|error| {
                     tracing::warn!(%error, entry = entry.number, "cannot parse the stored outcome of a change set");
                     None
@@ -386,7 +390,7 @@ impl OutboxInner {
         Ok(self.store_entry(&mut entry).await?.then_some((event, entry.state)))
     }
 
-    /// Returns the time since this process sent an entry, if that was recently.
+    /// Returns the time since this process sent an entry, if it did so recently.
     pub(super) fn sent_ago(&self, entry: &OutboxEntry) -> Option<Duration> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let at = sent.get(&entry.number)?;
@@ -400,7 +404,8 @@ impl OutboxInner {
         sent.insert(number, now);
     }
 
-    /// Sends one request and renews the lease meanwhile. Returns `None` if the lease was lost.
+    /// Sends one request and renews the lease until the response arrives. Returns `None` if the lease was
+    /// lost.
     async fn send_request<C>(&self, entry: &mut OutboxEntry) -> Result<Option<SendResult>, Error>
     where
         C: Call<Success = ChangeResult, ErrorBody = Problem>,
@@ -433,14 +438,15 @@ impl OutboxInner {
         }))
     }
 
-    /// Determines the signed-in installation, without which nothing is sent.
+    /// Determines the installation that is signed in, if it is unknown. Entries are not sent before it is
+    /// known.
     async fn recognize_connection(&self) {
         if let Some(exchange) = &self.exchange {
             exchange.identify_connection(SINGLE_ATTEMPT).await;
         }
     }
 
-    /// Returns the conditions under which a set of this outbox may be sent.
+    /// Returns the conditions under which a change set of this outbox may be sent.
     pub(super) fn conditions(&self, signed_at: Option<RangeInclusive<UnixTime>>) -> Option<SendConditions> {
         let _ = self.exchange.as_ref()?;
         Some(SendConditions { owner: Ownership::for_installation(&self.owner), proof_time: signed_at })
@@ -453,18 +459,19 @@ impl OutboxInner {
         Ok(kept)
     }
 
-    /// Returns the remaining pause of an area for the exhausted daily quota.
+    /// Returns the remaining time of the pause of an area after the daily quota was exhausted.
     fn quota_left(&self, lane: Lane) -> Duration {
         let until = self.lanes[lane as usize].quota_until.load(Ordering::Relaxed);
         Duration::from_millis(until.saturating_sub(self.monotonic_millis()))
     }
 
-    /// Applies the consequences of a refusal to other entries: `wait` is the wait of the refused entry in
-    /// milliseconds.
+    /// Applies the consequences that a refusal has for other entries. `wait` is the wait of the refused entry
+    /// in milliseconds.
     fn note_refusal(&self, error: &Error, lane: Lane, wait: u64) {
         let now = self.monotonic_millis();
         if error.kind() == ErrorKind::QuotaExceeded {
-            // Each op of org stock counts (OST-18), so sets of other areas may still fit into the quota.
+            // Each op of org stock counts (OST-18), so change sets of other areas may still fit into the
+            // quota.
             let concerned: &[Lane] = if lane == Lane::OrgStock { &[Lane::OrgStock] } else { &Lane::ALL };
             for lane in concerned {
                 self.lanes[*lane as usize].quota_until.fetch_max(now.saturating_add(wait), Ordering::Relaxed);
@@ -481,13 +488,14 @@ impl OutboxInner {
     }
 
     pub(super) fn publish_event(&self, event: OutboxEvent) {
-        // There may be no receiver.
+        // Sending fails if there is no receiver, which is not an error.
         let _ = self.events.send(event);
     }
 }
 
-/// Removes decided entries of org stock whose retention is over and returns their numbers. An entry that this
-/// version cannot parse is removed by its age, or at once if its age cannot be determined.
+/// Removes decided entries of org stock whose retention period has expired, and returns their numbers. An
+/// entry that this version cannot parse is removed by its age, or immediately if its age cannot be
+/// determined.
 pub(super) async fn forget_expired(
     store: &dyn OutboxStore,
     owner: &str,
@@ -507,8 +515,8 @@ pub(super) async fn forget_expired(
     Ok(forgotten)
 }
 
-/// Records the time of a request at its start and at its end, including cancellation by dropping. In between,
-/// the request may be sent at any moment.
+/// Records the time at the start and at the end of a request, also if the request is canceled by dropping it.
+/// The request may be sent at any moment between these times.
 struct InFlightGuard<'a> {
     inner: &'a OutboxInner,
     number: u64,
@@ -527,10 +535,10 @@ impl Drop for InFlightGuard<'_> {
     }
 }
 
-/// The response bytes, and whether the response is a replay.
+/// The response body, and true if the response is a replay.
 type SendResult = Result<(Bytes, bool), Error>;
 
-/// Omits the owner and the entries.
+/// Does not print the owner and the entries.
 impl fmt::Debug for Outbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outbox").field("policy", &self.0.policy).finish_non_exhaustive()

@@ -1,5 +1,5 @@
-//! The state machine of an entry: when it is sent, how a response changes it, and which calls of the program
-//! it allows. No I/O and no clock; times are milliseconds since 1970.
+//! The state machine of an entry. It decides when an entry is sent, how a response changes its state, and
+//! which calls of the program it permits. It has no I/O and no clock; times are milliseconds since 1970.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -18,15 +18,15 @@ use crate::{
     retention::is_expired,
 };
 
-/// Maximum backoff that the exchange did not request.
+/// The maximum back-off if the exchange sent no `Retry-After`.
 const MAX_OWN_WAIT: Duration = Duration::from_secs(25 * 3600);
 
-/// The clock readings that the times of an entry refer to, in milliseconds since 1970.
+/// The clock readings on which the times of an entry are based, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClockReadings {
-    /// This machine's clock, shared by its processes; used for waits and leases.
+    /// The time of this machine's clock, which its processes share. It is used for waits and leases.
     pub(super) wall: u64,
-    /// The gateway's clock as far as it is known; used for keys, which expire by that clock.
+    /// The estimated time of the gateway's clock. It is used for keys, which expire by that clock.
     pub(super) gateway: u64,
 }
 
@@ -35,17 +35,17 @@ pub(super) struct ClockReadings {
 pub(super) enum SendDecision {
     /// Send the entry now.
     Send,
-    /// Wait for this time.
+    /// Wait for this duration.
     Wait(Duration),
-    /// Compare with the feed, because the exchange may have forgotten the key.
+    /// Compare the entry with the feed, because the exchange may have deleted the key.
     Compare,
-    /// Do nothing until the program acts.
+    /// Do nothing until the program calls a method of the outbox.
     Blocked,
 }
 
 impl OutboxEntry {
-    /// Corrects times that were recorded before a clock was set back: the key counts as expired, and waits
-    /// start again from now. Returns true if it changed anything.
+    /// Corrects times that were recorded before the clock was set back: the key counts as expired, and waits
+    /// start again now. Returns true if a time was changed.
     pub(super) fn correct_for_clock(&mut self, now: ClockReadings, policy: &OutboxPolicy) -> bool {
         let ClockReadings { wall: now, gateway } = now;
         let ahead = |at: u64, most: Duration| {
@@ -70,8 +70,8 @@ impl OutboxEntry {
         found
     }
 
-    /// Decides the next action. `sent` is the time since this process sent the entry, by the monotonic clock,
-    /// if it did.
+    /// Decides the next action. `sent` is the time since this process sent the entry, by the monotonic clock;
+    /// `None` if it did not.
     pub(super) fn decide_send(
         &self,
         holder: &str,
@@ -98,17 +98,17 @@ impl OutboxEntry {
         }
     }
 
-    /// Returns the time since the last request: the minimum of both clocks, because a wall clock that was set
-    /// forward does not rule out a late delivery.
+    /// Returns the time since the last request: the minimum of the values by both clocks, because a late
+    /// delivery is still possible after the wall clock was set forward.
     fn quiet_duration(&self, now: u64, sent: Option<Duration>) -> Duration {
         let by_wall = self.last_sent_at.map_or(Duration::MAX, |at| millis(now.saturating_sub(at)));
         by_wall.min(sent.unwrap_or(Duration::MAX))
     }
 
-    /// Marks the entry as being sent. Must be stored before the first byte leaves.
+    /// Marks the entry as being sent. The entry must be stored before the first byte is sent.
     pub(super) fn begin_sending(&mut self, holder: &str, now: ClockReadings, policy: &OutboxPolicy) {
         self.held = self.is_held();
-        // Another process was sending it and did not record an outcome.
+        // Another process was sending the entry and did not record an outcome.
         self.uncertain |= self.state == EntryState::Sending;
         self.state = EntryState::Sending;
         self.sent_at.get_or_insert(now.gateway);
@@ -116,23 +116,23 @@ impl OutboxEntry {
         self.extend_lease(holder, now.wall, policy);
     }
 
-    /// Returns the period in which requests under the current key may be signed, by the gateway's clock. All
-    /// requests respect it, so the last one is sent less than [`OutboxPolicy::key_lifetime`] plus the clock
-    /// tolerance after the first, and none is signed for a time before the recorded first request. That time
-    /// is an estimate which the next response corrects.
+    /// Returns the period in which requests under the current key may be signed, by the gateway's clock.
+    /// Because all requests respect it, the last one is sent less than [`OutboxPolicy::key_lifetime`] plus
+    /// the clock tolerance after the first, and none is signed before the recorded time of the first request.
+    /// The current time is an estimate, which the next response corrects.
     pub(super) fn key_validity(&self, policy: &OutboxPolicy) -> Option<RangeInclusive<UnixTime>> {
         let first = UnixTime::from_millis(self.sent_at?);
         Some(first.saturating_sub(CLOCK_TOLERANCE)..=first.saturating_add(policy.key_lifetime))
     }
 
-    /// Renews the lease while the entry is being sent.
+    /// Renews the lease of an entry that is being sent.
     pub(super) fn extend_lease(&mut self, holder: &str, now: u64, policy: &OutboxPolicy) {
         let until = now.saturating_add(to_millis(policy.lease_duration));
         self.last_sent_at = Some(now);
         self.lease = Some(SendLease { holder: holder.to_owned(), until });
     }
 
-    /// Marks the outcome as unknown, because the exchange may have forgotten the key.
+    /// Marks the outcome as unknown, because the exchange may have deleted the key.
     pub(super) fn mark_unknown(&mut self) {
         self.lease = None;
         self.uncertain = true;
@@ -146,14 +146,15 @@ impl OutboxEntry {
         (self.result, self.replayed, self.code) = (Some(result), replayed, None);
     }
 
-    /// Returns the remaining wait that the exchange requested; no call of the program shortens it (CLI-02).
+    /// Returns the remaining `Retry-After` time of the exchange, which no call of the program shortens
+    /// (CLI-02).
     pub(super) fn requested_wait(&self, now: u64) -> Option<Duration> {
         self.asked_until.filter(|at| *at > now).map(|at| millis(at - now))
     }
 
-    /// Restores the held state after a resend without a decision. A held set is not resent without a request
-    /// of the member, because each new link invalidates the one that the member may have open. A set that may
-    /// have been applied is not held.
+    /// Restores the held state after the entry was sent again without a decision. A held change set is sent
+    /// again only when the member requests it, because each new link invalidates the link that the member may
+    /// have open. A change set that may have been applied is not held.
     pub(super) fn restore_hold(&mut self) {
         let is_put_off = matches!(
             self.state,
@@ -181,18 +182,19 @@ impl OutboxEntry {
                 self.unknowns = self.unknowns.saturating_add(u32::from(error.may_have_been_applied()));
                 self.schedule_retry(error, now, fraction, policy);
             }
-            // A set that had been applied would have been answered with that result under its key.
+            // If an earlier request had been applied, the exchange would have returned its result under the
+            // key.
             ErrorKind::Conflict if error.code() == Some(&Code::VersionConflict) => {
                 self.move_to_state(EntryState::NeedsRebase);
             }
             ErrorKind::ConfirmationNeeded => self.move_to_state(EntryState::Held),
-            // A refusal before the key lookup does not change the held set.
+            // A refusal before the lookup of the key does not change the held change set.
             ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::NotPermitted
                 if self.held && !self.uncertain =>
             {
                 self.move_to_state(EntryState::Held);
             }
-            // A rejection does not show whether an earlier request was applied.
+            // This refusal does not show whether an earlier request was applied.
             ErrorKind::Conflict | ErrorKind::Invalid | ErrorKind::TooLarge | ErrorKind::NotPermitted
                 if self.uncertain =>
             {
@@ -223,7 +225,7 @@ impl OutboxEntry {
 
     fn schedule_retry(&mut self, error: &Error, now: u64, fraction: f64, policy: &OutboxPolicy) {
         self.failures = self.failures.saturating_add(1);
-        // The requested wait is a lower bound without a maximum (CLI-02).
+        // `Retry-After` is a lower bound without a maximum (CLI-02).
         let backoff = Backoff { max: policy.backoff.max.min(MAX_OWN_WAIT), ..policy.backoff };
         let wait = backoff.delay_after(self.failures, error.retry_after(), fraction);
         let until = |wait: Duration| now.saturating_add(to_millis(wait));
@@ -243,12 +245,12 @@ impl OutboxEntry {
         (self.not_before, self.lease) = (None, None);
     }
 
-    /// Returns true if the exchange holds the set. An earlier version recorded that only in the state.
+    /// Returns true if the exchange holds the change set. Earlier versions recorded this only in the state.
     fn is_held(&self) -> bool {
         self.held || self.state == EntryState::Held
     }
 
-    /// Returns an error unless the entry is known not to be applied, so that it may be edited.
+    /// Returns an error unless the entry is known not to be applied. Only such an entry may be edited.
     pub(super) fn check_editable(&self) -> Result<(), Error> {
         match self.state {
             EntryState::Done => Err(invalid_request("the entry is already decided")),
@@ -264,7 +266,7 @@ impl OutboxEntry {
         }
     }
 
-    /// Returns an error while the entry is being sent. `idle` is true if this process sends nothing in the
+    /// Returns an error if the entry is being sent. `idle` is true if this process is not sending in the
     /// area.
     pub(super) fn check_removable(&self, holder: &str, now: u64, idle: bool) -> Result<(), Error> {
         let is_sent = |lease: &SendLease| match lease.holder == holder {
@@ -277,22 +279,22 @@ impl OutboxEntry {
         }
     }
 
-    /// Resets the entry to a new write, which needs a new key and still respects the wait that the exchange
-    /// requested.
+    /// Resets the entry to a new write. It needs a new key, and still respects the exchange's `Retry-After`
+    /// time.
     pub(super) fn reset_as_new_write(&mut self) {
         self.move_to_state(EntryState::Pending);
         (self.not_before, self.code) = (self.asked_until, None);
     }
 
-    /// Prepares another attempt. Returns whether it is a new write, which needs a new key.
+    /// Prepares another attempt. Returns whether the attempt is a new write, which needs a new key.
     pub(super) fn prepare_retry(&mut self) -> Result<NewKey, Error> {
         match self.state {
             EntryState::Pending => {
-                // Ends the backoff, but not the wait that the exchange requested (CLI-02).
+                // Ends the back-off, but not the exchange's `Retry-After` time (CLI-02).
                 (self.not_before, self.failures, self.unknowns) = (self.asked_until, 0, 0);
                 Ok(NewKey::No)
             }
-            // Keeps the key as long as the exchange knows it; after that a comparison is needed.
+            // Keeps the key while the exchange still stores it. After that, a comparison is needed.
             EntryState::Unknown => {
                 (self.state, self.unknowns, self.failures) = (EntryState::Pending, 0, 0);
                 Ok(NewKey::No)
@@ -316,7 +318,7 @@ impl OutboxEntry {
     }
 
     /// Applies the result of a feed comparison. A missing change may still be in flight and would then be
-    /// applied twice, so `Missing` is refused until the quiet period is over.
+    /// applied twice, so `Missing` is rejected until the quiet period has ended.
     pub(super) fn resolve_outcome(
         &mut self,
         found: ComparisonResult,
@@ -346,7 +348,7 @@ impl OutboxEntry {
     }
 }
 
-/// Returns true if the retention of a decided entry is over.
+/// Returns true if the retention period of a decided entry has expired.
 pub(super) fn is_retention_over(decided_at: Option<u64>, now: u64, policy: &OutboxPolicy) -> bool {
     let Some(at) = decided_at else { return true };
     let [at, now] = [at, now].map(|at| UnixTime::from_secs(0) + millis(at));

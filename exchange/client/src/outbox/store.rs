@@ -11,7 +11,8 @@ use bytes::Bytes;
 
 use crate::{changes::Lane, error::Error, token_source::BoxFuture};
 
-/// The future that a store returns. It fails with [`ErrorKind::Storage`](crate::ErrorKind::Storage).
+/// The future that store methods return. It fails only with
+/// [`ErrorKind::Storage`](crate::ErrorKind::Storage).
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// An entry to be added to a store.
@@ -19,7 +20,7 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 pub struct NewEntryRow {
     /// The installation that the changes belong to.
     pub owner: String,
-    /// The area that the set changes.
+    /// The area that the change set changes.
     pub lane: Lane,
     /// All other fields, as JSON.
     pub head: String,
@@ -27,19 +28,19 @@ pub struct NewEntryRow {
     pub body: Bytes,
 }
 
-/// An entry as a store holds it. A store interprets number, revision, owner, lane and `done`; the other
-/// fields are opaque to it.
+/// An entry in the form in which a store holds it. A store interprets number, revision, owner, lane and
+/// `done`. The other fields are opaque to it.
 #[derive(Clone, PartialEq)]
 pub struct EntryRow {
-    /// Assigned by the store; greater than all earlier numbers.
+    /// The number, which the store assigns; greater than all earlier numbers.
     pub number: u64,
-    /// Number of changes of the row, from 0.
+    /// The number of times that the row was changed, starting at 0.
     pub revision: u64,
     /// The installation that the changes belong to.
     pub owner: String,
-    /// The area that the set changes.
+    /// The area that the change set changes.
     pub lane: Lane,
-    /// True if the set is decided and needs no further action.
+    /// True if the change set is decided and needs no further action.
     pub done: bool,
     /// All other fields, as JSON.
     pub head: String,
@@ -51,8 +52,8 @@ pub struct EntryRow {
 
 /// Storage for outbox entries.
 ///
-/// A completed call is durable: it survives a crash and is never applied in part. Several processes may use
-/// one store at once. Dropping a future abandons its result but does not undo the call.
+/// A completed call is durable: it survives a crash and is never applied partially. Several processes may use
+/// one store at the same time. Dropping a future discards its result but does not undo the call.
 ///
 /// Every failure is [`ErrorKind::Storage`](crate::ErrorKind::Storage).
 pub trait OutboxStore: Send + Sync {
@@ -63,11 +64,12 @@ pub trait OutboxStore: Send + Sync {
     /// and changes nothing if the revision differs or the row does not exist.
     fn replace(&self, row: EntryRow) -> StoreFuture<'_, bool>;
 
-    /// Removes a row of this revision. Returns `false` if the revision differs or the row does not exist.
+    /// Removes a row if it has this revision. Returns `false` if the revision differs or the row does not
+    /// exist.
     fn remove(&self, number: u64, revision: u64) -> StoreFuture<'_, bool>;
 
     /// Erases the bytes of removed rows from all files of the store. Fails while another process still reads
-    /// them; the outbox then calls it again later.
+    /// them; the outbox then calls the method again later.
     fn purge_removed(&self) -> StoreFuture<'_, ()>;
 
     /// Returns the row with this number.
@@ -110,7 +112,7 @@ impl<T: OutboxStore + ?Sized> OutboxStore for Arc<T> {
     }
 }
 
-/// A store in memory, for tests and for programs that need no persistence. Cloning shares it.
+/// A store in memory, for tests and for programs that need no persistence. Clones share their rows.
 #[derive(Clone, Default)]
 pub struct MemoryOutbox(Arc<Mutex<MemoryRows>>);
 
@@ -128,7 +130,7 @@ impl MemoryOutbox {
     }
 
     fn rows(&self) -> MutexGuard<'_, MemoryRows> {
-        // Each change is a single assignment, so a poisoned lock guards consistent data.
+        // Each change is a single assignment, so the data is consistent even if the lock is poisoned.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -191,7 +193,7 @@ impl fmt::Debug for MemoryOutbox {
     }
 }
 
-/// Omits the content.
+/// Does not print the content.
 impl fmt::Debug for EntryRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Row")

@@ -28,7 +28,7 @@ use crate::{
 
 const LINK: &str = "https://web.test/confirm/planted-secret";
 
-/// A test fixture: a machine, a server, a store and an outbox.
+/// A test fixture: a machine in virtual time, a server, a store and an outbox.
 struct Bench {
     machine: VirtualEnvironment,
     server: ScriptedServer,
@@ -46,13 +46,13 @@ impl Bench {
         Self { machine, server, store, outbox }
     }
 
-    /// Simulates a restart of the process.
+    /// Simulates a restart of the process, which keeps the store.
     fn restarted(mut self) -> Self {
         self.outbox = self.another();
         self
     }
 
-    /// Creates another process that uses the same store.
+    /// Creates the outbox of another process that uses the same store.
     fn another(&self) -> Outbox {
         outbox(&self.machine, &self.server, &self.store, "me", OutboxPolicy::default())
     }
@@ -141,7 +141,7 @@ fn decided(event: &OutboxEvent) -> bool {
     matches!(event, OutboxEvent::Decided { written: Some(written), .. } if written.is_satisfied())
 }
 
-/// WRT-08, GW-12: a set is sent once under a random key, and its event requests a pull of the feed.
+/// WRT-08, GW-12: a change set is sent once under a random key, and its event requests a pull of the feed.
 #[tokio::test(start_paused = true)]
 async fn set_is_sent_and_its_feed_pulled() {
     let bench = Bench::new();
@@ -162,8 +162,8 @@ async fn set_is_sent_and_its_feed_pulled() {
     assert!(bench.outbox.entries().await.unwrap().is_empty());
 }
 
-/// GW-12: after a lost response or a proxy page the same bytes are resent under the same key, also after a
-/// restart.
+/// GW-12: after a lost response or the page of a proxy, the same bytes are sent again under the same key,
+/// even after a restart.
 #[tokio::test(start_paused = true)]
 async fn lost_response_is_requested_again() {
     for reply in [
@@ -180,7 +180,7 @@ async fn lost_response_is_requested_again() {
         assert!(matches!(published[..], [OutboxEvent::Waiting { .. }]), "{published:?}");
         assert!(bench.outbox.entry(entry).await.unwrap().may_be_applied());
         bench = bench.restarted();
-        assert!(bench.flush().await.is_empty(), "not before its time");
+        assert!(bench.flush().await.is_empty(), "the entry was sent again too early");
         bench.run_for(seconds(10)).await;
         assert_eq!(bench.state(entry).await, EntryState::Done);
         let seen = bench.server.requests();
@@ -190,7 +190,7 @@ async fn lost_response_is_requested_again() {
     }
 }
 
-/// A set with a response that stays unreadable has to be compared with the feed.
+/// A change set whose response stays unreadable has to be compared with the feed.
 #[tokio::test(start_paused = true)]
 async fn unreadable_response_requires_a_comparison() {
     for reply in
@@ -216,7 +216,7 @@ async fn replayed_response_is_marked() {
     assert!(bench.outbox.entry(entry).await.unwrap().was_replayed());
 }
 
-/// GW-12: dropping the future or ending the process during a request loses nothing: the set is resent under
+/// GW-12: if the future is dropped or the process ends during a request, the change set is sent again under
 /// its key.
 #[tokio::test(start_paused = true)]
 async fn dropped_request_is_resent() {
@@ -238,7 +238,8 @@ async fn dropped_request_is_resent() {
     }
 }
 
-/// ERR-36, GW-12: the set is resent under the same key after the requested wait; later sets are cut smaller.
+/// ERR-36, GW-12: the change set is sent again under the same key after `Retry-After`. Later change sets are
+/// smaller.
 #[tokio::test(start_paused = true)]
 async fn busy_relay_delays_the_set() {
     let bench = Bench::new();
@@ -266,7 +267,7 @@ async fn busy_relay_delays_the_set() {
     assert_eq!(bench.outbox.enqueue(many).await.unwrap().len(), 1);
 }
 
-/// `IDEMPOTENCY_IN_PROGRESS`: the first request is still being processed, so the set cannot be edited.
+/// `IDEMPOTENCY_IN_PROGRESS`: the first request is still being processed, so the change set cannot be edited.
 #[tokio::test(start_paused = true)]
 async fn set_in_progress_cannot_be_edited() {
     let bench = Bench::new();
@@ -283,7 +284,8 @@ async fn set_in_progress_cannot_be_edited() {
     assert_eq!(keys[0], keys[1]);
 }
 
-/// ERR-26: a conflict waits for a merge, which is sent under a new key; it blocks only its own area.
+/// ERR-26: after a conflict, the change set waits for a merge, which is sent under a new key. Only its own
+/// area is blocked.
 #[tokio::test(start_paused = true)]
 async fn conflict_is_merged_under_a_new_key() {
     let bench = Bench::new();
@@ -315,8 +317,8 @@ async fn conflict_is_merged_under_a_new_key() {
     assert_ne!(seen[0].idempotency_key(), seen[2].idempotency_key());
 }
 
-/// ERR-27, WRT-11: a held set waits for the member across restarts. Its link is published once, neither
-/// stored nor printed, and requested again under the same key. The feed shows the outcome.
+/// ERR-27, WRT-11: a held change set waits for the member, even after restarts. Its link is published once
+/// and neither stored nor printed; a new link is requested under the same key. The feed shows the outcome.
 #[tokio::test(start_paused = true)]
 async fn held_set_waits_for_the_member() {
     let mut bench = Bench::new();
@@ -350,7 +352,8 @@ async fn held_set_waits_for_the_member() {
     assert_eq!(bench.outbox.request_confirmation_link(entry).await.unwrap_err().kind(), ErrorKind::Invalid);
 }
 
-/// A key that the exchange knows for another write is a local bug: no new key without an explicit retry.
+/// If the exchange has stored the key for a different write, the program has a bug: the change set gets a new
+/// key only by an explicit retry.
 #[tokio::test(start_paused = true)]
 async fn reused_key_parks_the_set() {
     let bench = Bench::new();
@@ -371,8 +374,8 @@ async fn reused_key_parks_the_set() {
     assert_eq!(bench.state(entry).await, EntryState::Done);
 }
 
-/// A set with an unknown outcome is resent three times with backoff, then compared with the feed: an applied
-/// change is done, a missing one is a new write.
+/// A change set with an unknown outcome is sent again three times with back-off, and then compared with the
+/// feed. If the change was applied, the entry is done; if it is missing, it is sent as a new write.
 #[tokio::test(start_paused = true)]
 async fn unknown_outcome_is_resolved_by_the_feed() {
     for found in [ComparisonResult::Applied, ComparisonResult::Missing] {
@@ -410,7 +413,8 @@ async fn unknown_outcome_is_resolved_by_the_feed() {
     }
 }
 
-/// GW-12: a missing change that was sent recently may still arrive and would then be applied twice.
+/// GW-12: a change that was sent recently cannot be reported as missing, because it may still arrive and
+/// would then be applied twice.
 #[tokio::test(start_paused = true)]
 async fn recently_sent_set_is_not_missing() {
     let bench = Bench::new();
@@ -446,15 +450,15 @@ async fn clock_set_forward_does_not_expire_waits() {
     bench.outbox.resolve_unknown(entry, ComparisonResult::Missing).await.unwrap();
 }
 
-/// GW-12: a call may wait before its request is sent and be dropped right after; the quiet period starts at
-/// the drop.
+/// GW-12: the quiet period starts when the call is dropped, because a call may wait before its request is
+/// sent and be dropped right after.
 #[tokio::test(start_paused = true)]
 async fn quiet_period_starts_when_the_request_is_dropped() {
     let bench = Bench::new();
     bench.server.set_script(|_| ScriptedReply::stalled());
     let entry = bench.enqueue("bp-1").await;
     bench.run_for(seconds(39)).await;
-    // The key counts as expired: compare once the request can no longer arrive.
+    // The key counts as expired, so the entry is compared as soon as the request can no longer arrive.
     bench.machine.set_clock_offset(30 * 3600);
     for (wait, state) in [(59, EntryState::Sending), (1, EntryState::Unknown)] {
         tokio::time::sleep(seconds(wait)).await;
@@ -474,12 +478,13 @@ async fn clock_set_back_is_detected() {
     bench.machine.set_clock_offset(-100 * 86_400);
     bench.pass(seconds(86_400));
     assert!(bench.flush().await.is_empty());
-    assert_eq!(bench.server.request_count(), 1, "the exchange forgot its key a day ago");
+    assert_eq!(bench.server.request_count(), 1, "the key has expired");
     tokio::time::sleep(seconds(26 * 3600)).await;
     assert!(matches!(bench.flush().await[..], [OutboxEvent::CompareAfterPull { .. }]));
     assert_eq!((bench.state(entry).await, bench.server.request_count()), (EntryState::Unknown, 1));
 
-    // By months, by hours, and by an amount that only the recorded start of the wait reveals.
+    // The clock is set back by months, by hours, or by so little that only the recorded start of the wait
+    // shows it.
     for (code, back) in [
         (Code::QuotaExceeded, 100 * 86_400),
         (Code::QuotaExceeded, 10 * 3600),
@@ -499,7 +504,7 @@ async fn clock_set_back_is_detected() {
         assert_eq!(bench.server.request_count(), 2, "{back}");
     }
 
-    // Clocks are corrected by a second all the time: new entries must not count as old.
+    // Clocks are often corrected by a second, which must not make new entries count as old.
     for (back, left) in [(1, 1), (100 * 86_400, 0)] {
         let bench = Bench::new();
         bench.outbox.enqueue(org_stock()).await.unwrap();
@@ -513,7 +518,7 @@ async fn clock_set_back_is_detected() {
     }
 }
 
-/// CLI-02: a retry by the member ends the backoff, but not a wait that the exchange requested.
+/// CLI-02: a retry by the member ends the back-off, but not the exchange's `Retry-After` time.
 #[tokio::test(start_paused = true)]
 async fn retry_respects_retry_after() {
     let bench = Bench::new();
@@ -541,7 +546,7 @@ async fn retry_respects_retry_after() {
     assert_eq!(bench.state(entry).await, EntryState::Done);
 }
 
-/// An outbox needs a known owner.
+/// An outbox cannot be created without an owner.
 #[tokio::test(start_paused = true)]
 async fn outbox_requires_an_owner() {
     let bench = Bench::new();
@@ -556,7 +561,7 @@ async fn outbox_requires_an_owner() {
     assert_eq!(nobodys.unwrap_err().kind(), ErrorKind::Invalid);
 }
 
-/// The refusal of a set that may have been applied before leaves its outcome unknown.
+/// If a change set that may have been applied is refused later, its outcome is still unknown.
 #[tokio::test(start_paused = true)]
 async fn late_rejection_decides_nothing() {
     let bench = Bench::new();
@@ -572,7 +577,8 @@ async fn late_rejection_decides_nothing() {
     assert_eq!(bench.state(entry).await, EntryState::Refused);
 }
 
-/// LIM-22: the exchange forgets a key after a day; a set that may have been applied under it is not resent.
+/// LIM-22: the exchange deletes a key after a day. A change set that may have been applied under the key is
+/// not sent again.
 #[tokio::test(start_paused = true)]
 async fn expired_key_is_not_sent_again() {
     let bench = Bench::new();
@@ -582,7 +588,7 @@ async fn expired_key_is_not_sent_again() {
     tokio::time::sleep(seconds(23 * 3600)).await;
     assert!(matches!(bench.flush().await[..], [OutboxEvent::CompareAfterPull { .. }]));
     assert_eq!((bench.state(entry).await, bench.server.request_count()), (EntryState::Unknown, 1));
-    // A set that was never applied may wait for any time.
+    // A change set that was never applied may wait for any length of time.
     let bench = Bench::new();
     bench.server.enqueue_reply(ScriptedReply::refused());
     bench.enqueue("bp-1").await;
@@ -591,7 +597,8 @@ async fn expired_key_is_not_sent_again() {
     assert!(bench.flush().await.iter().all(decided));
 }
 
-/// ERR-05, ERR-15: a set that the session refuses is parked, and resumed under the same key.
+/// ERR-05, ERR-15: a change set that is refused because of the session is parked, and later resumed under the
+/// same key.
 #[tokio::test(start_paused = true)]
 async fn parked_sets_are_resumed() {
     for (code, why) in [
@@ -616,7 +623,7 @@ async fn parked_sets_are_resumed() {
     }
 }
 
-/// The daily quota is shared by all areas: none writes before it is renewed.
+/// When the daily quota is exhausted, no area sends before it is renewed.
 #[tokio::test(start_paused = true)]
 async fn exhausted_quota_stops_all_areas() {
     let bench = Bench::new();
@@ -630,7 +637,8 @@ async fn exhausted_quota_stops_all_areas() {
     assert_eq!(bench.server.request_count(), 3);
 }
 
-/// Two processes with one store: one sends at a time, and the other takes over after the first ended.
+/// If two processes share a store, only one of them sends at a time. The other takes over after the first has
+/// ended.
 #[tokio::test(start_paused = true)]
 async fn two_processes_send_one_set_once() {
     let bench = Bench::new();
@@ -648,8 +656,8 @@ async fn two_processes_send_one_set_once() {
     );
 }
 
-/// CLI-02: a requested wait is never shortened, neither by a restart nor by the member; an endless one is not
-/// an error.
+/// CLI-02: `Retry-After` is never shortened, neither by a restart nor by the member. An endless one is not an
+/// error.
 #[tokio::test(start_paused = true)]
 async fn wait_of_days_is_respected() {
     let bench = Bench::new();
@@ -672,7 +680,7 @@ async fn wait_of_days_is_respected() {
     assert_eq!((bench.server.request_count(), bench.state(entry).await), (3, EntryState::Pending));
 }
 
-/// OST-14: decided sets are deleted after seven days at the latest, undecided ones never.
+/// OST-14: decided change sets of org stock are deleted after seven days at the latest, undecided ones never.
 #[tokio::test(start_paused = true)]
 async fn decided_sets_are_deleted() {
     let bench = Bench::new();
@@ -687,7 +695,8 @@ async fn decided_sets_are_deleted() {
     assert_eq!(left.iter().map(OutboxEntry::state).collect::<Vec<_>>(), [EntryState::NeedsRebase]);
 }
 
-/// The seven days start with the decision, so that the response of a set that waited for long can be read.
+/// The retention period starts with the decision, so that the response of a change set that waited for a long
+/// time can be read.
 #[tokio::test(start_paused = true)]
 async fn retention_starts_with_the_decision() {
     let bench = Bench::new();
@@ -718,7 +727,7 @@ async fn sets_of_other_owners_are_untouched() {
     assert_eq!(bench.server.request_count(), 0);
 }
 
-/// A waiting set can be edited and discarded; one that is being sent cannot.
+/// A waiting change set can be edited and discarded; a change set that is being sent cannot.
 #[tokio::test(start_paused = true)]
 async fn waiting_set_can_be_edited_and_discarded() {
     let bench = Bench::new();
@@ -764,7 +773,7 @@ async fn preview_stores_nothing() {
     assert_eq!(error.kind(), ErrorKind::ScopeMissing);
 }
 
-/// The lane of an op type matches its call.
+/// Each area has a name, and its op type has the call of the area.
 #[test]
 fn areas_have_names() {
     for lane in Lane::ALL {

@@ -4,7 +4,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::missing_panics_doc,
-    reason = "a check that cannot go on fails"
+    reason = "a panic is a check failure"
 )]
 
 use dpop_bound::UnixTime;
@@ -17,7 +17,7 @@ use super::{
 use crate::feed::{Area, AreaState, Collection, FeedPosition, FeedReader, model};
 
 /// Checks a store: each method, and random runs against a model. `open` returns an empty store. `reopen`
-/// returns the same store as a new process finds it after this one was killed.
+/// returns the store in the state in which a new process finds it after this one was killed.
 pub fn check_store<S: ReplicaStore>(mut open: impl FnMut() -> S, reopen: impl Fn(S) -> S) {
     check_commits(&open());
     check_pools(&open());
@@ -81,7 +81,7 @@ fn check_commits(store: &impl ReplicaStore) {
     // A commit with an outdated sequence changes nothing.
     assert_eq!(store.commit(&first).unwrap(), CommitOutcome::Superseded(first.kept.clone()));
 
-    // Replaces an entry, and removes an existing and an unknown key.
+    // This commit replaces an entry, and removes an existing key and an unknown one.
     let newer = ReplicaRow { body: (*b"{}").into(), ..test_row("a", None, None) };
     let second = AreaCommit {
         upserts: vec![newer.clone(), test_row("x", None, None)],
@@ -91,10 +91,11 @@ fn check_commits(store: &impl ReplicaStore) {
     assert_eq!(commit_done(store, &second), CommitTally::default());
     assert_eq!(store.entry(area, "a").unwrap(), Some(newer));
     assert_eq!(list_keys(store, area), ["a", "c", "x"]);
-    assert_eq!(store.removal(area, "x").unwrap(), None, "it came back");
+    assert_eq!(store.removal(area, "x").unwrap(), None, "the entry was inserted again");
     assert_eq!(store.removal(area, "b").unwrap(), Some(RemovalRecord { key: "b".into(), own: false }));
 
-    // Unseen entries are swept; recorded removals expire with their tombstones.
+    // Entries that the snapshot does not contain are swept. Recorded removals are deleted when their
+    // tombstones have expired.
     let mut later = test_area_state(3, 2, "three");
     later.read_at = later.read_at.map(|at| at + CURSOR_LIFETIME);
     let sweep = AreaCommit { sweep: true, ..AreaCommit::new(area, 2, later) };
@@ -102,7 +103,7 @@ fn check_commits(store: &impl ReplicaStore) {
     assert_eq!(list_keys(store, area), ["a", "x"]);
     assert_eq!(store.removal(area, "b").unwrap(), None);
 
-    // The baseline is the merged version, not the current entry.
+    // The baseline is the merged version, which may differ from the current entry.
     let merged = test_row("a", None, Some("[\"merged\"]"));
     store.set_baseline(area, &[merged.clone(), test_row("x", None, None)], &["gone"]).unwrap();
     assert_eq!(store.baseline(area, "a").unwrap(), Some(merged));
@@ -119,12 +120,13 @@ fn check_commits(store: &impl ReplicaStore) {
         ..AreaCommit::new(area, 4, test_area_state(5, 3, "five"))
     };
     commit_done(store, &gone);
-    assert!(store.baseline(area, "x").unwrap().is_some(), "what was agreed on outlives the entry");
+    assert!(store.baseline(area, "x").unwrap().is_some(), "a baseline outlives its entry");
     store.set_baseline(area, &[], &["x"]).unwrap();
     assert_eq!(store.baseline(area, "x").unwrap(), None);
 }
 
-/// OST-05, OST-10.
+/// OST-05, OST-10: a commit can delete the details of all entries, and the entries of units that are no
+/// longer listed.
 fn check_pools(store: &impl ReplicaStore) {
     let area = Area::OrgStock;
     let rows = vec![
@@ -189,7 +191,7 @@ fn check_demand_and_forgetting(store: &impl ReplicaStore) {
         ..AreaCommit::new(Area::OrgStock, 2, test_area_state(3, 1, "two"))
     };
     assert!(matches!(store.commit(&late).unwrap(), CommitOutcome::Superseded(_)));
-    // The same holds for an area that had no data yet.
+    // The same holds for an area that had no data before.
     store.forget(&[Collection::Area(Area::Ships)], OwnerNote::Remove).unwrap();
     let late = AreaCommit { area: Area::Ships, ..AreaCommit { expects: 0, ..late } };
     assert!(matches!(store.commit(&late).unwrap(), CommitOutcome::Superseded(_)));
@@ -201,7 +203,7 @@ fn check_demand_and_forgetting(store: &impl ReplicaStore) {
     store.purge_removed(UnixTime::from_secs(1_000)).unwrap();
 }
 
-/// Records the owner of an area as the beginning of a session does.
+/// Records the owner of an area, as the beginning of a session does.
 fn note_owner(store: &impl ReplicaStore, area: Area, installation: &InstallationId) {
     let mut kept = store.area_state(area).unwrap();
     kept.sequence += 1;
@@ -209,13 +211,13 @@ fn note_owner(store: &impl ReplicaStore, area: Area, installation: &Installation
     commit_done(store, &AreaCommit::new(area, kept.sequence - 1, kept));
 }
 
-/// OST-14, DEM-10: expiry keeps the owner of an area and a disconnection removes it; demand is only stored
+/// OST-14, DEM-10: expiry keeps the owner of an area, and a disconnection removes it. Demand is stored only
 /// for the owner of org stock.
 fn check_owners(store: &impl ReplicaStore) {
     let [one, two] = ["one", "two"].map(|id| InstallationId::new(id).unwrap());
     let owner = |area| store.area_state(area).unwrap().reader.installation;
     let demand = DemandDocument { at: UnixTime::from_secs(1), body: (*b"{}").into() };
-    assert!(!store.store_demand(&demand, &one).unwrap(), "no reader is recorded");
+    assert!(!store.store_demand(&demand, &one).unwrap(), "the area has no owner");
     for area in Area::ALL {
         note_owner(store, area, &one);
     }
@@ -229,7 +231,7 @@ fn check_owners(store: &impl ReplicaStore) {
         );
     }
     note_owner(store, Area::OrgStock, &two);
-    assert!(!store.store_demand(&demand, &one).unwrap(), "another reader took over");
+    assert!(!store.store_demand(&demand, &one).unwrap(), "the area has another owner");
     assert_eq!(store.demand().unwrap(), None);
     assert!(store.store_demand(&demand, &two).unwrap());
     store.forget(&Collection::ALL, OwnerNote::Remove).unwrap();

@@ -19,7 +19,7 @@ use crate::{
     replica::CURSOR_LIFETIME,
 };
 
-/// A store in memory that ends with the program. Its operations cannot fail.
+/// A store in memory, which is lost when the program ends. Its operations cannot fail.
 #[derive(Debug, Default)]
 pub struct MemoryReplica {
     state: Mutex<ReplicaState>,
@@ -41,7 +41,8 @@ struct StoredArea {
 }
 
 impl MemoryReplica {
-    /// Locks the state. A poisoned lock guards consistent data, because no change below can panic halfway.
+    /// Locks the state. The data is consistent even if the lock is poisoned, because no change in this file
+    /// can panic halfway.
     fn lock_state(&self) -> MutexGuard<'_, ReplicaState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -181,8 +182,8 @@ impl StoredArea {
         CommitTally::new(gone.into_iter().collect(), stripped)
     }
 
-    /// Deletes all entries and returns their number. The sequence increases, so that earlier prepared commits
-    /// are rejected.
+    /// Deletes all entries and returns their number. The sequence increases, so that commits prepared before
+    /// the deletion are rejected.
     fn forget_entries(&mut self, owner: OwnerNote) -> u64 {
         let entries = self.rows.len() as u64;
         *self = Self { kept: self.kept.after_forgetting(owner), ..Self::default() };

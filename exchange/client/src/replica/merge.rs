@@ -1,8 +1,8 @@
-//! Three-way merge of one entry: the last common version (baseline), the local version and the version of the
-//! exchange.
+//! The three-way merge of one entry: its last common version (baseline), its local version, and its version
+//! at the exchange.
 //!
-//! Without a baseline, as in the first synchronization, entries are only added on either side and never
-//! removed.
+//! Without a baseline, as in the first synchronization, the merge only adds entries on either side and never
+//! removes any.
 
 use exchange_api::{
     Nullable,
@@ -15,17 +15,17 @@ use exchange_api::{
 use super::RemovalRecord;
 use crate::error::{Error, ErrorKind};
 
-/// The action that a merge requires.
+/// The action that results from a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeAction<T> {
-    /// Both sides are equal: record the baseline.
+    /// Record the baseline, because both sides are equal.
     Same,
     /// Store the exchange's version locally.
     Take(T),
     /// Delete the entry locally, because the exchange deleted it.
     Drop,
-    /// Send this version, and store it locally where it differs.
+    /// Send this version, and store it locally if it differs from the local version.
     Send(T),
     /// Delete the entry at the exchange.
     Remove,
@@ -33,7 +33,7 @@ pub enum MergeAction<T> {
     AskMember(MergeConflict),
 }
 
-/// A conflict that only the member can resolve.
+/// A conflict that only the member can decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeConflict {
@@ -41,15 +41,15 @@ pub enum MergeConflict {
     FieldsDiffer(Vec<&'static str>),
     /// The entry was deleted locally and changed at the exchange.
     DeletedLocally,
-    /// The entry was changed locally and deleted at the exchange by another writer; sending it needs
-    /// `override` (WRT-14).
+    /// The entry was changed locally, and another writer deleted it at the exchange. To send it, `override`
+    /// is required (WRT-14).
     DeletedRemotely,
 }
 
 /// The values of a ship that a member can set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShipValues {
-    /// Catalog key of the ship type.
+    /// The catalog key of the ship type.
     pub ship_type: CatalogKey,
     /// The name given by the member.
     pub name: Option<ShipName>,
@@ -59,13 +59,13 @@ pub struct ShipValues {
     pub location: Option<Location>,
     /// True if the ship is fitted.
     pub fitted: bool,
-    /// The unit that the ship belongs to. Units are compared by id, because the exchange owns their names
-    /// (SHP-04).
+    /// The unit that the ship belongs to. Units are compared by id, because their names may be changed at the
+    /// exchange (SHP-04).
     pub org_unit: Option<UnitId>,
 }
 
 impl ShipValues {
-    /// Extracts the values of a ship of the exchange.
+    /// Returns the values of a ship from the feed.
     #[must_use]
     pub fn from_ship(ship: &Ship) -> Self {
         Self {
@@ -78,14 +78,14 @@ impl ShipValues {
         }
     }
 
-    /// Builds the op that sets these values on a ship of the exchange, or creates a ship with them.
+    /// Builds the op that sets these values on `ship`, or creates a ship with them if `ship` is `None`.
     ///
-    /// The op contains all values, because a missing one would be cleared (SHP-11). The unit of an existing
-    /// ship is only included if it changes, with its own counter (SHP-13). The unit of a new ship is always
-    /// included, because a missing one means the member's only unit (SHP-12).
+    /// The op contains all values, because a missing value would be cleared (SHP-11). The unit of an existing
+    /// ship is included only if it changes, together with the ship's unit counter (SHP-13). The unit of a new
+    /// ship is always included, because a missing unit stands for the member's only unit (SHP-12).
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when a value violates the contract.
+    /// Returns [`ErrorKind::Invalid`] if a value violates the contract.
     pub fn to_upsert(&self, external_id: ExternalId, ship: Option<&Ship>) -> Result<UpsertShip, Error> {
         let ship_type = ItemRef::by_key(self.ship_type.as_str()).map_err(ship_op_error)?;
         let mut op = UpsertShip::builder().external_id(external_id).ship_type(ship_type);
@@ -121,8 +121,8 @@ fn location_reference(location: &Location) -> LocationRef {
     }
 }
 
-/// Merges a ship field by field, so that a local change of the name and a remote change of the location are
-/// both kept.
+/// Merges a ship field by field, so that, for example, a local change of the name and a remote change of the
+/// location are both kept.
 #[must_use]
 pub fn merge_ship(
     base: Option<&ShipValues>,
@@ -160,7 +160,7 @@ pub fn merge_ship(
 }
 
 /// Merges the quantity of a lot. Amounts are compared as the exchange stores them, with three decimals
-/// (TYP-06); an empty lot counts as absent.
+/// (TYP-06). An empty lot counts as absent.
 #[must_use]
 pub fn merge_lot(
     base: Option<&Quantity>,
@@ -188,7 +188,7 @@ pub fn merge_lot(
     )
 }
 
-/// Merges the presence of a blueprint.
+/// Merges whether a blueprint is present.
 #[must_use]
 pub fn merge_blueprint(
     base: bool,
@@ -214,7 +214,7 @@ fn merge_entry<T: Clone>(
         (None, None, Some(theirs)) => MergeAction::Take(theirs.clone()),
         (Some(base), Some(mine), None) => match removal {
             _ if same(base, mine) => MergeAction::Drop,
-            // TYP-16: this installation removed it, so there is no conflict with another writer.
+            // TYP-16: this installation removed the entry, so there is no conflict with another writer.
             Some(RemovalRecord { own: true, .. }) => MergeAction::Send(mine.clone()),
             _ => MergeAction::AskMember(MergeConflict::DeletedRemotely),
         },
@@ -257,8 +257,8 @@ fn same_ship(a: &ShipValues, b: &ShipValues) -> bool {
     plain(a) == plain(b) && same_location(&a.location, &b.location)
 }
 
-/// Compares locations by their link if both have one, as the exchange looks up a place (TYP-09), else by
-/// name.
+/// Compares locations by their catalog link if both have one, which is how the exchange looks up a location
+/// (TYP-09), otherwise by name.
 fn same_location(a: &Option<Location>, b: &Option<Location>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => match (&a.uex, &b.uex) {
@@ -292,7 +292,7 @@ mod tests {
     fn changes_of_different_fields_are_merged() {
         let (base, named, placed) = (values(""), values(NAMED), values(PLACED));
         let MergeAction::Send(both) = merge_ship(Some(&base), Some(&named), Some(&placed), None) else {
-            panic!("neither is lost");
+            panic!("both changes are kept");
         };
         assert_eq!(both, values(&format!("{NAMED}{PLACED}")));
     }
@@ -306,8 +306,8 @@ mod tests {
         assert_eq!(first, MergeAction::AskMember(MergeConflict::FieldsDiffer(vec!["name", "location"])));
     }
 
-    /// SHP-04: a new name of the unit is not a change of the ship, and the counter is only sent with another
-    /// unit.
+    /// SHP-04: a unit that was renamed does not change its ships, and `org_unit_version` is sent only if the
+    /// ship's unit changes.
     #[test]
     fn renamed_unit_is_no_change_of_the_ship() {
         let renamed = OF_UNIT.replace("One", "Uno");
@@ -319,11 +319,11 @@ mod tests {
         let op = values("").to_upsert(id(), Some(&ship(&renamed))).unwrap();
         assert_eq!(op.org_unit, Some(Nullable::Null));
         assert_eq!(op.org_unit_version.map(|version| version.to_string()).as_deref(), Some("9"));
-        // SHP-12: without an explicit null a new ship would be assigned to the member's only unit.
+        // SHP-12: without an explicit null, a new ship would be assigned to the member's only unit.
         assert_eq!(values("").to_upsert(id(), None).unwrap().org_unit, Some(Nullable::Null));
     }
 
-    /// SHP-11: the exchange clears a value that is left out.
+    /// SHP-11: an upsert has all values, because the exchange clears a missing value.
     #[test]
     fn upsert_has_all_current_values() {
         let there = ship(&format!("{NAMED}{PLACED}"));
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    /// TYP-06: 12.3456 equals a stored 12.346.
+    /// TYP-06: an amount of 12.3456 equals a stored amount of 12.346.
     #[test]
     fn amounts_are_merged_as_stored() {
         let scu = |text: &str| Quantity::scu(Number::parse(text).unwrap()).unwrap();
@@ -361,7 +361,8 @@ mod tests {
         );
     }
 
-    /// TYP-16: a removal by this installation is no conflict. Without a baseline nothing is removed.
+    /// TYP-16: a removal by this installation is not a conflict. Without a baseline, the merge removes
+    /// nothing.
     #[test]
     fn nothing_is_removed_without_a_baseline() {
         assert_eq!(merge_blueprint(false, true, false, None), MergeAction::Send(()));

@@ -1,5 +1,5 @@
-//! The first synchronization of ships: links are created before ships, because otherwise every ship would be
-//! duplicated (SHP-21).
+//! The first synchronization of ships. Existing ships are linked before new ones are created, because
+//! otherwise every ship would be duplicated (SHP-21).
 
 use std::collections::BTreeMap;
 
@@ -13,29 +13,29 @@ use crate::error::{Error, ErrorKind};
 pub struct LocalShip {
     /// The id that the local program gave the ship.
     pub external_id: ExternalId,
-    /// The values of the ship; its type is already resolved to a catalog key.
+    /// The values of the ship. Its type is already resolved to a catalog key.
     pub values: ShipValues,
 }
 
-/// A local ship that matches several ships of the exchange. The member has to choose.
+/// A local ship that matches several ships of the exchange, so that the member has to choose one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmbiguousShip {
     /// The local ship.
     pub local: LocalShip,
-    /// Ships of the same type at the exchange that may be this one.
+    /// Ships of the same type at the exchange, each of which may be the local ship.
     pub candidates: Vec<ShipId>,
 }
 
-/// The plan of a first synchronization: send [`link_ops`](Self::link_ops), and once all are applied,
-/// [`create_ops`](Self::create_ops). Ships in `remote_only` are added locally.
+/// The plan of a first synchronization. Send [`link_ops`](Self::link_ops), and after all of them are applied,
+/// send [`create_ops`](Self::create_ops). Add the ships in `remote_only` locally.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShipMatchPlan {
-    /// Pairs that are already linked.
+    /// Pairs of ships that are already linked.
     pub linked: Vec<(LocalShip, ShipId)>,
-    /// Pairs to be linked.
+    /// Pairs of ships that have to be linked.
     pub matched: Vec<(LocalShip, ShipId)>,
-    /// Ships to ask the member about; they are neither linked nor created before
+    /// Local ships about which the member has to decide. They are neither linked nor created before
     /// [`resolve_ambiguous`](Self::resolve_ambiguous).
     pub ambiguous: Vec<AmbiguousShip>,
     /// Local ships without a counterpart at the exchange.
@@ -45,14 +45,14 @@ pub struct ShipMatchPlan {
 }
 
 impl ShipMatchPlan {
-    /// Matches the ships of both sides.
+    /// Matches the local ships with the ships of the exchange.
     ///
-    /// Existing links are kept. Ships of one type are matched by name. If one ship of a type then remains on
-    /// each side, they match unless both are named.
+    /// Existing links are kept. Ships of one type are matched by name. If one ship of the type then remains
+    /// on each side, the two match unless both have a name.
     ///
     /// `theirs` must contain all ships of the exchange
-    /// ([`AreaFreshness::is_whole`](super::AreaFreshness::is_whole)); an incomplete snapshot would produce
-    /// duplicates.
+    /// ([`AreaFreshness::is_whole`](super::AreaFreshness::is_whole)), because an incomplete snapshot would
+    /// lead to duplicates.
     #[must_use]
     pub fn match_ships(mine: impl IntoIterator<Item = LocalShip>, theirs: &[Ship]) -> Self {
         let mut plan = Self::default();
@@ -62,7 +62,7 @@ impl ShipMatchPlan {
         for ship in theirs {
             match ship.external_id.as_ref().and_then(|id| mine.remove(id)) {
                 Some(local) => plan.linked.push((local, ship.ship_id.clone())),
-                // Linked to a ship that no longer exists locally.
+                // The ship is linked to a local ship that no longer exists.
                 None if ship.external_id.is_some() => plan.remote_only.push(ship.ship_id.clone()),
                 None => free.entry(&ship.ship_type.bt).or_default().push(ship),
             }
@@ -107,11 +107,11 @@ impl ShipMatchPlan {
         }
     }
 
-    /// Applies the member's choice for an ambiguous ship: one of the candidates, or `None` for a new ship. A
-    /// candidate that was meanwhile matched with another ship is refused.
+    /// Applies the member's choice for an ambiguous ship: one of the candidates, or `None` to create a new
+    /// ship. Rejects a candidate that has been matched with another ship since.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if the ship is not ambiguous, or `is` is not one of its candidates.
+    /// Returns [`ErrorKind::Invalid`] if the ship is not ambiguous, or if `is` is not one of its candidates.
     pub fn resolve_ambiguous(&mut self, ship: &ExternalId, is: Option<&ShipId>) -> Result<(), Error> {
         let refused = || {
             Error::new(
@@ -135,7 +135,7 @@ impl ShipMatchPlan {
     /// Returns a link op for each match.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] if an id violates the contract.
+    /// Returns [`ErrorKind::Invalid`] if an id violates the contract.
     pub fn link_ops(&self) -> Result<Vec<LinkShip>, Error> {
         let link = |(local, ship): &(LocalShip, ShipId)| {
             LinkShip::builder().external_id(local.external_id.clone()).ship_id(ship.clone()).build().map_err(
@@ -147,15 +147,16 @@ impl ShipMatchPlan {
         self.matched.iter().map(link).collect()
     }
 
-    /// Returns the ops that create the local-only ships. `linked` are the ships of the replica after the
-    /// links were applied and the feed was read. Nothing is created while a link is missing in it.
+    /// Returns the ops that create the ships in `local_only`. `linked` are the ships of the replica, after
+    /// the links were applied and the feed was read. No op is returned while a link is missing in `linked`.
     ///
     /// # Errors
-    /// [`ErrorKind::Conflict`] if a link is missing, [`ErrorKind::Invalid`] if a value violates the contract.
+    /// Returns [`ErrorKind::Conflict`] if a link is missing, and [`ErrorKind::Invalid`] if a value violates
+    /// the contract.
     pub fn create_ops(&self, linked: &[Ship]) -> Result<Vec<exchange_api::types::UpsertShip>, Error> {
         let is_linked = |(local, id): &&(LocalShip, ShipId)| {
             let ship = linked.iter().find(|ship| ship.ship_id == *id);
-            // A ship that was deleted meanwhile needs no link.
+            // A ship that was deleted at the exchange since needs no link.
             ship.is_none_or(|ship| ship.external_id.as_ref() == Some(&local.external_id))
         };
         if !self.matched.iter().all(|pair| is_linked(&pair)) {
@@ -193,7 +194,7 @@ mod tests {
         pairs.into_iter().map(|(local, ship)| format!("{}={ship}", local.external_id)).collect()
     }
 
-    /// SHP-21: each match is linked before new ships are created.
+    /// SHP-21: all matches are linked before new ships are created.
     #[test]
     fn matches_are_linked_before_anything_is_created() {
         let theirs = [
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!((created[0].external_id.as_str(), &created[0].ship_id), ("m5", &None));
     }
 
-    /// SHP-21: an ambiguous ship is neither linked nor created before the member chose.
+    /// SHP-21: an ambiguous ship is neither linked nor created before the member has chosen.
     #[test]
     fn ambiguous_ship_requires_a_decision() {
         let theirs = [there("s1", "cutlass", None, None), there("s2", "cutlass", None, None)];
@@ -244,7 +245,7 @@ mod tests {
         plan.resolve_ambiguous(&m2, None).unwrap();
         assert_eq!((ids(&plan.matched), plan.local_only.len()), (vec!["m1=s2".to_owned()], 1));
         assert!(plan.resolve_ambiguous(&m1, None).is_err());
-        // Two ships with different names may be two different ships.
+        // Ships with two different names are not matched, because they may be different ships.
         let plan = ShipMatchPlan::match_ships(
             [here("m1", "cutlass", Some("Bird"))],
             &[there("s1", "cutlass", Some("Fish"), None)],

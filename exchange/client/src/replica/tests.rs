@@ -1,4 +1,4 @@
-//! Tests of reads and retention.
+//! Tests of reading and of retention.
 
 use exchange_api::{
     Contract,
@@ -29,7 +29,7 @@ fn reader() -> Connection {
     test_connection("i-1", &[])
 }
 
-/// Stores one pool lot with this time.
+/// Stores one lot of a pool whose oldest data is from this time.
 fn pool(replica: &Replica, since: UnixTime) {
     let before = replica.store().area_state(Area::OrgStock).unwrap().sequence;
     let kept =
@@ -40,7 +40,8 @@ fn pool(replica: &Replica, since: UnixTime) {
     assert!(matches!(replica.store().commit(&commit).unwrap(), CommitOutcome::Done(_)));
 }
 
-/// OST-14, DEM-10, LIM-38: exactly 7 days after a page last reached the end.
+/// OST-14, DEM-10, LIM-38: data of the organization expires exactly 7 days after a page last reached the end
+/// of the feed.
 #[test]
 fn org_data_expires_after_seven_days() {
     let replica = Replica::in_memory();
@@ -55,7 +56,7 @@ fn org_data_expires_after_seven_days() {
     assert_eq!(replica.expire(days(7)).unwrap(), []);
 
     assert_eq!(replica.demand(days(7)).unwrap().unwrap().1, days(1));
-    assert_eq!(replica.demand(days(8)).unwrap(), None, "not shown before it is gone");
+    assert_eq!(replica.demand(days(8)).unwrap(), None, "expired demand is hidden before it is deleted");
     assert_eq!(
         replica.expire(days(8)).unwrap(),
         [ForgottenCollection { collection: Collection::Demand, entries: 1 }]
@@ -63,14 +64,15 @@ fn org_data_expires_after_seven_days() {
     assert_eq!(replica.demand(days(7)).unwrap(), None);
 }
 
-/// OST-14: an unfinished snapshot does not extend the retention; a page that reaches the end does.
+/// OST-14: an unfinished snapshot does not extend the retention; a page that reaches the end of the feed
+/// does.
 #[test]
 fn retention_counts_from_the_last_complete_page() {
     let (replica, mut model) = (Replica::in_memory(), model::ExchangeModel::new(Area::OrgStock));
     for key in ["a1", "a2", "a3"] {
         model.put(key, 1);
     }
-    // The model reads at second 1000.
+    // The pages of the model are read at second 1000.
     model::read_all::<OrgStockLot>(&replica, &mut model, 2);
     let read = UnixTime::from_secs(1_000);
     let freshness = replica.freshness(Area::OrgStock).unwrap();
@@ -97,21 +99,22 @@ fn retention_counts_from_the_last_complete_page() {
                 CommitOutcome::Done(tally) => crate::feed::FeedInput::Committed(tally),
                 CommitOutcome::Superseded(_) => panic!("there is no other writer"),
             },
-            action => panic!("{action:?}: more is there"),
+            action => panic!("{action:?}: the feed has more pages"),
         };
     }
     assert_eq!(replica.freshness(Area::OrgStock).unwrap().expires_at, Some(read + MAX_ORGANISATION_AGE));
     assert_eq!(replica.expire(days(0)).unwrap()[0].entries, 4);
 }
 
-/// OST-14: a time in the future comes from a wrong clock, so the age of the data is unknown.
+/// OST-14: if the time of the data is in the future, a clock was wrong and the age is unknown, so the data is
+/// deleted.
 #[test]
 fn data_from_the_future_is_expired() {
     let replica = Replica::in_memory();
     pool(&replica, days(3));
     let earlier = |seconds| days(3).saturating_sub(Duration::from_secs(seconds));
-    assert_eq!(replica.expire(earlier(60)).unwrap(), [], "a clock that was set back a little");
-    // Tolerated minutes would extend the seven days.
+    assert_eq!(replica.expire(earlier(60)).unwrap(), [], "a small correction of the clock is tolerated");
+    // A tolerance of minutes would extend the seven days.
     assert_eq!(replica.expire(earlier(61)).unwrap().len(), 1);
 }
 
@@ -128,7 +131,7 @@ fn withheld_demand_replaces_stored_demand() {
     assert_eq!(kept.reason.unwrap().as_str(), "SOMETHING_NEW");
 }
 
-/// CLI-06: a disconnection deletes all data and reports it.
+/// CLI-06: a disconnection deletes all data and returns what was deleted.
 #[test]
 fn disconnecting_reports_deleted_data() {
     let (replica, mut model) = (Replica::in_memory(), model::ExchangeModel::new(Area::Ships));
@@ -142,7 +145,7 @@ fn disconnecting_reports_deleted_data() {
     assert!(Area::ALL.iter().all(|area| replica.count(*area).unwrap() == 0));
 }
 
-/// FED-11: 90 days after the last page of the feed that was read least recently.
+/// FED-11: the due time is 90 days after the last page of the feed that was read least recently.
 #[test]
 fn feed_reports_its_due_time() {
     let replica = Replica::in_memory();
@@ -158,7 +161,7 @@ fn feed_reports_its_due_time() {
     assert_eq!(replica.due_by().unwrap(), Some(days(93)));
 }
 
-/// CON-07: entries are typed, found by opaque keys, and read some hundred at a time.
+/// CON-07: entries are typed, found by opaque keys, and read several hundred at a time.
 #[test]
 fn entries_are_read_typed_and_by_key() {
     let (replica, mut model) = (Replica::in_memory(), model::ExchangeModel::new(Area::Ships));
@@ -177,7 +180,7 @@ fn entries_are_read_typed_and_by_key() {
     assert_eq!(replica.freshness(Area::Ships).unwrap().expires_at, None);
 }
 
-/// A corrupt row is an error that ends the iteration and does not show its content.
+/// A corrupt row is reported as an error without its content and ends the iteration.
 #[test]
 fn corrupt_row_is_reported_once() {
     let replica = Replica::in_memory();
@@ -195,7 +198,8 @@ fn corrupt_row_is_reported_once() {
     assert!(ships.next().is_none());
 }
 
-/// DEM-11: a failed read counts too; for a replica of an earlier version the time of its demand counts.
+/// DEM-11: a failed read of demand counts as a request. In a replica of an earlier version, the time of the
+/// stored demand counts instead.
 #[test]
 fn failed_demand_read_counts_as_a_request() {
     let (replica, at) = (Replica::in_memory(), UnixTime::from_secs);

@@ -14,18 +14,18 @@ use crate::{
     token_source::BoxFuture,
 };
 
-/// Local data of a connection that is deleted with it, such as a replica or an outbox.
+/// Local data of a connection, such as a replica or an outbox, that is deleted when the member disconnects.
 pub trait LocalData: Send + Sync {
     /// Returns the name under which the deletion is reported to the member.
     fn name(&self) -> &str;
 
-    /// Deletes the data irrecoverably.
+    /// Deletes the data so that it cannot be recovered.
     ///
     /// # Errors
-    /// Fails if some of the data may still exist.
+    /// Returns an error if some of the data may still exist.
     fn delete(&self) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Returns the value that the session keeps for deleting the data; by default all of it. Data that itself
+    /// Returns the value that the session keeps to delete the data; by default the value itself. Data that
     /// holds the session must return a smaller handle, to avoid a reference cycle that keeps both alive.
     fn into_registered(self) -> Arc<dyn LocalData>
     where
@@ -54,7 +54,7 @@ impl StepOutcome {
         !matches!(self, Self::Failed(_))
     }
 
-    /// Combines two results: failed if either failed, done if either was done.
+    /// Combines two results: it failed if either failed, and it is done if either is done.
     fn combine(self, other: Self) -> Self {
         match (self, other) {
             (Self::Failed(error), _) | (_, Self::Failed(error)) => Self::Failed(error),
@@ -71,24 +71,24 @@ impl StepOutcome {
     }
 }
 
-/// The results of the steps of a disconnect, in their order.
+/// The results of the steps of a disconnection, in the order of execution.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DisconnectReport {
-    /// Revocation of the connection at the provider, and of one under the [names of earlier
-    /// versions](crate::CredentialOwner::without_gateway). If it failed, the connection expires when it is unused,
-    /// and the member can end it on the web at once.
+    /// Revocation of the connection at the provider, and of a connection under the [names of earlier
+    /// versions](crate::CredentialOwner::without_gateway). If it failed, the connection expires when it is
+    /// not used, and the member can end it immediately in the web application.
     pub revoked: StepOutcome,
     /// Deletion of the tokens, and of all secrets under the names of earlier versions.
     pub tokens: StepOutcome,
     /// Deletion of the key. The next sign-in creates a new installation.
     pub key: StepOutcome,
-    /// Deletion of the notes and of each registered [`LocalData`], by name.
+    /// Deletion of the recorded data of the connection, and of each registered [`LocalData`], by name.
     pub data: Vec<(String, StepOutcome)>,
 }
 
 impl DisconnectReport {
-    /// Returns true if nothing of the connection is left on this machine.
+    /// Returns true if no data of the connection is left on this machine.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.tokens.is_done() && self.key.is_done() && self.data.iter().all(|(_, step)| step.is_done())
@@ -111,8 +111,8 @@ impl SessionInner {
         let connection = self.known_connection().await;
         let tokens = StepOutcome::from_result(self.delete_all_tokens().await);
         let key = StepOutcome::from_result(self.keys.delete().await);
-        // If a secret could not be deleted, its connection is noted, so that the next process ignores and
-        // deletes it.
+        // If a secret could not be deleted, its connection is recorded, so that the next process ignores the
+        // secret and deletes it.
         let left = connection.filter(|_| !tokens.is_done() || !key.is_done());
         self.drop_connection();
         self.connection_state().key_proofs = None;
@@ -125,7 +125,7 @@ impl SessionInner {
         DisconnectReport { revoked, tokens, key, data }
     }
 
-    /// Returns the newest refresh token: one that the store has not taken yet, if it replaces the stored one.
+    /// Returns the newest refresh token. This is the unsaved one if it replaces the stored one.
     fn latest_refresh(&self, stored: StoredRefresh) -> StoredRefresh {
         match &self.connection_state().unsaved {
             Some(unsaved)
@@ -137,7 +137,7 @@ impl SessionInner {
         }
     }
 
-    /// Revokes the current refresh token once. The following steps run even if this fails.
+    /// Revokes the current refresh token, with a single request. The following steps run even if this fails.
     async fn revoke_current(&self) -> StepOutcome {
         let refresh = match self.stored_refresh().await {
             Ok(Some(refresh)) => self.latest_refresh(refresh),
@@ -146,7 +146,7 @@ impl SessionInner {
         };
         match self.has_key(&refresh.jkt).await {
             Ok(true) => {}
-            // Without its key the token cannot be used or revoked.
+            // Without its key, the token can neither be used nor revoked.
             Ok(false) => return StepOutcome::NotNeeded,
             Err(error) => return StepOutcome::Failed(error),
         }
@@ -154,7 +154,8 @@ impl SessionInner {
         self.revoke_token(&keyed, &refresh).await
     }
 
-    /// Revokes a token under the names of earlier versions, which is unused but still valid at the provider.
+    /// Revokes a token under the names of earlier versions, which is no longer used but still valid at the
+    /// provider.
     async fn revoke_legacy(&self) -> StepOutcome {
         let earlier = self.vault.without_gateway();
         let refresh = match earlier.read_entry(CredentialEntry::RefreshToken).await {

@@ -43,29 +43,29 @@ pub(super) struct SessionInner {
     folder: Option<StateFolder>,
     pub(super) state: watch::Sender<SessionState>,
     connection_state: Mutex<ConnectionState>,
-    /// Held during every sequence of reads and writes of the store.
+    /// Locked during every sequence of reads and writes of the store.
     process_lock: Arc<tokio::sync::Mutex<()>>,
     /// The running refresh, if any.
     pub(super) active_refresh: Mutex<Option<RefreshReceiver>>,
-    /// The waits that the gateway requested. Those of the provider are in `provider`.
+    /// The waits that the gateway requested. The waits of the provider are in `provider`.
     pub(super) gateway_waits: RetryAfterTable,
-    /// The limiter of the gateway, which shares these waits.
+    /// The rate limiter of the gateway, which shares these waits.
     pub(super) limiter: SharedLimiter,
     /// The number of running background tasks.
     pub(super) background_tasks: watch::Sender<usize>,
-    /// True if there are unsaved waits and a task to save them is scheduled.
+    /// True if there are unsaved waits, for which a save is scheduled.
     waits_dirty: AtomicBool,
     local_data: Mutex<Vec<Arc<dyn LocalData>>>,
 }
 
-/// The current connection in memory. Invariant: never locked across an `await`.
+/// The current connection in memory. Invariant: it is never locked across an `await`.
 #[derive(Default)]
 pub(super) struct ConnectionState {
     pub(super) key_proofs: Option<KeyProofs>,
     /// The local id of the connection.
     pub(super) connection: Option<Box<str>>,
     pub(super) access: Option<StoredAccess>,
-    /// Tokens that the store has not taken yet.
+    /// Tokens that could not be saved in the store yet.
     pub(super) unsaved: Option<UnsavedTokens>,
     pub(super) notes: ConnectionNotes,
     pub(super) throttle: RefreshThrottle,
@@ -74,7 +74,7 @@ pub(super) struct ConnectionState {
 }
 
 impl ConnectionState {
-    /// Returns the notes if they belong to the current connection, or there is none.
+    /// Returns the notes if they belong to the current connection, or if there is no current connection.
     pub(super) fn connection_notes(&self) -> Option<&ConnectionNotes> {
         let known = |connection: &str| self.notes.connection.as_deref() == Some(connection);
         self.connection.as_deref().is_none_or(known).then_some(&self.notes)
@@ -95,7 +95,7 @@ impl ConnectionState {
         }
     }
 
-    /// Returns the known scopes of this connection, which may not be the current one.
+    /// Returns the known scopes of this connection, which need not be the current one.
     pub(super) fn scopes_of(&self, connection: &str) -> Arc<[Scope]> {
         if self.connection.as_deref() == Some(connection) {
             return self.scopes();
@@ -113,8 +113,8 @@ impl ConnectionState {
     }
 }
 
-/// The key of this installation with the DPoP state for each server. Gateway and provider are separate, so that a
-/// nonce of one never reaches the other even if both have the same origin (DPP-17).
+/// The key of this installation, and its DPoP state for each server. The states of gateway and provider are
+/// separate, so that a nonce of one is never sent to the other, even if both have the same origin (DPP-17).
 #[derive(Clone)]
 pub(super) struct KeyProofs {
     pub(super) jkt: Box<str>,
@@ -122,7 +122,7 @@ pub(super) struct KeyProofs {
     pub(super) provider: Arc<ProofSession>,
 }
 
-/// The tokens of a refresh that are not in the store yet, and the refresh token that they replace.
+/// The tokens of a refresh that could not be saved in the store yet, and the refresh token that they replace.
 #[derive(Clone)]
 pub(super) struct UnsavedTokens {
     pub(super) spent: RefreshToken,
@@ -191,7 +191,7 @@ impl SessionInner {
         }
     }
 
-    /// Returns an error unless calls can be sent.
+    /// Returns an error unless the state permits sending calls.
     pub(super) fn check_active(&self) -> Result<(), Error> {
         let state = *self.state.borrow();
         match state {
@@ -202,7 +202,7 @@ impl SessionInner {
         }
     }
 
-    /// Acquires exclusive access, waiting for other tasks and processes.
+    /// Acquires exclusive access. Waits for other tasks and processes.
     pub(super) async fn acquire_exclusive(&self) -> Result<ExclusiveGuard, Error> {
         let turn = Arc::clone(&self.process_lock).lock_owned().await;
         let locked = match &self.folder {
@@ -212,7 +212,7 @@ impl SessionInner {
         Ok(ExclusiveGuard { _turn: turn, _locked: locked })
     }
 
-    /// Acquires exclusive access; only within this process if the file lock fails.
+    /// Acquires exclusive access, but only within this process if the file lock fails.
     pub(super) async fn acquire_exclusive_or_local(&self) -> ExclusiveGuard {
         match self.acquire_exclusive().await {
             Ok(alone) => alone,
@@ -223,7 +223,7 @@ impl SessionInner {
         }
     }
 
-    /// Loads the state from the store and the notes.
+    /// Loads the state from the secret store and the notes.
     pub(super) async fn load_state(&self) -> Result<(), Error> {
         let alone = self.acquire_exclusive().await?;
         self.read_notes().await?;
@@ -255,7 +255,7 @@ impl SessionInner {
         Ok(())
     }
 
-    /// Reads the notes and the waits that earlier processes saved.
+    /// Reads the notes, and the waits that earlier processes saved.
     pub(super) async fn read_notes(&self) -> Result<(), Error> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let notes = folder.read_notes().await?;
@@ -282,8 +282,8 @@ impl SessionInner {
         Ok(access.filter(|access| access.belongs_to(refresh)))
     }
 
-    /// Returns true if the key with this thumbprint is available. Loads the stored key if another one is in
-    /// memory.
+    /// Returns true if the key with this thumbprint is available. Loads the stored key if a different one is
+    /// in memory.
     pub(super) async fn has_key(&self, jkt: &str) -> Result<bool, Error> {
         if self.connection_state().key_proofs.as_ref().is_some_and(|keyed| *keyed.jkt == *jkt) {
             return Ok(true);
@@ -295,7 +295,7 @@ impl SessionInner {
         Ok(is_it)
     }
 
-    /// Creates the DPoP state for a key, with the saved nonces and clock estimates.
+    /// Creates the DPoP state of a key, with the saved nonces and clock estimates.
     pub(super) async fn load_proofs(&self, key: Arc<dyn ProofSigner>) -> KeyProofs {
         let jkt = key.public_key().thumbprint().to_string().into();
         let gateway = Arc::new(ProofSession::new(Arc::clone(&key), self.environment.clone()));
@@ -339,7 +339,8 @@ impl SessionInner {
         self.provider.retry_after().restore_saved(&waits.provider, now);
     }
 
-    /// Saves the requested waits, merged with those of other processes, and applies the latter.
+    /// Saves the waits of this process, merged with those of other processes, and applies the waits of other
+    /// processes.
     pub(super) async fn save_waits(&self) -> Result<(), Error> {
         let Some(folder) = &self.folder else { return Ok(()) };
         self.waits_dirty.store(false, Ordering::SeqCst);
@@ -358,8 +359,8 @@ impl SessionInner {
         Ok(())
     }
 
-    /// Installs the hooks that save every requested wait at once, because the process may end at any time, and
-    /// that read the waits of other processes before a request is sent.
+    /// Installs two hooks. One saves every new wait immediately, because the process may end at any time. The
+    /// other reads the waits of other processes before a request is sent.
     pub(super) fn share_waits(self: &Arc<Self>) {
         if self.folder.is_none() {
             return;
@@ -390,10 +391,10 @@ impl SessionInner {
         }
     }
 
-    /// Removes the waits that apply to single members, after a disconnect (CLI-06).
+    /// Removes the waits that apply to single members, after a disconnection (CLI-06).
     async fn clear_member_waits(&self) -> Result<(), Error> {
         let change = |there: SavedWaits| SavedWaits { gateway: there.gateway.without_members(), ..there };
-        // The file first: it would be read again otherwise.
+        // The file is changed first, because the waits would otherwise be read from it again.
         let forgotten = match &self.folder {
             Some(folder) => folder.change_waits(change).await.map(drop),
             None => Ok(()),
@@ -402,8 +403,8 @@ impl SessionInner {
         forgotten
     }
 
-    /// Stores a fact about a connection, in memory and in the notes. Has no effect if this or another process has
-    /// replaced the connection.
+    /// Stores data about a connection, in memory and in the notes. Has no effect if this or another process
+    /// has replaced the connection.
     pub(super) async fn record_note(&self, of: &Ownership, note: ConnectionNote<'_>) -> Result<(), Error> {
         let Some(connection) = of.connection.as_deref() else { return Ok(()) };
         let change = |notes: &mut ConnectionNotes| {
@@ -436,8 +437,8 @@ impl SessionInner {
         Ok(())
     }
 
-    /// Returns true if this connection is still the one in the store, which all processes share; also for an owner
-    /// without a connection id, for which this cannot be determined.
+    /// Returns true if this connection is still the one in the store, which all processes share. Also returns
+    /// true for an owner without a connection id, for which this cannot be determined.
     pub(super) async fn is_stored_connection(&self, of: &Ownership) -> Result<bool, Error> {
         if of.connection.is_none() {
             return Ok(true);
@@ -445,7 +446,7 @@ impl SessionInner {
         Ok(self.stored_refresh().await?.is_some_and(|stored| of.is_connection(&stored.connection)))
     }
 
-    /// Changes the notes, in memory and on disk. Keeps the changes of other processes. Requires exclusive
+    /// Changes the notes, in memory and on disk, and keeps the changes of other processes. Requires exclusive
     /// access.
     pub(super) async fn update_notes(
         &self,
@@ -462,7 +463,7 @@ impl SessionInner {
         written
     }
 
-    /// Returns the noted id of this installation, including notes of other processes.
+    /// Returns the recorded id of this installation, which another process may have recorded.
     pub(super) async fn noted_installation(&self) -> Result<Option<String>, Error> {
         match &self.folder {
             Some(folder) => Ok(folder.read_notes().await?.installation_id),
@@ -470,7 +471,7 @@ impl SessionInner {
         }
     }
 
-    /// Reads the notes of other processes if the installation id of this connection is unknown.
+    /// Reads the notes from disk if the installation id of this connection is unknown.
     pub(super) async fn read_notes_for(&self, connection: &str) {
         let is_known = {
             let notes = &self.connection_state().notes;
@@ -483,14 +484,14 @@ impl SessionInner {
         }
     }
 
-    /// Returns the connection that has ended and the reason, as noted by any process.
+    /// Returns the connection whose end a process recorded, and the reason.
     pub(super) async fn noted_end(&self) -> Option<(String, EndReason)> {
         let ended = self.folder.as_ref()?.read_notes().await.ok()?.ended?;
         let end = parse_end(&ended.why)?;
         Some((ended.connection, end))
     }
 
-    /// Returns the id of the current or last connection, from memory, the store, or the notes.
+    /// Returns the id of the current or last connection, from memory, from the store, or from the notes.
     pub(super) async fn known_connection(&self) -> Option<String> {
         let held = self.connection_state().connection.as_deref().map(str::to_owned);
         let stored = match held {
@@ -504,16 +505,18 @@ impl SessionInner {
         notes.connection.or_else(|| notes.ended.map(|ended| ended.connection))
     }
 
-    /// Deletes the notes, except the list of connections whose secrets are `left` in the store.
+    /// Deletes the notes, except the list of connections with secrets that could not be deleted. Adds `left`
+    /// to this list.
     pub(super) async fn clear_notes(&self, _: &ExclusiveGuard, left: Option<String>) -> Result<(), Error> {
         let there = self.stored_notes().await.unwrap_or_else(|_| self.connection_state().notes.clone());
         let mut notes = ConnectionNotes { left: there.left, ..ConnectionNotes::default() };
-        // A repeated logout leaves the same connection.
+        // After a repeated logout, the list already contains the connection.
         notes.left.extend(left.filter(|left| !notes.left.contains(left)));
         self.connection_state().notes = notes.clone();
         let waits = self.clear_member_waits().await;
         let forgotten = match &self.folder {
-            // Replaced instead of deleted, so that a crash in between does not revive the connection.
+            // The notes are replaced instead of deleted, so that a crash in between does not revive the
+            // connection.
             Some(folder) if !notes.left.is_empty() => {
                 folder.write_notes(&notes).await.and(folder.save_proofs(&SavedProofs::default()).await)
             }
@@ -523,7 +526,7 @@ impl SessionInner {
         forgotten.and(waits)
     }
 
-    /// Returns the notes, including those of other processes.
+    /// Returns the notes from disk, which include the changes of other processes.
     async fn stored_notes(&self) -> Result<ConnectionNotes, Error> {
         match &self.folder {
             Some(folder) => folder.read_notes().await,
@@ -531,8 +534,8 @@ impl SessionInner {
         }
     }
 
-    /// Finishes the end of this token's connection if it was noted before but its secrets could not be deleted.
-    /// Returns true if the connection had ended.
+    /// Completes the cleanup of this token's connection, if an earlier attempt recorded its end but could not
+    /// delete its secrets. Returns true if the connection had ended.
     pub(super) async fn finish_ended(
         &self,
         alone: &ExclusiveGuard,
@@ -551,7 +554,7 @@ impl SessionInner {
         Ok(true)
     }
 
-    /// IDP-24: deletes the secrets that a logout could not delete.
+    /// IDP-24: deletes the secrets that an earlier logout could not delete.
     async fn finish_disconnect(&self, alone: &ExclusiveGuard, refresh: &StoredRefresh) {
         self.drop_connection();
         self.set_state(SessionState::SignedOut);
@@ -568,7 +571,7 @@ impl SessionInner {
         }
     }
 
-    /// Returns the grant for signing calls; `None` without a token or the key to which it is bound.
+    /// Returns the grant for signing calls; `None` if there is no token, or not the key to which it is bound.
     pub(super) fn grant(&self) -> Option<AccessGrant> {
         let held = self.connection_state();
         let (access, keyed) = (held.access.as_ref()?, held.key_proofs.as_ref()?);
@@ -584,7 +587,7 @@ impl SessionInner {
         })
     }
 
-    /// Creates the stored form of an access token from a response. `asked` is used if the response has no
+    /// Creates the stored form of the access token in a response. `asked` is used if the response contains no
     /// scopes.
     pub(super) fn access_from_response(
         &self,
@@ -607,8 +610,8 @@ impl SessionInner {
         }
     }
 
-    /// Stores new tokens: first the refresh token, permanently, then the rest. Losing the rest costs one
-    /// additional refresh.
+    /// Stores new tokens: first the refresh token, permanently, and then the other data. Losing the other
+    /// data costs only one additional refresh.
     pub(super) async fn store_tokens(
         &self,
         alone: &ExclusiveGuard,
@@ -619,7 +622,7 @@ impl SessionInner {
         self.finish_storing(alone, refresh, access).await
     }
 
-    /// Stores the access token and the notes, and uses the tokens.
+    /// Stores the access token and the notes, and then uses the tokens.
     pub(super) async fn finish_storing(
         &self,
         alone: &ExclusiveGuard,
@@ -644,7 +647,7 @@ impl SessionInner {
         self.use_tokens(refresh, access)
     }
 
-    /// Uses tokens that are stored.
+    /// Makes tokens that are already stored the current ones.
     pub(super) fn use_tokens(
         &self,
         refresh: &StoredRefresh,
@@ -660,8 +663,9 @@ impl SessionInner {
         self.grant().ok_or_else(|| Error::new(ErrorKind::Bug, "access token without a key"))
     }
 
-    /// Ends the connection: deletes the secrets that the reason requires (ERR-12, ERR-13, ERR-47), and notes the
-    /// end, so that the next process can finish. Deletes no key other than the rejected one.
+    /// Ends the connection. Deletes the secrets that the reason requires (ERR-12, ERR-13, ERR-47), and
+    /// records the end, so that the next process can complete the deletion. Does not delete a key other than
+    /// the rejected one.
     pub(super) async fn end_connection(&self, alone: &ExclusiveGuard, end: EndReason, jkt: &str) {
         let connection = self.connection_state().connection.clone();
         let connection = match connection {
@@ -689,14 +693,15 @@ impl SessionInner {
         }
     }
 
-    /// Deletes the tokens, the access token first, so that an interrupted deletion can be detected. If it fails,
-    /// the refresh token, which is valid far longer, is deleted nevertheless.
+    /// Deletes the tokens. The access token is deleted first, so that an interrupted deletion can be
+    /// detected. If this fails, the refresh token is deleted nevertheless, because it is valid much longer.
     pub(super) async fn delete_tokens(&self) -> Result<(), Error> {
         let access = self.vault.delete_entry(CredentialEntry::AccessToken).await;
         access.and(self.vault.delete_entry(CredentialEntry::RefreshToken).await)
     }
 
-    /// Deletes the tokens, and all entries under the names of earlier versions. Used on disconnect only.
+    /// Deletes the tokens, and all entries under the names of earlier versions. Used only when the member
+    /// disconnects.
     pub(super) async fn delete_all_tokens(&self) -> Result<(), Error> {
         self.delete_tokens().await?;
         let earlier = self.vault.without_gateway();
@@ -706,14 +711,14 @@ impl SessionInner {
         Ok(())
     }
 
-    /// Deletes the key with this thumbprint; keeps a newer one.
+    /// Deletes the key with this thumbprint, but keeps a newer key.
     async fn delete_key(&self, jkt: &str) -> Result<(), Error> {
         let _ = self.connection_state().key_proofs.take_if(|keyed| *keyed.jkt == *jkt);
         match self.keys.load().await {
             Ok(Some(key)) if key.public_key().thumbprint().to_string() == jkt => self.keys.delete().await,
             Ok(_) => Ok(()),
-            // An unreadable entry is not a usable key, and it would prevent the next sign-in from creating
-            // one.
+            // An unreadable entry is not a usable key, and it would prevent the next sign-in from creating a
+            // key.
             Err(error) => match self.keys.delete_unreadable().await? {
                 true => Ok(()),
                 false => Err(error),
@@ -730,7 +735,7 @@ impl SessionInner {
     }
 }
 
-/// Returns the scopes in the notes.
+/// Returns the scopes that the notes contain.
 fn noted_scopes(notes: &ConnectionNotes) -> Arc<[Scope]> {
     notes.scopes.iter().map(|scope| Scope::from(scope.as_str())).collect()
 }

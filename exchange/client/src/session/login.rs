@@ -1,4 +1,4 @@
-//! Signing in: a device login from the user code to stored tokens.
+//! The sign-in of a member: a device login, from the user code to the stored tokens.
 
 use std::{
     fmt,
@@ -21,16 +21,16 @@ use crate::{
     state::SessionState,
 };
 
-/// The error of a time that was rounded up to a full second.
+/// The maximum error of a time that was rounded up to a full second.
 const ROUNDING: Duration = Duration::from_secs(1);
 
-/// A device login that waits for the member.
+/// A device login that waits for the member's decision.
 ///
-/// Show the [code](Self::user_code) and the [URL](Self::verification_uri) on the device that started the login,
-/// and nowhere else (IDP-11, IDP-13). There is no URL that contains the code (IDP-12).
+/// Show the [code](Self::user_code) and the [URL](Self::verification_uri) only on the device that started the
+/// login (IDP-11, IDP-13). There is no URL that contains the code (IDP-12).
 ///
-/// Dropping it abandons the login and leaves nothing but the key. See [`finish`](Self::finish) for a drop
-/// during a poll.
+/// Dropping the value ends the login and leaves only the key. See [`finish`](Self::finish) for a drop during
+/// a poll.
 /// ```
 /// fn open(login: &exchange_client::DeviceLogin) -> &str {
 ///     login.verification_uri()
@@ -71,8 +71,8 @@ pub enum LoginProgress {
         /// The remaining lifetime of the code.
         left: Duration,
     },
-    /// The provider reports too many polls although the program waits longer than required: the clock of this
-    /// machine seems to run fast. Reported once; the login continues.
+    /// The provider reports too many polls although the program waits longer than required, so the clock of
+    /// this machine seems to run fast. This is reported once, and the login continues.
     ClockRunsFast,
 }
 
@@ -116,29 +116,32 @@ impl DeviceLogin {
         self.schedule.until_next_poll(self.session.environment.now())
     }
 
-    /// Waits for the member's decision, and stores the tokens.
+    /// Waits for the member's decision, and then stores the tokens.
     ///
-    /// The future can be dropped at any time. A poll in flight then continues in a task of its own, which revokes
-    /// any tokens that it receives; [`Session::wait_until_idle`](super::Session::wait_until_idle) waits for it. If
-    /// tokens are already being stored, storing continues and the member is signed in.
+    /// The future can be dropped at any time. A poll in flight then continues in a separate task, which
+    /// revokes the tokens that it may receive. [`Session::wait_until_idle`](super::Session::wait_until_idle)
+    /// waits for this task. If tokens are already being stored, storing continues and the member is signed
+    /// in.
     ///
-    /// If the program ends before that task, or the response with the tokens is lost, the provider keeps an unused
-    /// connection. It is useless without this installation's key and expires; the member can end it on the web.
+    /// If the program ends before that task has ended, or if the response with the tokens is lost, the
+    /// provider keeps an unused connection. It cannot be used without this installation's key, and it
+    /// expires. The member can also end it in the web application.
     ///
     /// # Errors
-    /// [`ErrorKind::Declined`] (ERR-45), [`ErrorKind::CodeExpired`] (ERR-46), or another error that ends the
-    /// login, such as a wrong clock or a secret store that rejects the tokens. The state of the session is
-    /// unchanged.
+    /// Returns [`ErrorKind::Declined`] (ERR-45), [`ErrorKind::CodeExpired`] (ERR-46), or another error that
+    /// ends the login, such as a wrong clock or a secret store that rejects the tokens. The state of the
+    /// session is unchanged in all these cases.
     pub async fn finish(self) -> Result<(), Error> {
         self.finish_with(|_| ()).await
     }
 
-    /// Like [`finish`](Self::finish), and reports the progress after each poll.
+    /// Does the same as [`finish`](Self::finish), and reports the progress after each poll.
     ///
     /// # Errors
-    /// Fails as [`finish`](Self::finish) does.
+    /// Returns the errors of [`finish`](Self::finish).
     pub async fn finish_with(mut self, mut on_progress: impl FnMut(LoginProgress)) -> Result<(), Error> {
-        // Dropped together with this future.
+        // This value is dropped together with this future, so that a poll detects that no caller waits for
+        // it.
         let somebody = Arc::new(());
         loop {
             let now = || self.session.environment.now();
@@ -159,8 +162,8 @@ impl DeviceLogin {
                 Ok(kept) => return kept,
                 Err(failure) => failure,
             };
-            // Other processes read the provider's wait from a rounded-up wall time. A poll that is held back by
-            // the rounding was not sent and is not reported.
+            // Another process may have saved the provider's `Retry-After` time, rounded up. A poll that is
+            // delayed only by this rounding was not sent and is not reported.
             if let Some(wait) = failure.local_wait().filter(|wait| *wait <= ROUNDING) {
                 self.schedule.delay_by(wait, now());
                 continue;
@@ -188,7 +191,7 @@ impl DeviceLogin {
 }
 
 impl DeviceLogin {
-    /// Polls once, and stores the tokens if the login is still awaited.
+    /// Polls once. Stores the tokens if the caller still waits for the login.
     async fn poll_once(&self, waits: Weak<()>) -> Result<Result<Result<(), Error>, ProviderFailure>, Error> {
         let (inside, keyed) = (Arc::clone(&self.session), self.key_proofs.clone());
         let (response, requested) = (Arc::clone(&self.response), Arc::clone(&self.requested_scopes));
@@ -204,7 +207,7 @@ impl DeviceLogin {
     }
 }
 
-/// Maps `invalid_grant` to an expired code: a response that was lost has consumed the code.
+/// Maps `invalid_grant` to an expired code, because an earlier response that was lost has consumed the code.
 fn map_login_error(error: Error) -> Error {
     match error.oauth_error() {
         Some(OauthError::InvalidGrant) => {
@@ -215,10 +218,10 @@ fn map_login_error(error: Error) -> Error {
 }
 
 impl SessionInner {
-    /// Returns the key for a login. Creates one if there is none; concurrent processes create only one.
+    /// Returns the key for a login. Creates a key if there is none; concurrent processes create only one.
     async fn key_for_login(&self) -> Result<KeyProofs, Error> {
         let alone = self.acquire_exclusive().await?;
-        // The remains of an ended connection must not be used for signing in.
+        // Secrets that are left from an ended connection must not be used for signing in.
         if let Some(refresh) = self.stored_refresh().await? {
             self.finish_ended(&alone, &refresh).await?;
         }
@@ -226,7 +229,7 @@ impl SessionInner {
             Some(key) => key,
             None => {
                 let key = self.keys.create().await?;
-                // A new key is a new installation.
+                // A new key means a new installation.
                 self.update_notes(&alone, |notes| notes.installation_id = None).await?;
                 key
             }
@@ -239,7 +242,7 @@ impl SessionInner {
         }
     }
 
-    /// Stores the tokens of a login; revokes them if that fails.
+    /// Stores the tokens of a login, or revokes them if they cannot be stored.
     async fn start_connection(
         &self,
         keyed: &KeyProofs,
@@ -253,7 +256,7 @@ impl SessionInner {
         kept
     }
 
-    /// Revokes tokens that are not stored.
+    /// Revokes tokens that were not stored.
     async fn revoke_unused(&self, keyed: &KeyProofs, response: &TokenResponse) {
         let Some(token) = &response.refresh else { return };
         if let Err(failure) = self.provider.revoke_token(&keyed.provider, token).await {
@@ -280,11 +283,12 @@ impl SessionInner {
         let refresh = StoredRefresh { connection, jkt: keyed.jkt.clone(), token };
         let access = self.access_from_response(&refresh.connection, &keyed.jkt, response, asked);
         let before = self.vault.read_entry(CredentialEntry::RefreshToken).await?;
-        // The connection may belong to another member with another installation id (SVC-07). The id is cleared
-        // before the token is stored, so that a crash cannot assign the former id to the new connection.
+        // The connection may belong to another member with a different installation id (SVC-07). The id is
+        // cleared before the token is stored, so that a crash cannot assign the previous id to the new
+        // connection.
         let former = self.noted_installation().await?;
         self.update_notes(&alone, |notes| notes.installation_id = None).await?;
-        // Until the token is stored, tokens of the old connection may exist in memory only.
+        // Before the new token is stored, the tokens of the old connection may exist only in memory.
         if let Err(error) = self.vault.write_entry(CredentialEntry::RefreshToken, &refresh.to_bytes()).await {
             self.restore_previous(before).await;
             let noted = self.update_notes(&alone, |notes| notes.installation_id.clone_from(&former)).await;
@@ -301,8 +305,8 @@ impl SessionInner {
         Ok(())
     }
 
-    /// Restores the previous refresh token in the store, after the new one could not be stored. A store that timed
-    /// out may still perform the write; the later write of the previous token wins.
+    /// Restores the previous refresh token in the store, after the new one could not be stored. If the store
+    /// timed out, it may still perform that write, but the previous token is written after it.
     async fn restore_previous(&self, before: Option<SecretBytes>) {
         let put_back = match &before {
             Some(before) => self.vault.write_entry(CredentialEntry::RefreshToken, before).await,
@@ -314,7 +318,7 @@ impl SessionInner {
     }
 }
 
-/// Omits code and URL, which only the member may see.
+/// Does not print the code and the URL, which only the member may see.
 impl fmt::Debug for DeviceLogin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceLogin").field("expires_in", &self.expires_in()).finish_non_exhaustive()

@@ -1,4 +1,5 @@
-//! Token refresh: one at a time, within this process and among all processes of the installation (IDP-19).
+//! Token refresh. Only one refresh runs at a time, within this process and among all processes of the
+//! installation (IDP-19).
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -17,15 +18,15 @@ use crate::{
     token_source::AccessGrant,
 };
 
-/// The receiver of a running refresh; the value becomes `Some` with its result.
+/// The receiver for the result of a running refresh. Its value is `None` until the refresh has ended.
 pub(super) type RefreshReceiver = watch::Receiver<Option<Result<AccessGrant, Error>>>;
 
 /// The age up to which a rejected token counts as new.
 const MIN_TOKEN_AGE: Duration = Duration::from_secs(60);
-/// The number of attempts if other processes keep replacing the token.
+/// The maximum number of attempts if other processes keep replacing the token.
 const MAX_RETRIES: usize = 3;
 
-/// Counts a background task until dropped.
+/// A guard that counts a background task until it is dropped.
 struct TaskGuard(Arc<SessionInner>);
 
 impl TaskGuard {
@@ -41,20 +42,20 @@ impl Drop for TaskGuard {
     }
 }
 
-/// Limits the rate of refreshes that do not help.
+/// A limit on the rate of refreshes that fail or do not help.
 #[derive(Default)]
 pub(super) struct RefreshThrottle {
     /// The number of consecutive failures.
     failure_count: u32,
     last_failure: Option<(Duration, Error)>,
-    /// The number of new tokens that the gateway rejected in a row, and the earliest time of the next
+    /// The number of consecutive new tokens that the gateway rejected, and the earliest time of the next
     /// refresh.
     refused_tokens: u32,
     next_replacement: Option<Duration>,
 }
 
 impl RefreshThrottle {
-    /// Returns the error of the last attempt while the back-off lasts.
+    /// Returns the error of the last attempt until its back-off has ended.
     fn pending_error(&self, now: ClockReading) -> Option<Error> {
         self.last_failure.as_ref().filter(|(until, _)| now.monotonic < *until).map(|(_, error)| error.clone())
     }
@@ -70,8 +71,9 @@ impl RefreshThrottle {
         self.last_failure = None;
     }
 
-    /// Returns true if a rejected token may be replaced now. An old token always may. Of new tokens the first two
-    /// may, and later ones with exponential back-off, because more tokens do not help a gateway that rejects all.
+    /// Returns true if a rejected token may be replaced now. This is always the case for an old token and for
+    /// the first two new tokens. Later new tokens are replaced with exponential back-off, because further
+    /// tokens do not help if the gateway rejects all of them.
     fn may_replace(&mut self, age: Duration, now: ClockReading, fraction: f64) -> bool {
         if age >= MIN_TOKEN_AGE {
             self.refused_tokens = 0;
@@ -91,7 +93,7 @@ impl RefreshThrottle {
 }
 
 impl SessionInner {
-    /// Spawns a counted background task, which continues if the caller is dropped.
+    /// Spawns a background task and counts it. The task continues if the caller is dropped.
     pub(super) fn spawn<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl Future<Output = T> + Send + 'static,
@@ -117,8 +119,8 @@ impl SessionInner {
         let _ = self.background_tasks.subscribe().wait_for(|number| *number == 0).await;
     }
 
-    /// Returns the grant for signing. If a refresh that is due fails, a token that is still valid stays in
-    /// use.
+    /// Returns the grant for signing calls. If a due refresh fails but the token is still valid, the token
+    /// stays in use.
     pub(super) async fn current_grant(self: &Arc<Self>) -> Result<AccessGrant, Error> {
         self.check_active()?;
         let life = self.connection_state().access.as_ref().map(|access| access.lifetime);
@@ -140,7 +142,7 @@ impl SessionInner {
         }
     }
 
-    /// Returns a grant with a token other than the rejected one.
+    /// Returns a grant whose token is not the rejected one.
     pub(super) async fn renew_grant(self: &Arc<Self>, refused: &TokenHash) -> Result<AccessGrant, Error> {
         self.check_active()?;
         if let Some(grant) = self.grant_other_than(refused) {
@@ -160,12 +162,12 @@ impl SessionInner {
         self.grant().filter(|grant| grant.token.hash() != refused)
     }
 
-    /// Joins the running refresh, or starts one. It continues if the caller is dropped.
+    /// Waits for the running refresh, or starts one. The refresh continues if the caller is dropped.
     async fn join_refresh(self: &Arc<Self>, refused: Option<TokenHash>) -> Result<AccessGrant, Error> {
         let mut flight = {
             let mut flights = self.active_refresh.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             match &*flights {
-                // A refresh with a result, or whose task was dropped, is over.
+                // A refresh has ended if it has a result or if its task was dropped.
                 Some(flight) if flight.has_changed().is_ok() && flight.borrow().is_none() => flight.clone(),
                 _ => {
                     let (sender, flight) = watch::channel(None);
@@ -192,7 +194,7 @@ impl SessionInner {
             let Some(refresh) = self.stored_refresh().await? else {
                 return Err(self.handle_sign_out().await);
             };
-            // Another process may have noted the end without access to the store.
+            // Another process may have recorded the end of the connection without access to the store.
             if self.finish_ended(&alone, &refresh).await? {
                 return Err(self.check_active().err().unwrap_or_else(token_refused_error));
             }
@@ -212,7 +214,8 @@ impl SessionInner {
         Err(Error::new(ErrorKind::Busy, "other processes of this program keep replacing the token"))
     }
 
-    /// Returns a grant without a request: from unsaved tokens, or from a token that another process stored.
+    /// Returns a grant without sending a request: from unsaved tokens, or from a token that another process
+    /// stored.
     async fn reuse_tokens(
         &self,
         alone: &ExclusiveGuard,
@@ -243,7 +246,7 @@ impl SessionInner {
         refresh: &StoredRefresh,
         is_refused: bool,
     ) -> Result<Option<AccessGrant>, Error> {
-        // A response without scopes leaves them unchanged.
+        // A response without scopes means that the scopes are unchanged.
         let scopes = self.connection_state().scopes_of(&refresh.connection);
         let keyed = {
             let (now, fraction) = (self.environment.now(), self.environment.random_fraction());
@@ -266,7 +269,7 @@ impl SessionInner {
                     ..refresh.clone()
                 };
                 let access = self.access_from_response(&refresh.connection, &keyed.jkt, &answer, scopes);
-                // Kept in memory first, because the old refresh token is consumed.
+                // The tokens are first kept in memory, because the old refresh token can no longer be used.
                 self.connection_state().unsaved = Some(UnsavedTokens {
                     spent: refresh.token.clone(),
                     refresh: next.clone(),
@@ -288,8 +291,8 @@ impl SessionInner {
         let error = map_refresh_error(failure.error);
         match error.kind() {
             ErrorKind::Ended(end) => {
-                // ERR-47: only if the token is still the stored one. Another process, or an older version that
-                // does not lock, may have used it.
+                // ERR-47 applies only if the token is still the stored one. Another process, or an older
+                // version that does not lock, may have used the token.
                 let stored = self.stored_refresh().await?;
                 if stored.is_some_and(|stored| stored != *refresh) {
                     return Ok(None);
@@ -305,10 +308,10 @@ impl SessionInner {
         Err(error)
     }
 
-    /// Handles a missing refresh token: another process signed out.
+    /// Handles a missing refresh token, which means that another process signed out.
     async fn handle_sign_out(&self) -> Error {
         let connection = self.connection_state().connection.clone();
-        // The notes have the reason, unless the member signed out.
+        // The notes contain the reason, unless the member signed out.
         let ended = match self.noted_end().await {
             Some((of, end)) if connection.as_deref().is_none_or(|connection| *connection == *of) => Some(end),
             _ => None,
@@ -318,11 +321,11 @@ impl SessionInner {
         self.check_active().err().unwrap_or_else(token_refused_error)
     }
 
-    /// Handles an error of the gateway that concerns the session (ERR-12 to ERR-20).
+    /// Handles an error of the gateway that affects the session (ERR-12 to ERR-20).
     pub(super) async fn handle_refusal(self: &Arc<Self>, refused: &AccessGrant, refusal: &Error) {
         let end = match refusal.kind() {
             ErrorKind::Halted(halt) => {
-                // If the halt was lifted in the meantime, the next call determines the state.
+                // If the halt was lifted since, the next call determines the state.
                 if self.check_active().is_ok() && self.connection_state().is_current_grant(refused) {
                     self.set_state(SessionState::Halted(halt));
                 }
@@ -340,7 +343,7 @@ impl SessionInner {
             return;
         }
         let alone = self.acquire_exclusive_or_local().await;
-        // A newer connection is not affected.
+        // The end does not apply to a newer connection.
         if self.connection_state().connection != refused.owner.connection {
             return;
         }
@@ -351,8 +354,8 @@ impl SessionInner {
                 self.connection_state().connection = Some(stored.connection);
             }
             Ok(_) => self.end_connection(&alone, end, &refused.jkt).await,
-            // When the store is available again, it may hold the tokens of another process, which must not be
-            // deleted.
+            // When the store is available again, it may contain the tokens of another process, which must not
+            // be deleted.
             Err(error) => {
                 tracing::warn!(%error, "the connection has ended; the stored connection cannot be read");
                 self.set_state(SessionState::Ended(end));
@@ -362,7 +365,7 @@ impl SessionInner {
     }
 }
 
-/// Maps an unknown outcome of a refresh to `Unreachable`: the call for which the token was needed was not
+/// Maps an unknown outcome of a refresh to `Unreachable`, because the call that needed the token was not
 /// sent.
 fn map_refresh_error(error: Error) -> Error {
     if error.kind() != ErrorKind::OutcomeUnknown {
@@ -391,19 +394,19 @@ mod tests {
         ClockReading { wall: dpop_bound::UnixTime::default(), monotonic: Duration::from_secs(seconds) }
     }
 
-    /// ERR-05: never in a loop.
+    /// ERR-05: rejected tokens are not replaced in a loop, but with exponential back-off.
     #[test]
     fn replacing_rejected_tokens_backs_off() {
         let mut pace = RefreshThrottle::default();
         let young = Duration::from_secs(1);
         let replaced: Vec<u64> = (0..60).filter(|now| pace.may_replace(young, at(*now), 0.0)).collect();
         assert_eq!(replaced, [0, 1, 6, 16, 36]);
-        // A token that was in use for a while may be replaced at once.
+        // A token that was in use for some time may be replaced immediately.
         assert!(pace.may_replace(Duration::from_secs(61), at(60), 0.0));
         assert!(pace.may_replace(young, at(60), 0.0));
     }
 
-    /// CLI-02, LIM-16: the provider is not contacted before the back-off is over.
+    /// CLI-02, LIM-16: no request is sent to the provider before the back-off has ended.
     #[test]
     fn failures_back_off() {
         let mut pace = RefreshThrottle::default();

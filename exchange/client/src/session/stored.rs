@@ -1,5 +1,5 @@
-//! The stored form of the tokens in the secret store, and the lifetime of an access token. Pure: no store, no
-//! clock.
+//! The stored form of the tokens in the secret store, and the lifetime of an access token. This module
+//! accesses neither the store nor a clock.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,17 +10,17 @@ use zeroize::Zeroize as _;
 
 use crate::{credentials::SecretBytes, oauth::RefreshToken};
 
-/// The time before expiry at which a token is refreshed, and the maximum random addition, which spreads the
-/// refreshes of many clients.
+/// The time before expiry at which a token is refreshed, and the maximum random addition to it, which spreads
+/// the refreshes of many clients.
 const REFRESH_MARGIN: Duration = Duration::from_secs(60);
 const REFRESH_JITTER: Duration = Duration::from_secs(15);
-/// The tolerated set-back of the wall clock, after which stored times are invalid.
+/// The tolerated set-back of the wall clock. If the clock was set back further, stored times are invalid.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
-/// A refresh token with its connection and key.
+/// A refresh token with its connection and the thumbprint of its key.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct StoredRefresh {
-    /// The local id of the connection. A refresh keeps it; a new login creates another.
+    /// The local id of the connection. A refresh keeps it, and a new login creates a new one.
     pub(super) connection: Box<str>,
     /// The thumbprint of the key to which the token is bound.
     pub(super) jkt: Box<str>,
@@ -37,8 +37,8 @@ pub(super) struct StoredAccess {
     pub(super) lifetime: TokenLifetime,
 }
 
-/// The lifetime of a token, by the wall clock, which processes share, and by the monotonic clock, which cannot be
-/// set. The clock that reaches the end first counts, because an additional refresh is cheap.
+/// The lifetime of a token by two clocks: the wall clock, which processes share, and the monotonic clock,
+/// which cannot be set. The clock that reaches the end first applies, because an additional refresh is cheap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TokenLifetime {
     issued_at: UnixTime,
@@ -54,10 +54,10 @@ impl TokenLifetime {
         Self { issued_at: now.wall, refresh_at: at(expires_in - margin), expires_at: at(expires_in) }
     }
 
-    /// Creates the lifetime of a token that this or another process stored.
+    /// Creates the lifetime of a stored token, which another process may have stored.
     fn from_stored(now: ClockReading, issued: UnixTime, refresh: UnixTime, end: UnixTime) -> Self {
         let at = |moment: UnixTime| {
-            // Never longer than at first, even if the wall clock was set since.
+            // The remaining lifetime is never longer than at first, even if the wall clock was changed since.
             let left = moment.saturating_since(now.wall).min(moment.saturating_since(issued));
             (moment, now.monotonic.saturating_add(left))
         };
@@ -104,7 +104,7 @@ struct AccessRecord {
     jkt: String,
     token: String,
     scopes: Vec<String>,
-    /// Milliseconds since 1970.
+    /// These times are milliseconds since 1970.
     issued_at: u64,
     refresh_at: u64,
     expires_at: u64,
@@ -141,7 +141,7 @@ impl StoredAccess {
     pub(super) fn to_bytes(&self) -> SecretBytes {
         let Self { connection, jkt, token, scopes, lifetime: life } = self;
         let millis = |time: UnixTime| u64::try_from(time.since_epoch().as_millis()).unwrap_or(u64::MAX);
-        // Without the prefix `DPoP `.
+        // The token is stored without the prefix `DPoP `.
         let token = token.authorization().get(5..).unwrap_or_default().to_owned();
         serialize_record(&AccessRecord {
             connection: (**connection).into(),
@@ -168,14 +168,14 @@ impl StoredAccess {
         })
     }
 
-    /// Returns true if both have the same connection and key.
+    /// Returns true if both tokens have the same connection and key.
     pub(super) fn belongs_to(&self, refresh: &StoredRefresh) -> bool {
         self.connection == refresh.connection && self.jkt == refresh.jkt
     }
 }
 
 fn serialize_record(wire: &impl Serialize) -> SecretBytes {
-    // Large enough never to grow, so that no copies of the token stay in memory.
+    // The capacity is so large that the buffer never grows, so no copies of the token stay in memory.
     let mut bytes = SecretBytes::new(Vec::with_capacity(16 << 10));
     // Serializing strings and numbers into memory cannot fail.
     let _ = serde_json::to_writer(&mut *bytes, wire);
@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// IDP-19: a token is due 60 to 75 seconds before its end.
+    /// IDP-19: a token is due for refresh 60 to 75 seconds before it expires.
     #[test]
     fn token_is_due_before_expiry() {
         let due = |seconds, fraction| {
@@ -223,13 +223,13 @@ mod tests {
         assert_eq!(life.age(at(9, 9)), Duration::from_secs(9));
     }
 
-    /// A clock that is set, or stops during a suspend, never prolongs the lifetime.
+    /// A clock that is changed, or that stops during a suspend, never prolongs the lifetime of a token.
     #[test]
     fn either_clock_expires_the_token() {
         let life = access(at(0, 0), 300, 0.0).lifetime;
         assert!(life.is_due(at(1, 240)) && !life.is_valid(at(1, 300)));
         assert!(life.is_due(at(240, 1)) && !life.is_valid(at(300, 1)));
-        // A token that was stored by a clock ahead of this one is invalid.
+        // A token is invalid if it was stored when the wall clock was ahead of its current time.
         let life = access(at(0, 7200), 300, 0.0).lifetime;
         assert!(life.is_due(at(0, 0)) && !life.is_valid(at(0, 0)));
     }

@@ -1,5 +1,5 @@
-//! Sessions over a provider in memory, in virtual time. Several sessions over one store and one folder are
-//! several processes.
+//! Tests of sessions with an in-memory provider, in virtual time. Several sessions with the same store and
+//! folder stand for several processes.
 
 mod ends;
 mod members;
@@ -32,7 +32,7 @@ use crate::{
     token_source::{AccessGrant, BoxFuture, ConnectionNote, TokenSource as _},
 };
 
-/// One machine: a provider, a secret store, a folder.
+/// A simulated machine with a provider, a secret store and a folder.
 struct Machine {
     time: VirtualEnvironment,
     fake: FakeProvider,
@@ -58,12 +58,12 @@ impl Machine {
             .transport(self.fake.clone())
     }
 
-    /// A process.
+    /// Starts a process, which opens the stored session.
     async fn process(&self) -> Session {
         self.builder().open().await.unwrap()
     }
 
-    /// One that is signed in.
+    /// Starts a process and signs a member in.
     async fn signed_in(&self) -> Session {
         let session = self.process().await;
         self.sign_in(&session).await;
@@ -90,7 +90,7 @@ impl Machine {
         self.store.inner.read(&owner, entry).await.unwrap()
     }
 
-    /// Key, refresh token, access token.
+    /// Returns whether the key, the refresh token and the access token are stored.
     async fn stored_entries(&self) -> [bool; 3] {
         [
             self.is_stored(CredentialEntry::DpopKey).await,
@@ -109,7 +109,7 @@ impl Machine {
     }
 }
 
-/// Identifies a token in assertions.
+/// Returns a name that identifies the current token in assertions.
 async fn token(session: &Session) -> String {
     name(&session.current_grant().await.unwrap())
 }
@@ -124,22 +124,23 @@ async fn kind(session: &Session) -> ErrorKind {
     error.kind()
 }
 
-/// Nothing that was planted is printed.
+/// Asserts that the `Debug` output does not contain a secret.
 fn is_silent(shown: &(impl std::fmt::Debug + ?Sized)) {
     assert!(!format!("{shown:?}").contains(PLANTED), "{shown:?}");
 }
 
-/// An in-memory store that can fail, and records deletions together with the number of earlier revocations.
+/// An in-memory store that can fail. It records deletions together with the number of revocations before
+/// them.
 #[derive(Clone)]
 struct Watched {
     inner: MemoryCredentials,
     fake: FakeProvider,
-    /// Writes of refresh tokens fail.
+    /// True if writes of refresh tokens fail.
     full: Arc<AtomicBool>,
     slow: Arc<AtomicBool>,
-    /// Writes of refresh tokens are carried out after the session gave their answer up.
+    /// True if writes of refresh tokens are performed after the session has stopped waiting for them.
     late: Arc<AtomicBool>,
-    /// Access tokens are not deleted.
+    /// True if deletions of access tokens fail.
     stuck: Arc<AtomicBool>,
     deleted: Arc<Mutex<Vec<(CredentialEntry, usize)>>>,
 }
@@ -217,7 +218,7 @@ impl CredentialStore for Watched {
     }
 }
 
-/// Only a limited part of a provider's response is read into memory.
+/// The client reads a provider's response only up to the size limit.
 #[cfg(feature = "reqwest")]
 #[tokio::test]
 async fn oversized_response_is_not_read_further() {
@@ -228,7 +229,8 @@ async fn oversized_response_is_not_read_further() {
 
     use crate::testkit::{TcpServer, TcpStep};
 
-    // A hundred megabytes, of which only the first bytes above the limit are sent.
+    // The response announces a hundred megabytes, but sends only the first bytes, up to one byte above the
+    // limit.
     let begun = bytes::Bytes::from(vec![b' '; crate::oauth::MAX_RESPONSE_SIZE + 1]);
     let server = TcpServer::start(move |_, _| {
         let head = TcpStep::write("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n");
@@ -238,11 +240,11 @@ async fn oversized_response_is_not_read_further() {
     let request = http::Request::post(server.origin()).body(bytes::Bytes::new()).unwrap();
     let network = super::default_transport().unwrap();
     let response = tokio::time::timeout(Duration::from_secs(60), network.send(&Operation::EMPTY, request));
-    let error = response.await.expect("it is not read on").unwrap_err();
+    let error = response.await.expect("the client stops at the limit").unwrap_err();
     assert_eq!(error.fault(), TransportFault::TooLarge);
 }
 
-/// Records a note, as if the exchange had reported it for the current connection.
+/// Records data about the current connection, as if the exchange had returned it.
 async fn note(session: &Session, note: ConnectionNote<'_>) -> Result<(), Error> {
     session.record_note(&session.current_owner().unwrap(), note).await
 }
@@ -251,13 +253,13 @@ async fn store_installation_id(session: &Session, installation: &str) {
     note(session, ConnectionNote::Installation(installation)).await.unwrap();
 }
 
-/// Reports an error as the transport does for a call that was sent now.
+/// Reports an error as the transport does for a call that is sent now.
 async fn report_error(session: &Session, kind: ErrorKind) {
     let grant = session.current_grant().await.unwrap();
     report_error_for(session, &grant, kind).await;
 }
 
-/// The same, of a call that was made then.
+/// Reports an error as the transport does for a call that was sent with this grant.
 async fn report_error_for(session: &Session, grant: &AccessGrant, kind: ErrorKind) {
     session.report_refusal(grant, &Error::new(kind, "refused")).await;
 }

@@ -1,4 +1,4 @@
-//! Atomic, durable file replacement with owner-only permissions.
+//! Atomic and durable replacement of files with owner-only permissions.
 
 use std::{
     ffi::OsString,
@@ -20,7 +20,7 @@ pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Replaces a file atomically: writes and syncs a temporary file beside it, then renames it.
+/// Replaces a file atomically: writes and syncs a temporary file in the same folder, then renames it.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = temporary_path(path);
     let written = (|| {
@@ -37,7 +37,7 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Deletes a file and the temporary files of writers that were killed. A missing file is no error.
+/// Deletes a file, and the temporary files of writers that were killed. A missing file is not an error.
 pub(crate) fn delete_file(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let start = temporary_prefix(path);
@@ -73,7 +73,7 @@ pub(crate) fn private_options() -> OpenOptions {
     options
 }
 
-/// Returns a unique temporary name beside the file.
+/// Returns a unique name for a temporary file in the same folder.
 fn temporary_path(path: &Path) -> PathBuf {
     let mut name = temporary_prefix(path);
     name.push(format!("{:016x}", RandomState::new().hash_one(path)));
@@ -107,7 +107,7 @@ mod tests {
         replace_file(&path, b"one").unwrap();
         replace_file(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
-        // A failed replacement leaves no temporary file behind.
+        // A failed replacement leaves no temporary file.
         let taken = folder.path().join("taken");
         fs::create_dir_all(taken.join("x")).unwrap();
         assert!(replace_file(&taken, b"three").is_err());

@@ -1,5 +1,5 @@
-//! Checks the capabilities of the token while a program runs: a lost capability deletes its data (OST-10,
-//! OST-14), and a new one is used.
+//! The check of the token's capabilities while a program runs. When a capability is lost, its data is deleted
+//! (OST-10, OST-14). A new capability is used.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     transport::RetryPolicy,
 };
 
-// A single attempt: the next check follows soon.
+// The call makes a single attempt, because the next check follows soon.
 const SINGLE_ATTEMPT: RetryPolicy = RetryPolicy::new(1, Duration::from_secs(60), CallInitiator::Program);
 
 /// The time of the last check and the scopes of the token at that time.
@@ -33,7 +33,7 @@ impl SyncSession {
             && areas.eq(self.areas.iter().copied())
     }
 
-    /// Returns the organization's collections that the session may not read.
+    /// Returns the collections of the organization that the session may not read.
     pub(super) fn unreadable_collections(&self) -> Vec<Collection> {
         let may = |collection: &Collection| match collection {
             Collection::Area(area) => self.areas.contains(area),
@@ -44,13 +44,13 @@ impl SyncSession {
 }
 
 impl ReplicaSync {
-    /// Records a check at this time.
+    /// Returns the record of a check at this time, with the current scopes of the token.
     pub(super) fn capability_check(&self, at: Duration) -> CapabilityCheck {
         let scopes = self.0.exchange.as_ref().map(|exchange| exchange.tokens().granted_scopes());
         CapabilityCheck { at, scopes: scopes.unwrap_or_default() }
     }
 
-    /// Returns the time of the next check; `None` while there is none.
+    /// Returns the time of the next check; `None` if no check is needed.
     pub(super) fn next_capability_check(&self) -> Option<Duration> {
         self.0.exchange.as_ref()?;
         if lock(&self.0.schedule).is_stopped() {
@@ -61,8 +61,9 @@ impl ReplicaSync {
         has_begun.then(|| session.capability_check.at.saturating_add(MIN_SYNC_INTERVAL))
     }
 
-    /// Checks the access of the token if due, and begins the session again if it changed. A connection that
-    /// was read manually and has no installation id is not checked, because its owner is unknown.
+    /// Checks the access of the token if this is due, and begins the session again if the access changed. If
+    /// the program read the connection itself and it has no installation id, it is not checked, because its
+    /// owner is unknown.
     pub(super) async fn refresh_capabilities(&self) {
         let (Some(exchange), Some(due)) = (&self.0.exchange, self.next_capability_check()) else { return };
         let now = self.capability_check(self.monotonic_time());
@@ -82,7 +83,7 @@ impl ReplicaSync {
             return;
         }
         let _alone = self.0.session_lock.lock().await;
-        // Another session may have begun meanwhile, perhaps of another member.
+        // Another session may have begun since, possibly of another member.
         if lock(&self.0.session).number != session.number {
             return;
         }
@@ -92,7 +93,8 @@ impl ReplicaSync {
         }
     }
 
-    /// Deletes the organization's data of an area after the exchange refused the token access to it (OST-14).
+    /// Deletes the organization's data in an area after the exchange refused access because of a missing
+    /// scope (OST-14).
     pub(super) async fn handle_lost_scope(&self, area: Area, session: &SyncSession) {
         if !area.is_organization_data() || lock(&self.0.session).number != session.number {
             return;

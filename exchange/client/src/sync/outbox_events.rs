@@ -1,4 +1,4 @@
-//! Connects an outbox with a synchronization: areas that were written to are read back.
+//! The connection of an outbox with a synchronization: areas that were written to are read again.
 
 use tokio::sync::broadcast::error::RecvError;
 
@@ -10,17 +10,19 @@ use crate::{
 };
 
 impl ReplicaSync {
-    /// Marks the area of an outbox event as due: after a decided set, for the new position (WRT-08), and
-    /// before a merge or a comparison. For a program that runs once, between [`flush`](Outbox::flush) and
-    /// [`sync_once`](Self::sync_once); a long-running one calls [`follow_outbox`](Self::follow_outbox).
+    /// Marks the area of an outbox event as due if its feed has to be pulled: after a decided change set
+    /// (WRT-08), and before a merge or a comparison. It is meant for programs that run once, which call it
+    /// between [`flush`](Outbox::flush) and [`sync_once`](Self::sync_once). A program that keeps running
+    /// calls [`follow_outbox`](Self::follow_outbox).
     pub fn handle_outbox_event(&self, event: &OutboxEvent) {
         if let Some(lane) = event.lane_to_pull() {
             self.mark_changed(lane.into());
         }
     }
 
-    /// Passes events of an outbox to [`handle_outbox_event`](Self::handle_outbox_event) for as long as the
-    /// future is polled and the outbox exists. Poll it next to [`run`](Self::run), which reads the due areas:
+    /// Passes the events of an outbox to [`handle_outbox_event`](Self::handle_outbox_event) for as long as
+    /// the future is polled and the outbox exists. Poll it together with [`run`](Self::run), which reads the
+    /// due areas:
     ///
     /// ```no_run
     /// # use exchange_client::{Error, Exchange, MemoryOutbox, Replica};
@@ -37,7 +39,7 @@ impl ReplicaSync {
             loop {
                 match events.recv().await {
                     Ok(event) => sync.handle_outbox_event(&event),
-                    // Missed events may concern any area.
+                    // The missed events may be about any area.
                     Err(RecvError::Lagged(_)) => {
                         Area::ALL.into_iter().for_each(|area| sync.mark_changed(area))
                     }

@@ -1,37 +1,39 @@
-//! Decides when each area is read. It has no clock: callers pass times of the monotonic clock.
+//! The schedule that decides when each area is read. It has no clock: callers pass times of the monotonic
+//! clock.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use crate::{backoff::Backoff, error::ErrorKind, feed::Area, rate_limiter::CallInitiator};
 
-/// Minimum interval of timed synchronizations (LIM-17).
+/// The minimum interval between two rounds that a timer starts (LIM-17).
 pub const MIN_SYNC_INTERVAL: Duration = Duration::from_secs(300);
 
-/// The schedule of all areas: each is read at the start of a session, after a local change, and by timer
-/// (LIM-17); after an error with backoff (LIM-16).
+/// The schedule of all areas. Each area is read at the start of a session, after a local change, and by a
+/// timer (LIM-17). After an error, it is read with back-off (LIM-16).
 #[derive(Clone, Debug)]
 pub struct SyncSchedule {
     every: Duration,
     backoff: Backoff,
     areas: BTreeMap<Area, AreaSchedule>,
-    /// An error of the session stopped all areas.
+    /// True if an error of the session stopped all areas.
     stopped: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct AreaSchedule {
-    /// `None` while only an event can make it due.
+    /// The time when the area is due; `None` if only an event can make it due.
     due: Option<Duration>,
-    /// End of the wait that the exchange requested; nothing shortens it (CLI-02).
+    /// The end of the exchange's `Retry-After` time, which nothing shortens (CLI-02).
     not_before: Duration,
     failures: u32,
     reading: bool,
-    /// The member requested the read.
+    /// True if the member requested the read.
     by_member: bool,
-    /// The current read belongs to a former session. Its result does not change when the area is due for the
-    /// new one.
+    /// True if the current read belongs to an earlier session. Its result then does not change when the area
+    /// is due for the new session.
     of_former: bool,
-    /// A write, which may have been too late for a page, or a request of the member arrived during the read.
+    /// Set if, during the read, the member requested another read, or a write was made that may have been too
+    /// late for the pages.
     again: Option<CallInitiator>,
 }
 
@@ -40,13 +42,13 @@ struct AreaSchedule {
 pub enum ScheduledAction {
     /// Read this area; the second field is the initiator of the call.
     Read(Area, CallInitiator),
-    /// No area is due for this time.
+    /// Wait for this duration, because no area is due before.
     Wait(Duration),
-    /// No area becomes due without an event.
+    /// Wait for an event, because no area becomes due by time alone.
     Idle,
 }
 
-/// The scope of an error.
+/// The part of a synchronization that an error stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorScope {
     /// A transient error: the area is retried later.
@@ -58,7 +60,7 @@ pub enum ErrorScope {
 }
 
 impl ErrorScope {
-    /// Returns the scope of an error kind.
+    /// Returns what an error of this kind stops.
     #[must_use]
     pub const fn from_kind(kind: ErrorKind) -> Self {
         match kind {
@@ -76,16 +78,16 @@ impl ErrorScope {
 }
 
 impl SyncSchedule {
-    /// Creates a schedule with this interval of timed synchronizations, at least [`MIN_SYNC_INTERVAL`].
-    /// Nothing is due before a session begins.
+    /// Creates a schedule with this interval between the rounds that a timer starts. The interval is at least
+    /// [`MIN_SYNC_INTERVAL`]. Nothing is due before a session begins.
     #[must_use]
     pub fn new(every: Duration) -> Self {
         let (backoff, areas) = (Backoff::default(), BTreeMap::new());
         Self { every: every.max(MIN_SYNC_INTERVAL), backoff, areas, stopped: false }
     }
 
-    /// Begins a session that can read these areas: they become due and all others are dropped. Waits that the
-    /// exchange requested for an area stay in force.
+    /// Begins a session that can read these areas. They become due, and all other areas are dropped. The
+    /// `Retry-After` times of the areas still apply.
     pub fn begin_session(&mut self, areas: impl IntoIterator<Item = Area>, now: Duration) {
         let before = std::mem::take(&mut self.areas);
         self.stopped = false;
@@ -97,8 +99,8 @@ impl SyncSchedule {
         }
     }
 
-    /// Marks an area as written to (LIM-17, WRT-08). A stopped area stays stopped, and a backoff stays in
-    /// force.
+    /// Records that an area was written to (LIM-17, WRT-08). Does not start a stopped area again, and does
+    /// not end a back-off.
     pub fn mark_changed(&mut self, area: Area, now: Duration) {
         if let Some(turn) = self.areas.get_mut(&area) {
             turn.again = turn.again.or(turn.reading.then_some(CallInitiator::Program));
@@ -108,7 +110,8 @@ impl SyncSchedule {
         }
     }
 
-    /// Makes all areas due at the request of the member, as soon as the exchange allows it (CLI-02).
+    /// Makes all areas due because the member requested it, but not before their `Retry-After` times
+    /// (CLI-02).
     pub fn request_all(&mut self, now: Duration) {
         self.stopped = false;
         for turn in self.areas.values_mut() {
@@ -126,18 +129,19 @@ impl SyncSchedule {
         self.due_at(area).is_some_and(|due| due <= now)
     }
 
-    /// Returns when the area is due; `None` while only an event can make it due.
+    /// Returns the time when the area is due; `None` if only an event can make it due.
     #[must_use]
     pub fn due_at(&self, area: Area) -> Option<Duration> {
         self.areas.get(&area).and_then(|turn| turn.due)
     }
 
-    /// Returns true if an error of the session stopped all areas; then nothing is sent by timer (CLI-04).
+    /// Returns true if an error of the session stopped all areas. No timer causes a request then (CLI-04).
     pub(super) const fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Returns the next action: the area that has been due longest, or the wait until one is due.
+    /// Returns the next action: read the area that has been due for the longest time, or wait until one is
+    /// due.
     #[must_use]
     pub fn next_action(&self, now: Duration) -> ScheduledAction {
         let due = self.areas.iter().filter(|(_, turn)| !turn.reading);
@@ -156,7 +160,7 @@ impl SyncSchedule {
         }
     }
 
-    /// Ends a read without a result; the area is as due as before.
+    /// Ends a read without a result. The area is due at the same time as before.
     pub fn mark_abandoned(&mut self, area: Area) {
         if let Some(turn) = self.areas.get_mut(&area) {
             turn.by_member |= turn.again == Some(CallInitiator::Member);
@@ -171,7 +175,7 @@ impl SyncSchedule {
         }
         if let Some(turn) = self.areas.get_mut(&area) {
             let due = if turn.again.is_some() { now } else { now.saturating_add(self.every) };
-            // A request of the member during the read is still open.
+            // A request that the member made during the read has not been served yet.
             let by_member = turn.again == Some(CallInitiator::Member);
             *turn = AreaSchedule { due: Some(due), by_member, ..AreaSchedule::default() };
         }
@@ -181,8 +185,8 @@ impl SyncSchedule {
         self.areas.get(&area).is_some_and(|turn| turn.of_former)
     }
 
-    /// Ends a read with an error. `asked` is the value of `Retry-After`, `fraction` a random number in
-    /// `0.0..1.0`.
+    /// Ends a read with an error. `retry_after` is the value of `Retry-After`, and `fraction` is a random
+    /// number in `0.0..1.0`.
     pub fn mark_failed(
         &mut self,
         area: Area,
@@ -210,7 +214,7 @@ impl SyncSchedule {
         turn.failures = turn.failures.saturating_add(1);
         turn.not_before = now.saturating_add(retry_after.unwrap_or_default());
         turn.due = match trouble {
-            // A request of the member ends the backoff, as it does while nothing is read.
+            // A request of the member during the read ends the back-off, as a request between reads does.
             ErrorScope::Transient if asked_again => Some(turn.not_before),
             ErrorScope::Transient => {
                 Some(now.saturating_add(self.backoff.delay_after(turn.failures, retry_after, fraction)))
@@ -235,7 +239,8 @@ mod tests {
         schedule
     }
 
-    /// LIM-17: on start, after a local change, and every 5 minutes at most.
+    /// LIM-17: areas are read at the start of a session, after a local change, and otherwise at most every 5
+    /// minutes.
     #[test]
     fn areas_are_read_on_start_after_a_change_and_by_timer() {
         let mut schedule = SyncSchedule::new(at(1));
@@ -243,7 +248,7 @@ mod tests {
         schedule.begin_session([Area::Stock, Area::Ships], at(0));
         for _ in 0..2 {
             let ScheduledAction::Read(area, CallInitiator::Program) = schedule.next_action(at(10)) else {
-                panic!("both are due")
+                panic!("both areas are due")
             };
             schedule.mark_reading(area);
             schedule.mark_done(area, at(10));
@@ -253,7 +258,7 @@ mod tests {
         assert_eq!(schedule.next_action(at(20)), ScheduledAction::Read(Area::Ships, CallInitiator::Program));
         schedule.mark_reading(Area::Ships);
         assert_eq!(schedule.next_action(at(20)), ScheduledAction::Wait(at(290)));
-        // A write during the read may have been too late for its pages.
+        // A write during the read may have been too late for the pages.
         schedule.mark_changed(Area::Ships, at(21));
         schedule.mark_done(Area::Ships, at(22));
         assert_eq!(schedule.next_action(at(22)), ScheduledAction::Read(Area::Ships, CallInitiator::Program));
@@ -265,7 +270,7 @@ mod tests {
         assert_eq!(
             schedule.next_action(at(23)),
             ScheduledAction::Read(Area::Ships, CallInitiator::Member),
-            "the member's word counts"
+            "the member requested this read"
         );
         schedule.mark_reading(Area::Ships);
         schedule.mark_done(Area::Ships, at(23));
@@ -285,13 +290,13 @@ mod tests {
             assert_eq!(schedule.due_at(Area::Stock), Some(at(100 * failures + wait)));
         }
         assert_eq!(schedule.next_action(at(301)), ScheduledAction::Read(Area::Ships, CallInitiator::Program));
-        // A local change does not shorten the backoff of a failing area; a request of the member does.
+        // A local change does not shorten the back-off of a failing area, but a request of the member does.
         schedule.mark_changed(Area::Stock, at(301));
         assert_eq!(schedule.due_at(Area::Stock), Some(at(320)));
         schedule.request_all(at(302));
         assert_eq!(schedule.due_at(Area::Stock), Some(at(302)));
         assert_eq!(schedule.next_action(at(302)), ScheduledAction::Read(Area::Stock, CallInitiator::Member));
-        // An area that the exchange refuses stops.
+        // An area to which the exchange refuses access stops.
         schedule.mark_failed(Area::Ships, ErrorKind::NotPermitted, None, at(303), 0.0);
         assert_eq!(schedule.due_at(Area::Ships), None);
         schedule.mark_changed(Area::Ships, at(304));
@@ -300,7 +305,7 @@ mod tests {
         assert!(schedule.is_due(Area::Ships, at(305)));
     }
 
-    /// CLI-02: neither the member nor a new session shortens a wait that the exchange requested.
+    /// CLI-02: neither the member nor a new session shortens a `Retry-After` time.
     #[test]
     fn retry_after_applies_to_every_initiator() {
         let mut schedule = begun();
@@ -331,15 +336,15 @@ mod tests {
         }
     }
 
-    /// LIM-17, CLI-02: an area that was read for the former session is read again for the new one, whatever
-    /// the result was, but not before the time that the exchange requested.
+    /// LIM-17, CLI-02: an area that was read for the previous session is read again for the new one, whatever
+    /// the result was, but not before its `Retry-After` time.
     #[test]
     fn session_begun_during_a_read_is_read_again() {
         let during = || {
             let mut schedule = begun();
             schedule.mark_reading(Area::Stock);
             schedule.begin_session([Area::Stock], at(5));
-            assert_eq!(schedule.next_action(at(5)), ScheduledAction::Idle, "it is being read");
+            assert_eq!(schedule.next_action(at(5)), ScheduledAction::Idle, "the area is being read");
             schedule
         };
         let mut schedule = during();
@@ -362,8 +367,8 @@ mod tests {
         assert_eq!(schedule.due_at(Area::Stock), Some(at(66)));
     }
 
-    /// CLI-02: a request of the member during a read is neither delayed by an error of that read nor lost
-    /// when the read is abandoned; a wait that the exchange requested stays in force.
+    /// CLI-02: a request of the member during a read is neither delayed by an error of that read, nor lost if
+    /// the read is abandoned. A `Retry-After` time still applies.
     #[test]
     fn request_during_a_read_is_served_after_it() {
         for (retry_after, next) in [
@@ -380,7 +385,7 @@ mod tests {
             schedule.mark_failed(Area::Stock, ErrorKind::Unreachable, None, at(100), 0.5);
             assert!(
                 matches!(schedule.next_action(at(100)), ScheduledAction::Wait(_)),
-                "it is asked for once"
+                "the request of the member is served once"
             );
         }
         let mut schedule = begun();

@@ -1,4 +1,4 @@
-//! The status of a synchronization, for display.
+//! The status of a synchronization, which a program can display.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     feed::{Area, FeedPhase},
 };
 
-/// The status of each area that was due since the program started.
+/// The status of each area that has been due since the program started.
 #[derive(Clone, Debug, Default)]
 pub struct SyncStatus {
     areas: BTreeMap<Area, AreaStatus>,
@@ -21,9 +21,9 @@ pub struct SyncStatus {
 pub struct AreaStatus {
     /// The current activity.
     pub activity: AreaActivity,
-    /// The error of the last round, if any; includes feeds that loop.
+    /// The error of the last round, if any. This includes the error of a feed that is in a loop.
     pub error: Option<Error>,
-    /// When the area was last read to its end since the program started;
+    /// The time when the area was last read to its end since the program started.
     /// [`Replica::freshness`](crate::Replica::freshness) includes earlier times.
     pub read_at: Option<UnixTime>,
 }
@@ -37,19 +37,19 @@ pub enum AreaActivity {
     NotStarted,
     /// The feed is being read.
     Reading {
-        /// Snapshot or feed, known after the first page.
+        /// The part of the feed that is being read; known after the first page.
         phase: Option<FeedPhase>,
-        /// Number of entries read so far.
+        /// The number of entries read so far.
         entries: u64,
     },
     /// The area was read to its end.
     Waiting {
-        /// Time of the next read.
+        /// The time of the next read; `None` if no read is scheduled.
         until: Option<UnixTime>,
     },
-    /// The last read failed and is retried.
+    /// The last read failed and will be retried.
     BackingOff {
-        /// Time of the next attempt.
+        /// The time of the next attempt.
         until: UnixTime,
     },
     /// The last read failed and is not retried before the member acts; see [`AreaStatus::error`].

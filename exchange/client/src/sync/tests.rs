@@ -1,4 +1,4 @@
-//! Tests of synchronization with a model of the exchange, in virtual time.
+//! Tests of the synchronization with a model of the exchange, in virtual time.
 
 mod scopes;
 
@@ -30,7 +30,7 @@ use crate::{
     testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment},
 };
 
-/// An exchange that only has feeds.
+/// A model of the exchange that has only feeds and the service document.
 #[derive(Clone)]
 struct Exchange(Arc<State>);
 
@@ -43,7 +43,7 @@ struct State {
     says: Mutex<String>,
     /// The scopes of the token.
     can: Mutex<Vec<&'static str>>,
-    /// Requests so far, with their times.
+    /// The number of requests for the service document.
     looks: AtomicU64,
 }
 
@@ -51,9 +51,9 @@ struct State {
 enum Refusal {
     Code(u16, &'static str, Option<u64>),
     Offline,
-    /// No response.
+    /// The exchange never responds.
     Silence,
-    /// A response after this many seconds.
+    /// The exchange responds after this many seconds.
     Slow(u64),
     /// A proxy page that exceeds the size limit.
     Huge(u16, u64),
@@ -89,12 +89,12 @@ impl Exchange {
         };
     }
 
-    /// Returns the requests since the last call, each with its second.
+    /// Returns the areas of the requests since the last call, each with the second of the request.
     fn seen(&self) -> Vec<(u64, Area)> {
         std::mem::take(&mut held(&self.0.seen))
     }
 
-    /// Sets the scopes of the token; pools show holders only with the scope for details.
+    /// Sets the scopes of the token. Pools contain holders only with the scope for details.
     fn set_capabilities(&self, scopes: &[&'static str]) {
         *held(&self.0.can) = scopes.to_vec();
         held(&self.0.models).get_mut(&Area::OrgStock).unwrap().details = scopes.contains(&DETAILS);
@@ -129,7 +129,7 @@ impl Transport for Exchange {
                     let response = Response::builder().status(200).header("content-type", "application/json");
                     return Ok(response.body(document.into()).unwrap());
                 }
-                other => panic!("{other} is no feed"),
+                other => panic!("{other} is not a feed"),
             };
             let limit = query.split('&').find_map(|pair| pair.strip_prefix("limit=")?.parse::<u32>().ok());
             held(&self.0.seen).push((self.0.machine.elapsed().as_secs(), area));
@@ -233,7 +233,8 @@ async fn round_reads_all_permitted_areas() {
     assert!(received[0].restarted && received[0].gone == ["s1".into()]);
 }
 
-/// OST-14: another member who signs in sees no stored data, even in areas that are no longer read.
+/// OST-14: if another member signs in, the stored data is deleted first, even in areas that are no longer
+/// read.
 #[tokio::test(start_paused = true)]
 async fn data_of_another_member_is_deleted_first() {
     let exchange = Exchange::new();
@@ -253,7 +254,7 @@ async fn data_of_another_member_is_deleted_first() {
     assert_eq!(deleted, [Collection::Area(Area::Ships), Collection::Demand]);
     assert_eq!(sync.replica().count(Area::Ships).unwrap(), 0);
     assert!(sync.replica().store().demand().unwrap().is_none());
-    // Demand with an unknown owner.
+    // This demand has no known owner.
     let sync = Exchange::new().sync();
     let document = DemandDocument { at: sync.wall_time(), body: (*b"{}").into() };
     let another = connection_of(ANOTHER, ALL);
@@ -264,8 +265,8 @@ async fn data_of_another_member_is_deleted_first() {
     assert_eq!(sync.begin_session(&connection(ALL)).await.unwrap().len(), 1);
 }
 
-/// SVC-03: an unknown installation is not treated as another one, whose data would be deleted, nor as this
-/// one, whose feeds would be continued.
+/// SVC-03: an unknown installation is treated neither as a different one, whose data would be deleted, nor as
+/// the same one, whose feeds would be continued.
 #[tokio::test(start_paused = true)]
 async fn data_of_unknown_owner_is_neither_deleted_nor_continued() {
     let exchange = Exchange::new();
@@ -284,8 +285,8 @@ async fn data_of_unknown_owner_is_neither_deleted_nor_continued() {
     assert_eq!(again.begin_session(&connection(&["hangar.read"])).await.unwrap(), []);
 }
 
-/// OST-14: a round of the former connection with valid tokens stores nothing after another sign-in, whether
-/// it was in progress or begins later.
+/// OST-14: after another member signed in, a round of the previous connection stores nothing although its
+/// tokens are valid, whether it was in progress or begins later.
 #[tokio::test(start_paused = true)]
 async fn round_of_a_former_connection_stops() {
     let exchange = Exchange::new();
@@ -300,7 +301,7 @@ async fn round_of_a_former_connection_stops() {
         tokio::spawn(async move { former.sync_area(Area::Ships).await })
     };
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(areas(&exchange.seen()), [Area::Ships], "its page is on the way");
+    assert_eq!(areas(&exchange.seen()), [Area::Ships], "the request for its page is in flight");
     let now = ReplicaSync::new(former.0.api.clone(), former.replica().clone(), former.0.environment.clone());
     now.begin_session(&connection_of(ANOTHER, &["hangar.read"])).await.unwrap();
 
@@ -316,8 +317,8 @@ async fn round_of_a_former_connection_stops() {
     assert_eq!(now.replica().count(Area::Ships).unwrap(), 3);
 }
 
-/// OST-14, LIM-17: a round in progress ends when the program begins the session of another member, and its
-/// result does not affect the new session, in which all areas are due.
+/// OST-14, LIM-17: a round in progress ends when the program begins the session of another member. Its result
+/// does not affect the new session, in which all areas are due.
 #[tokio::test(start_paused = true)]
 async fn round_belongs_to_its_session() {
     let exchange = Exchange::new();
@@ -335,7 +336,7 @@ async fn round_belongs_to_its_session() {
     sync.begin_session(&connection_of(ANOTHER, ALL)).await.unwrap();
     let seen = exchange.seen().len();
     assert_eq!(under_way.await.unwrap().unwrap_err().kind(), ErrorKind::SignInNeeded);
-    assert_eq!((seen, exchange.seen().len()), (1, 0), "nothing more is read for it");
+    assert_eq!((seen, exchange.seen().len()), (1, 0), "the ended round requests no more pages");
     for area in Area::ALL {
         let kept = sync.replica().store().area_state(area).unwrap();
         assert_eq!(kept.reader.installation.unwrap().as_str(), ANOTHER, "{area}");
@@ -349,15 +350,15 @@ async fn round_belongs_to_its_session() {
 }
 
 impl Exchange {
-    /// Creates a synchronization as [`crate::Exchange::sync`] does.
+    /// Creates a synchronization in the same way as [`crate::Exchange::sync`].
     fn sync_of(&self, members: &TestMembers) -> ReplicaSync {
         let exchange = members.exchange_at("https://exchange.example", &self.0.machine, self.clone());
         exchange.sync(&Replica::in_memory())
     }
 }
 
-/// OST-14, DEM-10: pages are only read with a token of the session's member, even if the program does not
-/// know about another sign-in yet; reading continues when it is the same member.
+/// OST-14, DEM-10: pages are read only with a token of the session's member, even if the program has not
+/// detected another sign-in yet. Reading continues when the same member is signed in again.
 #[tokio::test(start_paused = true)]
 async fn feeds_are_read_with_the_members_own_token() {
     let exchange = Exchange::new();
@@ -372,7 +373,7 @@ async fn feeds_are_read_with_the_members_own_token() {
     let error = sync.sync_area(Area::Ships).await.unwrap_err();
     assert_eq!((error.kind(), exchange.seen()), (ErrorKind::SignInNeeded, vec![]));
     assert_eq!(sync.replica().count(Area::Ships).unwrap(), 1);
-    assert_eq!(lock(&sync.0.schedule).due_at(Area::Ships), None, "nor by a timer");
+    assert_eq!(lock(&sync.0.schedule).due_at(Area::Ships), None, "a timer would start a read");
 
     for (says, read) in [("", false), ("i-2", false), ("i-1", true)] {
         *held(&exchange.0.says) = says.to_owned();
@@ -386,8 +387,8 @@ async fn feeds_are_read_with_the_members_own_token() {
     }
 }
 
-/// CLI-06: data deleted by a disconnection is not restored by a reader with a valid token, in progress or
-/// new; a corrupt file is read again.
+/// CLI-06: a reader with a valid token, in progress or new, does not restore data that a disconnection
+/// deleted. After the loss of a corrupt file, the data is read again.
 #[tokio::test(start_paused = true)]
 async fn data_deleted_by_a_disconnection_stays_deleted() {
     for disconnected in [true, false] {
@@ -424,8 +425,8 @@ async fn data_deleted_by_a_disconnection_stays_deleted() {
     }
 }
 
-/// CLI-06: the same while it is unknown whether the connection still exists; the check is repeated until it
-/// succeeds.
+/// CLI-06: deleted data is not restored while it is unknown whether the connection still exists. The check is
+/// repeated until it succeeds.
 #[tokio::test(start_paused = true)]
 async fn unanswered_connection_check_is_repeated() {
     let exchange = Exchange::new();
@@ -450,7 +451,7 @@ async fn unanswered_connection_check_is_repeated() {
     }
 }
 
-/// LIM-17, WRT-08: every 5 minutes by timer, and at once after a write.
+/// LIM-17, WRT-08: feeds are read every 5 minutes by a timer, and immediately after a write.
 #[tokio::test(start_paused = true)]
 async fn feeds_are_read_on_start_by_timer_and_after_a_change() {
     let exchange = Exchange::new();
@@ -470,7 +471,7 @@ async fn feeds_are_read_on_start_by_timer_and_after_a_change() {
     let status = sync.status().borrow().area(Area::Ships);
     assert!(status.error.is_none() && matches!(status.activity, AreaActivity::Waiting { until: Some(_) }));
     tokio::time::sleep(Duration::from_secs(290)).await;
-    assert_eq!(exchange.seen(), [], "the timer counts from the last time");
+    assert_eq!(exchange.seen(), [], "the interval starts at the last read");
     running.abort();
 }
 
@@ -499,10 +500,10 @@ async fn error_of_one_area_does_not_affect_others() {
     assert_eq!(of(Area::Stock), [0; 0]);
     assert_eq!(of(Area::Blueprints), [300, 600, 900]);
     assert!(of(Area::Ships).iter().all(|at| *at >= 700) && of(Area::Ships).len() == 1, "{seen:?}");
-    // 5, 10, 20, 40, 80, 160, 300 seconds, each with jitter.
+    // The back-off takes 5, 10, 20, 40, 80, 160 and 300 seconds, each with jitter.
     assert_eq!(of(Area::OrgStock).len(), 8, "{seen:?}");
 
-    // A request of the member restarts stopped areas, but not before a requested wait.
+    // A request of the member restarts stopped areas, but not before their `Retry-After` times.
     exchange.refuse(Area::Stock, None);
     sync.request_sync();
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -512,7 +513,7 @@ async fn error_of_one_area_does_not_affect_others() {
     running.abort();
 }
 
-/// CLI-04, ERR-15: a halted client sends nothing by timer.
+/// CLI-04, ERR-15: after a halt, no request is sent by a timer.
 #[tokio::test(start_paused = true)]
 async fn halted_session_sends_nothing_by_timer() {
     let exchange = Exchange::new();
@@ -531,7 +532,7 @@ async fn halted_session_sends_nothing_by_timer() {
     running.abort();
 }
 
-/// FED-09: a looping feed is reported and retried with backoff.
+/// FED-09: a feed in a loop is reported and retried with back-off.
 #[tokio::test(start_paused = true)]
 async fn circular_feed_is_detected() {
     let exchange = Exchange::new();
@@ -556,7 +557,8 @@ async fn circular_feed_is_detected() {
     running.abort();
 }
 
-/// OST-14, DEM-10, LIM-38: after 7 days without a network organization data is deleted without any action.
+/// OST-14, DEM-10, LIM-38: data of the organization is deleted after 7 days even without a network and
+/// without a call of the program.
 #[tokio::test(start_paused = true)]
 async fn org_data_expires_without_a_network() {
     let exchange = Exchange::new();
@@ -569,7 +571,7 @@ async fn org_data_expires_without_a_network() {
     let demand = OrgDemand::parse_valid(demand).unwrap();
     assert!(sync.replica().store_demand(&demand, &connection(ALL), sync.wall_time()).unwrap());
     Area::ALL.into_iter().for_each(|area| exchange.refuse(area, Some(Refusal::Offline)));
-    // At a time without another timer.
+    // At this time, no other timer expires.
     tokio::time::sleep(Duration::from_secs(100)).await;
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
@@ -582,7 +584,7 @@ async fn org_data_expires_without_a_network() {
     running.abort();
 }
 
-/// OST-14: data older than 7 days is hidden before it is deleted, also during an iteration.
+/// OST-14: data that is at least 7 days old is hidden before it is deleted, even during an iteration.
 #[tokio::test(start_paused = true)]
 async fn expired_org_data_is_hidden() {
     let exchange = Exchange::new();
@@ -602,10 +604,10 @@ async fn expired_org_data_is_hidden() {
     assert!(lots.next().is_none() && replica.org_stock().next().is_none());
     assert_eq!((replica.org_lot(&key).unwrap(), replica.count(Area::OrgStock).unwrap()), (None, 0));
     assert_eq!((own.count(), replica.count(Area::Stock).unwrap()), (2, 3));
-    assert_eq!(replica.store().count(Area::OrgStock).unwrap(), 3, "it is not deleted yet");
+    assert_eq!(replica.store().count(Area::OrgStock).unwrap(), 3, "hidden data is not deleted yet");
 }
 
-/// OST-14: a read that does not end does not delay the deletion of organization data.
+/// OST-14: data of the organization is deleted on time even while a read does not end.
 #[tokio::test(start_paused = true)]
 async fn org_data_expires_while_a_feed_is_read() {
     let exchange = Exchange::new();
@@ -640,7 +642,7 @@ async fn oversized_page_is_requested_in_parts() {
     assert_eq!(exchange.seen().len(), 9);
 }
 
-/// CLI-02: an error response that exceeds the size limit stays an error and is not requested in parts.
+/// CLI-02: an error response that exceeds the size limit is treated as an error and not requested in parts.
 #[tokio::test(start_paused = true)]
 async fn oversized_error_response_stays_an_error() {
     let exchange = Exchange::new();
@@ -652,7 +654,7 @@ async fn oversized_error_response_stays_an_error() {
     assert_eq!(exchange.seen().len(), 1);
 }
 
-/// A dropped round does no harm: the next one continues.
+/// A round can be dropped at any point, and the next round continues after the committed pages.
 #[tokio::test(start_paused = true)]
 async fn round_can_be_dropped_at_any_point() {
     let exchange = Exchange::new();
@@ -672,7 +674,8 @@ async fn round_can_be_dropped_at_any_point() {
     running.abort();
 }
 
-/// WRT-08: after the outbox decided a set, only its area is read; after missed events all areas are read.
+/// WRT-08: after the outbox decided a change set, only its area is read. After missed events, all areas are
+/// read.
 #[tokio::test(start_paused = true)]
 async fn written_area_is_read_back() {
     let exchange = Exchange::new();

@@ -14,11 +14,11 @@ use crate::environment::{Clock, Environment, SleepFuture};
 /// The true time at the start of every [`VirtualEnvironment`]: 2026-09-21T14:15:00Z.
 pub const START_TIME: UnixTime = UnixTime::from_secs(1_790_000_100);
 
-/// A machine in virtual time. Create and use it in a runtime with paused time (`#[tokio::test(start_paused =
-/// true)]`). Clones share it.
+/// A simulated machine in virtual time. Create and use it in a runtime with paused time
+/// (`#[tokio::test(start_paused = true)]`). Clones share the machine.
 ///
-/// Servers use the true time: [`START_TIME`] plus the elapsed time. The wall clock of the machine shows the same
-/// until [`set_clock_offset`](Self::set_clock_offset) changes it.
+/// Servers use the true time, which is [`START_TIME`] plus the elapsed time. The wall clock of the machine
+/// shows the same time until [`set_clock_offset`](Self::set_clock_offset) changes it.
 #[derive(Clone)]
 pub struct VirtualEnvironment(Arc<VirtualInner>);
 
@@ -30,13 +30,13 @@ struct VirtualInner {
 struct VirtualState {
     /// The wall clock minus the true time, in milliseconds.
     clock_offset: i64,
-    /// The total time for which the machine was suspended, while its monotonic clock stopped.
+    /// The total time for which the machine was suspended. Its monotonic clock stopped meanwhile.
     asleep: Duration,
     random: u64,
 }
 
 impl VirtualEnvironment {
-    /// Creates a machine with a seed. Two machines with one seed generate the same proof ids.
+    /// Creates a machine with a seed. Two machines with the same seed generate the same proof ids.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let state = VirtualState { clock_offset: 0, asleep: Duration::ZERO, random: seed };
@@ -49,24 +49,25 @@ impl VirtualEnvironment {
         Environment::new(self.clone(), self.clone())
     }
 
-    /// Returns the elapsed true time, including suspends.
+    /// Returns the elapsed true time, which includes suspends.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.begun.elapsed() + self.state().asleep
     }
 
-    /// Returns the true time.
+    /// Returns the simulated time, without the offset of the machine's wall clock.
     #[must_use]
     pub fn true_time(&self) -> UnixTime {
         START_TIME.saturating_add(self.elapsed())
     }
 
-    /// Sets the wall clock ahead of the true time by this number of seconds, or behind if negative.
+    /// Sets the wall clock ahead of the true time by this number of seconds, or behind it if the number is
+    /// negative.
     pub fn set_clock_offset(&self, seconds: i64) {
         self.state().clock_offset = seconds.saturating_mul(1000);
     }
 
-    /// Suspends the machine: true time passes, and the monotonic clock stops.
+    /// Suspends the machine for this duration: true time passes, and the monotonic clock stops.
     pub fn suspend(&self, time: Duration) {
         self.state().asleep += time;
     }
@@ -90,7 +91,7 @@ impl Clock for VirtualEnvironment {
     }
 }
 
-/// SplitMix64: deterministic, not suitable for secrets.
+/// SplitMix64, a deterministic generator that is not suitable for secrets.
 impl RandomSource for VirtualEnvironment {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         let mut state = self.state();

@@ -1,26 +1,27 @@
-//! A secret store with a hook for tests.
+//! A secret store for tests that calls a hook before each operation.
 
 use crate::{
     credentials::{CredentialEntry, CredentialError, CredentialOwner, CredentialStore, SecretBytes},
     token_source::BoxFuture,
 };
 
-/// The operation of a secret store.
+/// An operation of a secret store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreOperation {
-    /// [`CredentialStore::read`].
+    /// The operation [`CredentialStore::read`].
     Read,
-    /// [`CredentialStore::write`].
+    /// The operation [`CredentialStore::write`].
     Write,
-    /// [`CredentialStore::delete`].
+    /// The operation [`CredentialStore::delete`].
     Delete,
 }
 
 type StoreHook =
     dyn Fn(StoreOperation, CredentialEntry) -> BoxFuture<'static, Result<(), CredentialError>> + Send + Sync;
 
-/// A store that calls a hook before each operation of an inner store. The operation waits for the hook; if the
-/// hook returns an error, the operation fails with it and does not reach the inner store.
+/// A store that calls a hook before each operation of an inner store. The operation starts after the hook's
+/// future has completed. If the hook returns an error, the operation fails with it and does not reach the
+/// inner store.
 pub struct HookedStore<S> {
     name: &'static str,
     inner: S,
@@ -28,7 +29,7 @@ pub struct HookedStore<S> {
 }
 
 impl<S: CredentialStore> HookedStore<S> {
-    /// Wraps a store under this name. The hook is called at once, and its future is awaited.
+    /// Wraps a store under this name. An operation calls the hook immediately and then awaits its future.
     pub fn new<F>(
         name: &'static str,
         below: S,

@@ -7,11 +7,11 @@ use dpop_bound::{Thumbprint, claims::CheckedProof};
 use http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 
-/// A request as received.
+/// A request in the form in which the server received it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecordedRequest {
-    /// The `operationId`; empty if the request is not one of the contract.
+    /// The `operationId`; empty if the request is not an operation of the contract.
     pub operation: &'static str,
     /// The HTTP method.
     pub method: Method,
@@ -21,9 +21,9 @@ pub struct RecordedRequest {
     pub headers: HeaderMap,
     /// The request body.
     pub body: Bytes,
-    /// The elapsed true time at arrival.
+    /// The elapsed true time when the request arrived.
     pub received_at: Duration,
-    /// The claims of the proof, if it has a valid one.
+    /// The claims of the proof, if the request has a valid one.
     pub proof: Option<RecordedProof>,
     /// True if the server received the request completely.
     pub was_received: bool,
@@ -46,7 +46,7 @@ pub struct RecordedProof {
 }
 
 impl RecordedRequest {
-    /// Returns a header if it is a string.
+    /// Returns the value of a header; `None` if it is missing or not a visible ASCII string.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
@@ -83,7 +83,7 @@ impl RecordedRequest {
         pairs.find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name)).map(|(_, value)| value)
     }
 
-    /// Returns the body as JSON; null if it is not JSON.
+    /// Returns the body as JSON, or null if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
@@ -121,7 +121,7 @@ fn parse_claims(proof: &str) -> Option<Value> {
     serde_json::from_slice(&decode_base64url(proof.split('.').nth(1)?)?).ok()
 }
 
-/// Decodes base64url. Ignores surplus bits at the end.
+/// Decodes base64url. Ignores surplus bits at the end of the input.
 fn decode_base64url(text: &str) -> Option<Vec<u8>> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut bytes = Vec::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! Scripted replies of a server: responses and transport failures.
+//! The scripted replies of a server: responses and transport failures.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use http::{
     header::{CONTENT_TYPE, LOCATION, RETRY_AFTER},
 };
 
-/// A response, with delay and delivery.
+/// A response, with its delay and the way in which it is delivered.
 #[derive(Clone, Debug)]
 pub struct ScriptedReply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: ReplyBody,
-    /// The number of bytes of the body that arrive, as if it were complete.
+    /// The number of bytes of the body that arrive; `None` for the complete body.
     pub(super) truncate_to: Option<usize>,
     pub(super) delayed_by: Duration,
     pub(super) fate: ReplyFate,
@@ -28,11 +28,11 @@ pub struct ScriptedReply {
 #[derive(Clone, Debug)]
 pub(super) enum ReplyBody {
     Bytes(Bytes),
-    /// A problem document with the correlation id of the request.
+    /// A problem document for this code, with the correlation id of the request.
     Problem(Code),
 }
 
-/// The delivery of a response.
+/// The way in which a response is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyFate {
     Delivered,
@@ -40,7 +40,7 @@ pub(super) enum ReplyFate {
     Refused,
     /// The connection ends before the server has received the whole request.
     Interrupted,
-    /// The server processes the request, and the connection ends before or within the response.
+    /// The server processes the request, and the connection ends before the response is complete.
     Lost,
     /// The server processes the request and never responds.
     Stalled,
@@ -69,11 +69,11 @@ impl ScriptedReply {
         Self::new(status, "application/json", body.to_string())
     }
 
-    /// Creates the problem response for a code of the registry, with its status and `Retry-After`: 30 seconds if
-    /// the server would compute it.
+    /// Creates the problem response for a code of the registry, with its status and its `Retry-After`. If the
+    /// server would compute the `Retry-After`, it is 30 seconds.
     #[must_use]
     pub fn problem(code: Code) -> Self {
-        let status = code.status().expect("a code of the registry");
+        let status = code.status().expect("the code is in the registry");
         let wait = match code.retry_after() {
             Some(RetryAfter::Always) => code.retry_after_seconds(),
             Some(RetryAfter::Computed) => Some(30),
@@ -101,7 +101,7 @@ impl ScriptedReply {
         Self::json(400, format_args!(r#"{{"error":"{error}"}}"#))
     }
 
-    /// Creates `401 DPOP_INVALID` with this `WWW-Authenticate` and an optional nonce.
+    /// Creates a `401 DPOP_INVALID` response with this `WWW-Authenticate` and an optional nonce.
     #[must_use]
     pub fn challenge(challenge: &str, nonce: Option<&str>) -> Self {
         let reply = Self::problem(Code::DpopInvalid).with_header("WWW-Authenticate", challenge);
@@ -117,11 +117,11 @@ impl ScriptedReply {
         Self::new(status, "text/html", "<html><body><h1>Bad gateway</h1></body></html>")
     }
 
-    /// Creates a `302` redirection to this location.
+    /// Creates a `302` redirect to this location.
     #[must_use]
     pub fn redirect(to: &str) -> Self {
         let mut reply = Self::new(302, "text/html", "");
-        reply.headers.insert(LOCATION, to.parse().expect("a header value"));
+        reply.headers.insert(LOCATION, to.parse().expect("a valid header value"));
         reply
     }
 
@@ -137,45 +137,45 @@ impl ScriptedReply {
         Self::new(200, "application/json", vec![b' '; bytes])
     }
 
-    /// Refuses the connection: the server receives nothing.
+    /// Refuses the connection, so that the server receives nothing.
     #[must_use]
     pub fn refused() -> Self {
         Self { fate: ReplyFate::Refused, ..Self::json(200, "{}") }
     }
 
-    /// Ends the connection before the request is received completely.
+    /// Ends the connection before the request has been received completely.
     #[must_use]
     pub fn interrupted() -> Self {
         Self { fate: ReplyFate::Interrupted, ..Self::json(200, "{}") }
     }
 
-    /// Processes the request and loses the response `{}`. For another response see
+    /// Processes the request but loses the response, which is `{}`. For a different response, use
     /// [`then_lost`](Self::then_lost).
     #[must_use]
     pub fn lost() -> Self {
         Self::json(200, "{}").then_lost()
     }
 
-    /// Processes the request and never responds.
+    /// Processes the request but never responds.
     #[must_use]
     pub fn stalled() -> Self {
         Self::json(200, "{}").then_stalled()
     }
 
-    /// Processes the request, and ends the connection before this response is complete.
+    /// Processes the request, but ends the connection before this response is complete.
     #[must_use]
     pub fn then_lost(self) -> Self {
         Self { fate: ReplyFate::Lost, ..self }
     }
 
-    /// Processes the request and never sends this response.
+    /// Processes the request but never sends this response.
     #[must_use]
     pub fn then_stalled(self) -> Self {
         Self { fate: ReplyFate::Stalled, ..self }
     }
 
-    /// Truncates the body to this many bytes: silently for a success, and marked as a partial body, like a
-    /// transport does, for an error.
+    /// Truncates the body to this many bytes. A truncated success response is not marked; a truncated error
+    /// response is marked as having a partial body, as a transport marks it.
     #[must_use]
     pub fn truncated_to(self, bytes: usize) -> Self {
         Self { truncate_to: Some(bytes), ..self }
@@ -190,25 +190,25 @@ impl ScriptedReply {
     /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
-        let name = name.parse::<HeaderName>().expect("the name of a header");
-        self.headers.append(name, value.parse().expect("a header value"));
+        let name = name.parse::<HeaderName>().expect("a valid header name");
+        self.headers.append(name, value.parse().expect("a valid header value"));
         self
     }
 
-    /// Sets `Retry-After`, replacing another value.
+    /// Sets `Retry-After`, replacing any earlier value.
     #[must_use]
     pub fn with_retry_after(mut self, value: &str) -> Self {
-        self.headers.insert(RETRY_AFTER, value.parse().expect("a header value"));
+        self.headers.insert(RETRY_AFTER, value.parse().expect("a valid header value"));
         self
     }
 
-    /// Omits `Date` and `DPoP-Nonce`, which a server otherwise adds.
+    /// Omits `Date` and `DPoP-Nonce`, which the server adds otherwise.
     #[must_use]
     pub fn without_server_headers(self) -> Self {
         Self { without_server_headers: true, ..self }
     }
 
-    /// Returns the reply to a repeated request with the same key.
+    /// Returns the reply to a second request with the same key.
     pub(super) fn replayed(&self) -> Self {
         Self { truncate_to: None, fate: ReplyFate::Delivered, delayed_by: Duration::ZERO, ..self.clone() }
     }
@@ -231,15 +231,15 @@ impl ScriptedReply {
             ReplyBody::Problem(code) => {
                 let id = CorrelationId::new(correlation_id)
                     .or_else(|_| CorrelationId::new("none"))
-                    .expect("an id of the contract");
+                    .expect("a valid correlation id");
                 let mut problem = Problem::new(code.clone(), id, path);
                 problem.code = code.clone();
                 problem.status = i64::from(self.status.as_u16());
                 let wait = self.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-                #[allow(deprecated, reason = "an exchange may still say it")]
+                #[allow(deprecated, reason = "the exchange may still return this code")]
                 let seconds = &mut problem.retry_after_seconds;
                 *seconds = wait.and_then(|wait| wait.parse().ok());
-                serde_json::to_vec(&problem).expect("a problem is JSON").into()
+                serde_json::to_vec(&problem).expect("a problem document can be serialized").into()
             }
         }
     }

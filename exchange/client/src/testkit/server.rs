@@ -1,5 +1,5 @@
-//! A scripted server in the same process: replies by a script, records requests, and reports every request that
-//! violates the rules of the exchange.
+//! A scripted server in the test process. It sends scripted replies, records requests, and reports every
+//! request that violates the rules of the exchange.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -33,13 +33,13 @@ use super::{
     reply::{ReplyFate, ScriptedReply},
 };
 
-/// A server that follows a script, as a [`Transport`]. Clones share it.
+/// A server that follows a script and can be used as a [`Transport`]. Clones share the server.
 ///
-/// Without a script it replies `200 {}`. It validates every request: one `Authorization` and one `DPoP` header
-/// with a valid proof for this request, unique proof ids, only its own nonces, a well-formed `User-Agent`, an
-/// idempotency key for writes, no reuse of a key for another body, and no request before the end of a requested
-/// wait. A violation is a complaint, which fails the test when the records are read and when the server is
-/// dropped.
+/// Without a script, it replies `200 {}`. It validates every request: it must have one `Authorization` and
+/// one `DPoP` header with a valid proof for this request, a unique proof id, only nonces of this server, a
+/// well-formed `User-Agent`, and an idempotency key if it is a write. No key may be used with two bodies, and
+/// no request may be sent before a `Retry-After` time. Each violation is recorded as a complaint. A complaint
+/// fails the test when the records are read, or when the server is dropped.
 #[derive(Clone)]
 pub struct ScriptedServer(Arc<ServerInner>);
 
@@ -72,12 +72,12 @@ struct ServerState {
     ids: HashSet<String>,
     written: HashMap<String, AppliedWrite>,
     carried_out: Vec<String>,
-    /// The end of requested waits by correlation id; the empty id stands for all requests.
+    /// The end of the `Retry-After` times by correlation id. The empty id stands for all requests.
     requested_waits: HashMap<String, Duration>,
     complaints: Vec<String>,
 }
 
-/// The result of a write under a key.
+/// A write that was applied under a key, with its reply.
 struct AppliedWrite {
     operation: &'static str,
     body: Bytes,
@@ -114,31 +114,32 @@ impl ScriptedServer {
             requested_waits: HashMap::new(),
             complaints: Vec::new(),
         };
-        let origin = Origin::from_url(origin).expect("an origin");
+        let origin = Origin::from_url(origin).expect("a valid origin");
         Self(Arc::new(ServerInner { origin, machine: machine.clone(), role, state: Mutex::new(state) }))
     }
 
-    /// Accepts calls without token, proof, and `User-Agent`, for tests that use only the generated client.
+    /// Accepts calls without token, proof, and `User-Agent`. Use this in tests that need only the generated
+    /// client.
     #[must_use]
     pub fn unsigned(self) -> Self {
         self.state().signed = false;
         self
     }
 
-    /// Requires this nonce from now on, and challenges requests with another: the first nonce, or the nonce of a
-    /// server that was restarted.
+    /// Requires this nonce from now on, and challenges requests that have a different one. Use this for the
+    /// first nonce, or to simulate a restart of the server.
     pub fn require_nonce(&self, nonce: &str) {
         let mut state = self.state();
         state.nonce = Some(nonce.to_owned());
         state.issued.insert(nonce.to_owned());
     }
 
-    /// Registers an earlier nonce of this server, so that a request with it is no complaint.
+    /// Registers a nonce as issued by this server, so that a request with it causes no complaint.
     pub fn accept_nonce(&self, nonce: &str) {
         self.state().issued.insert(nonce.to_owned());
     }
 
-    /// Accepts only proofs of this key.
+    /// Accepts only proofs that this key has signed.
     pub fn pin_key(&self, key: &Thumbprint) {
         self.state().key = Some(*key);
     }
@@ -158,7 +159,7 @@ impl ScriptedServer {
         self.state().queue.push_back((Some(operation), reply));
     }
 
-    /// Sets the script for requests without a queued reply.
+    /// Sets the function that chooses the reply to requests without a queued reply.
     pub fn set_script(&self, script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static) {
         self.state().script = Arc::new(script);
     }
@@ -169,10 +170,10 @@ impl ScriptedServer {
         self.0.origin.as_str()
     }
 
-    /// Returns all requests, including ones whose connection was refused.
+    /// Returns all requests, including those whose connection was refused.
     ///
     /// # Panics
-    /// If there are complaints.
+    /// Panics if there are complaints.
     #[must_use]
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.assert_no_complaints();
@@ -182,14 +183,14 @@ impl ScriptedServer {
     /// Returns the number of requests.
     ///
     /// # Panics
-    /// If there are complaints.
+    /// Panics if there are complaints.
     #[must_use]
     pub fn request_count(&self) -> usize {
         self.assert_no_complaints();
         self.state().seen.len()
     }
 
-    /// Returns the idempotency key of every write that the server carried out, once per execution.
+    /// Returns the idempotency key of every write that the server applied, once for each time.
     #[must_use]
     pub fn applied_keys(&self) -> Vec<String> {
         self.state().carried_out.clone()
@@ -198,13 +199,13 @@ impl ScriptedServer {
     /// Asserts that there are no complaints.
     ///
     /// # Panics
-    /// If there are complaints.
+    /// Panics if there are complaints.
     pub fn assert_no_complaints(&self) {
         let complaints = self.take_complaints();
         assert!(complaints.is_empty(), "{} complains: {complaints:#?}", self.origin());
     }
 
-    /// Returns and clears the complaints, for tests of clients that violate the rules.
+    /// Returns the complaints and clears them. Use this in tests of clients that violate the rules.
     #[must_use]
     pub fn take_complaints(&self) -> Vec<String> {
         std::mem::take(&mut self.state().complaints)
@@ -251,7 +252,7 @@ impl ServerInner {
         (reply, id, path)
     }
 
-    /// Validates a request independently of the reply.
+    /// Validates a request, whatever its reply will be.
     fn check_request(
         &self,
         state: &mut ServerState,
@@ -300,7 +301,7 @@ impl ServerInner {
         }
     }
 
-    /// Validates the proof, except for its time and nonce.
+    /// Validates the proof, but not its time and nonce.
     fn check_proof(
         &self,
         state: &ServerState,
@@ -344,7 +345,8 @@ impl ServerInner {
         Ok(RecordedProof::from_checked(text, &checked))
     }
 
-    /// Chooses the reply: authentication errors first, then the stored result for the key, then the script.
+    /// Chooses the reply: an authentication error, otherwise the stored reply for the key, otherwise the
+    /// scripted reply.
     fn choose_reply(
         &self,
         state: &mut ServerState,
@@ -380,7 +382,7 @@ impl ServerInner {
         reply
     }
 
-    /// Checks token, nonce, and time like a server of the exchange.
+    /// Checks token, nonce, and time in the way in which the exchange's servers check them.
     fn check_credentials(&self, state: &ServerState, seen: &RecordedRequest) -> Option<ScriptedReply> {
         let proof = seen.proof.as_ref()?;
         if seen.token().is_some_and(|token| state.refused_tokens.contains(token)) {
@@ -400,7 +402,7 @@ impl ServerInner {
         (!within).then(|| refuse("invalid_dpop_proof"))
     }
 
-    /// Builds the response that is sent.
+    /// Builds the response for a reply.
     fn build_response(&self, reply: &ScriptedReply, id: &str, path: &str) -> Response<Bytes> {
         let mut response = Response::new(reply.body(id, path));
         *response.status_mut() = reply.status;
@@ -447,7 +449,7 @@ impl ServerInner {
 }
 
 impl ServerState {
-    /// Records the wait that a reply requests, and the calls to which it applies.
+    /// Records the `Retry-After` time of a reply, and the calls to which it applies.
     fn record_wait(&mut self, operation: &Operation, reply: &ScriptedReply, id: &str, now: Duration) {
         let requested_wait =
             reply.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -494,12 +496,12 @@ impl Drop for ServerInner {
     }
 }
 
-/// A transport to several scripted servers, chosen by origin.
+/// A transport that passes each request to the scripted server with its origin.
 #[derive(Clone, Debug)]
 pub struct ServerNetwork(Arc<[ScriptedServer]>);
 
 impl ServerNetwork {
-    /// Creates a network with these servers. A request to another origin is a complaint.
+    /// Creates a network of these servers. A request to any other origin is a complaint.
     #[must_use]
     pub fn from_servers(servers: impl IntoIterator<Item = ScriptedServer>) -> Self {
         Self(servers.into_iter().collect())
@@ -512,7 +514,7 @@ impl Transport for ServerNetwork {
         match self.0.iter().find(|server| Ok(&server.0.origin) == origin.as_ref()) {
             Some(server) => server.send(operation, request),
             None => {
-                let first = self.0.first().expect("a network has a server");
+                let first = self.0.first().expect("a network has at least one server");
                 let stranger = format!("a request went to {:?}", request.uri().authority());
                 first.state().complaints.push(stranger);
                 Box::pin(async { Err(TransportError::new(TransportFault::Connect, Delivery::NotSent)) })
@@ -527,7 +529,7 @@ fn insert_if_absent(headers: &mut HeaderMap, name: http::HeaderName, value: &str
     }
 }
 
-/// Returns true for `<ClientName>/<version> (+<info_url>)`.
+/// Returns true if the string has the form `<ClientName>/<version> (+<info_url>)`.
 fn is_user_agent(text: &str) -> bool {
     let Some((product, comment)) = text.split_once(' ') else { return false };
     let named =

@@ -1,4 +1,4 @@
-//! A signed-in client without a login, for tests of code above the transport.
+//! A client that is signed in without a login, for tests of the code above the transport.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +19,7 @@ use crate::{
 /// Creates a client for this origin with a new key and a fixed token that never expires.
 ///
 /// # Panics
-/// If the origin is invalid.
+/// Panics if the origin is invalid.
 #[must_use]
 pub fn signed_in_exchange(
     origin: &str,
@@ -27,10 +27,11 @@ pub fn signed_in_exchange(
     environment: &Environment,
     settings: TransportSettings,
 ) -> Exchange {
-    let address = ExchangeAddress::new("https://identity.test", origin).expect("an origin");
-    let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").expect("an identity");
-    let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().expect("a key"));
-    let token = AccessToken::new("token-of-a-test").expect("a token");
+    let address = ExchangeAddress::new("https://identity.test", origin).expect("a valid origin");
+    let identity =
+        ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").expect("a valid identity");
+    let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().expect("a key can be generated"));
+    let token = AccessToken::new("token-of-a-test").expect("a valid token");
     let proofs = Arc::new(ProofSession::new(key, environment.clone()));
     let whose = Ownership { connection: Some("a-connection".into()), installation: None };
     let grant =
@@ -39,10 +40,10 @@ pub fn signed_in_exchange(
         .environment(environment.clone())
         .settings(settings)
         .transport(below);
-    builder.build_with(Arc::new(FixedTokens(Mutex::new(grant)))).expect("a transport was given")
+    builder.build_with(Arc::new(FixedTokens(Mutex::new(grant)))).expect("a transport is set")
 }
 
-/// A source of one fixed token. Stores the installation id after the connection is read.
+/// A token source with a fixed token. It stores the installation id once the connection has been read.
 struct FixedTokens(Mutex<AccessGrant>);
 
 impl FixedTokens {

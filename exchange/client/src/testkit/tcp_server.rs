@@ -1,4 +1,4 @@
-//! A raw TCP server, for responses that no HTTP library would send.
+//! A raw TCP server, which can send responses that no HTTP library would send.
 
 use std::{
     io,
@@ -16,19 +16,19 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// An action of a connection after a request.
+/// A step that a connection performs after a request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TcpStep {
     /// Writes these bytes.
     Write(Bytes),
-    /// Writes these bytes this many times.
+    /// Writes these bytes repeatedly, this many times.
     Repeat(Bytes, usize),
-    /// Waits in real time.
+    /// Waits for this duration, in real time.
     Wait(Duration),
-    /// Closes the connection in order.
+    /// Closes the connection cleanly (FIN).
     Close,
-    /// Resets the connection.
+    /// Resets the connection (RST).
     Reset,
 }
 
@@ -40,8 +40,8 @@ impl TcpStep {
     }
 }
 
-/// A server on the loopback interface that reads HTTP/1.1 requests and runs scripted steps. It ends when
-/// dropped.
+/// A server on the loopback interface that reads HTTP/1.1 requests and performs scripted steps. It stops when
+/// it is dropped.
 #[derive(Debug)]
 pub struct TcpServer {
     origin: String,
@@ -50,11 +50,11 @@ pub struct TcpServer {
 }
 
 impl TcpServer {
-    /// Starts a server. `script` returns the steps for each request, given its number, counted from 0, and
-    /// its bytes.
+    /// Starts a server. `script` returns the steps for a request, from its number, counted from 0, and its
+    /// bytes.
     ///
     /// # Errors
-    /// If no port is available.
+    /// Returns an error if no port is available.
     pub async fn start(
         script: impl Fn(usize, &[u8]) -> Vec<TcpStep> + Send + Sync + 'static,
     ) -> io::Result<Self> {
@@ -66,7 +66,7 @@ impl TcpServer {
             while let Ok((stream, _)) = listener.accept().await {
                 let (script, count) = (Arc::clone(&script), Arc::clone(&count));
                 tokio::spawn(async move {
-                    // A client that disconnects is no failure of the test.
+                    // A client that disconnects is not a test failure.
                     let _ = serve_connection(stream, &count, &*script).await;
                 });
             }

@@ -1,4 +1,4 @@
-//! Tests that the scripted server detects violations.
+//! Tests of the violations that the scripted server detects.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{ScriptedReply, ScriptedServer, VirtualEnvironment};
 
 const LOCATIONS: &str = "https://gateway.test/exchange/v1/catalog/locations";
 
-/// Who makes good requests, to be spoilt.
+/// A client that sends valid requests, which the tests then make invalid.
 struct Client {
     server: ScriptedServer,
     machine: VirtualEnvironment,
@@ -46,7 +46,7 @@ impl Client {
         self.server.send(OperationId::ServiceDocument.operation(), request).await.unwrap()
     }
 
-    /// Returns the complaints of the server.
+    /// Sends a request and returns the complaints of the server.
     async fn complaint(&self, request: Request<Bytes>) -> String {
         let _ = self.send(request).await;
         self.server.take_complaints().concat()

@@ -1,17 +1,17 @@
-//! The attempts of one call, and the next step after each verdict. Pure state.
+//! The attempts of one call, and the next step after each verdict. This module is pure state without I/O.
 
 use exchange_api::runtime::operation::{Operation, RepeatSafety};
 
 use super::RetryPolicy;
 use crate::verdict::Verdict;
 
-/// The maximum number of resends of a write with an unknown outcome. After that, the feed reveals the
-/// outcome.
+/// The maximum number of retries of a write with an unknown outcome. After that, the outcome can be found in
+/// the feed.
 const MAX_UNKNOWN_RESENDS: u32 = 3;
-/// The maximum number of resends of a read whose response is unreadable.
+/// The maximum number of retries of a read whose response is unreadable.
 const MAX_UNREADABLE_RESENDS: u32 = 2;
 
-/// The counters of a call.
+/// The counters that limit the attempts of a call.
 #[derive(Debug, Default)]
 pub(super) struct CallProgress {
     /// The number of requests that counted as attempts.
@@ -19,7 +19,7 @@ pub(super) struct CallProgress {
     renewals: u32,
     unknown_outcomes: u32,
     unreadable_responses: u32,
-    /// True if the exchange may have carried out the call already.
+    /// True if the exchange may have applied the call.
     pub(super) maybe_applied: bool,
 }
 
@@ -28,9 +28,9 @@ pub(super) struct CallProgress {
 pub(super) enum NextStep {
     /// Return the last response to the caller.
     Stop,
-    /// Renew the token and resend at once.
+    /// Renew the token and retry immediately.
     RenewToken,
-    /// Resend after a back-off for this number of failures.
+    /// Retry after a back-off for this number of failures.
     Resend {
         /// The number of consecutive failures, at least 1.
         failures: u32,
@@ -83,7 +83,7 @@ mod tests {
 
     const MANY: RetryPolicy = RetryPolicy::new(99, Duration::MAX, CallInitiator::Program);
 
-    /// Returns the number of requests of a call that always gets the same verdict.
+    /// Returns the number of requests of a call if each of them gets the same verdict.
     fn requests(operation: OperationId, verdict: Verdict, patience: &RetryPolicy) -> u32 {
         let mut progress = CallProgress::default();
         let mut requests = 1;

@@ -1,4 +1,5 @@
-//! The state of one call over all its requests: request parts, deadline, last response, and result.
+//! The state of one call, from its first to its last request: the parts of the request, the deadline, the
+//! last response, and the result.
 
 use std::time::{Duration, SystemTime};
 
@@ -26,15 +27,15 @@ use crate::{
 /// The id by which the operators of the exchange find all requests of a call (GW-13).
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
-/// Statistics of a call, in the extensions of its response.
+/// Statistics of a call, which are in the extensions of its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallStats {
     /// The number of requests that were sent.
     pub requests: u32,
-    /// The number of attempts, without requests that were repeated at once for a nonce or a clock.
+    /// The number of attempts, without requests that were repeated immediately because of a nonce or a clock.
     pub attempts: u32,
-    /// The total time waited before requests were sent.
+    /// The total time for which the call waited before its requests were sent.
     pub waited: Duration,
 }
 
@@ -53,7 +54,7 @@ pub(super) struct CallState {
     signed_owner: Option<Ownership>,
 }
 
-/// The last response, with the wait that it requests.
+/// The last response, with its `Retry-After`.
 struct LastOutcome {
     outcome: RequestOutcome,
     parse_retry_after: Option<Duration>,
@@ -64,7 +65,7 @@ pub(super) struct RequestOutcome {
     pub(super) response: Result<Response<Bytes>, TransportError>,
     pub(super) error_body: ErrorBody,
     pub(super) assessment: ResponseAssessment,
-    /// True if the response may belong to a duplicate of a message that was carried out.
+    /// True if the response may belong to a duplicate of a message that was applied.
     pub(super) may_be_replay: bool,
 }
 
@@ -82,7 +83,8 @@ impl RequestOutcome {
                     && cut.is_some_and(|why| why != TransportFault::TooLarge);
                 let judged =
                     match verdict::assess_response(operation, response.status(), &said, response.body()) {
-                        // The code was lost this time. A body that is too large will be too large again.
+                        // The response has lost its error code. If the body was too large, it would be too
+                        // large again.
                         ResponseAssessment { verdict: Verdict::Done, health } if has_no_code => {
                             ResponseAssessment { verdict: verdict::unknown_verdict(operation), health }
                         }
@@ -109,7 +111,7 @@ impl CallState {
         };
         let (mut head, body) = request.into_parts();
         let htu = Htu::try_from(&head.uri).map_err(|_| unusable("the call has an invalid URL"))?;
-        // Both URLs are normalized.
+        // Both URLs are normalized, so their strings can be compared.
         let path = htu.as_str().strip_prefix(inner.gateway.as_str());
         if !path.is_some_and(|path| path.starts_with('/')) {
             return Err(unusable("the URL of the call is not on the exchange"));
@@ -142,14 +144,14 @@ impl CallState {
         self.head.method.as_str()
     }
 
-    /// Returns the host for spans.
+    /// Returns the host for the fields of spans.
     pub(super) fn host(&self) -> &str {
         let host = self.head.uri.host().unwrap_or_default();
         // RFC 3986, 3.2.2: the brackets of an IPv6 address belong to the URI, not to the host.
         host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
     }
 
-    /// Returns the port, also if it is the default of the scheme.
+    /// Returns the port, even if it is the default port of the scheme.
     pub(super) fn port(&self) -> u16 {
         let uri = &self.head.uri;
         uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 })
@@ -177,22 +179,22 @@ impl CallState {
         self.head.extensions.get::<SendConditions>().map_or(Ok(()), |terms| terms.check_proof_time(time))
     }
 
-    /// Records the last outcome.
+    /// Records the outcome of the last request.
     pub(super) fn set_outcome(&mut self, outcome: RequestOutcome, retry_after: Option<Duration>) {
         self.last_outcome = Some(LastOutcome { outcome, parse_retry_after: retry_after });
     }
 
-    /// Ends a call that cannot be resent: returns the last response, or the reason.
+    /// Ends a call that cannot be retried. Returns the last response, or the reason if there is none.
     pub(super) fn give_up(self, refusal: TransportError) -> Result<Response<Bytes>, TransportError> {
         let own = refusal.downcast_source::<Error>().map(Error::kind);
         match own {
-            // Held back locally: the response of the server is more specific.
+            // The client did not send the request, so an earlier response of the server is more specific.
             Some(ErrorKind::Busy | ErrorKind::Unreachable | ErrorKind::QuotaExceeded)
                 if self.last_outcome.is_some() =>
             {
                 self.into_result()
             }
-            // An earlier request may have been carried out, independent of the reason.
+            // An earlier request may have been applied, whatever the reason is.
             _ if self.progress.maybe_applied => {
                 let what = "a response was lost, and the call cannot be resent";
                 let error = Error::with_source(ErrorKind::OutcomeUnknown, what, refusal);
@@ -219,8 +221,8 @@ impl CallState {
                 .with_call(called.clone())
         };
         match came.response {
-            // The last request was not carried out, but an earlier one may have been. If the last one may have
-            // been as well, its response states that itself.
+            // The last request was not applied, but an earlier one may have been. If the last one may have
+            // been applied as well, its response reports this.
             Ok(response)
                 if maybe_done
                     && !response.status().is_success()
@@ -239,7 +241,7 @@ impl CallState {
                     .with_message(what)
                     .into_transport(true))
             }
-            // It was carried out, and the result is unreadable.
+            // The call was applied, but its result cannot be read.
             Ok(response) if came.assessment.verdict == Verdict::Unknown && response.status().is_success() => {
                 let what = "the response of the exchange cannot be parsed";
                 Err(refused(ErrorKind::OutcomeUnknown, None, &response)
@@ -274,15 +276,16 @@ impl CallState {
     }
 }
 
-/// Returns the longest wait that `Retry-After` headers request. A date is relative to the `Date` header, or else
-/// to `server`, the estimated time of the server.
+/// Returns the longest `Retry-After` of the headers. A date is relative to the `Date` header, or to `server`,
+/// the estimated time of the server, if there is no `Date`.
 pub(crate) fn parse_retry_after(headers: &HeaderMap, server: impl FnOnce() -> UnixTime) -> Option<Duration> {
-    // Most responses have no such header: the server's clock is not needed for them.
+    // Most responses have no such header, and then the server's clock is not needed.
     headers.get(RETRY_AFTER)?;
     RetryAfter::wait_from_headers(headers, SystemTime::UNIX_EPOCH.checked_add(server().since_epoch())?)
 }
 
-/// Replaces `Retry-After` by seconds, rounded up: callers have no clock of the server.
+/// Replaces `Retry-After` by a number of seconds, rounded up, because callers have no access to the server's
+/// clock.
 pub(crate) fn set_retry_after_seconds(headers: &mut HeaderMap, retry_after: Duration) {
     let seconds = retry_after.as_secs().saturating_add(u64::from(retry_after.subsec_nanos() > 0));
     headers.insert(RETRY_AFTER, HeaderValue::from(seconds));

@@ -1,4 +1,4 @@
-//! Conditions on sending a call, checked against the grant that signs it.
+//! Conditions for sending a call, which are checked against the grant that signs it.
 
 use std::ops::RangeInclusive;
 
@@ -10,24 +10,24 @@ use crate::{
     token_source::AccessGrant,
 };
 
-/// The conditions under which a call may be sent, in the extensions of its request. A call without them may always
-/// be sent.
+/// The conditions under which a call may be sent. They are in the extensions of its request. A call without
+/// conditions may always be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct SendConditions {
     /// The owner of the call. It must not be signed with a token of another member.
     pub(crate) owner: Ownership,
-    /// The range in which the time of the proof must be. The gateway rejects proofs with a wrong time, so this
-    /// enforces a range of the gateway's clock, independent of changes to the local clocks.
+    /// The range in which the time of the proof must be. The gateway rejects proofs with a wrong time, so
+    /// this enforces a time range by the gateway's clock, even if the local clocks are changed.
     pub(crate) proof_time: Option<RangeInclusive<UnixTime>>,
 }
 
 impl SendConditions {
-    /// Checks that the grant belongs to the owner of the call. Fails before anything is sent otherwise: the
-    /// session may belong to another member by now, and a write applies to one account only.
+    /// Checks that the grant belongs to the owner of the call. Otherwise fails before anything is sent,
+    /// because the session may belong to another member since, and a write is meant for one account only.
     pub(super) fn check_owner(&self, grant: &AccessGrant) -> Result<(), Error> {
         match self.owner.compare_with(&grant.owner) {
             OwnershipMatch::Same => Ok(()),
-            // The owner of a connection that ended without an installation id is unknown forever.
+            // The owner of a connection that ended without an installation id can never be determined.
             OwnershipMatch::Unknown if self.owner.installation.is_some() => {
                 let what = "the owner of the new connection is not known yet";
                 Err(Error::new(ErrorKind::Busy, what))
@@ -39,7 +39,7 @@ impl SendConditions {
         }
     }
 
-    /// Checks that the time of a proof is in the allowed range. Fails before anything is sent otherwise.
+    /// Checks that the time of a proof is in the permitted range. Otherwise fails before anything is sent.
     pub(super) fn check_proof_time(&self, time: UnixTime) -> Result<(), Error> {
         if self.proof_time.as_ref().is_none_or(|allowed| allowed.contains(&time)) {
             return Ok(());

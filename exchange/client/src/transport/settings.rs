@@ -1,4 +1,4 @@
-//! Settings of the transport, and the retry policy of a call.
+//! The settings of the transport, and the retry policy of a call.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::{
     rate_limiter::{CallInitiator, RateLimit},
 };
 
-/// Settings of a client's transport. Change fields of `TransportSettings::default()`.
+/// Settings of a client's transport. To create them, change fields of `TransportSettings::default()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TransportSettings {
@@ -15,18 +15,18 @@ pub struct TransportSettings {
     pub backoff: Backoff,
     /// The maximum request rate of the session.
     pub rate_limit: RateLimit,
-    /// The retry policy of calls that have none of their own.
+    /// The retry policy of calls for which no other policy is set.
     pub retry_policy: RetryPolicy,
     /// The timeout for the response to a read.
     pub read_timeout: Duration,
-    /// The timeout for the response to a write. Keep it above the 30 seconds that the gateway allows its backend:
-    /// a shorter timeout leaves the outcome unknown.
+    /// The timeout for the response to a write. Keep it above the 30 seconds that the gateway permits its
+    /// backend, because the outcome is unknown after a shorter timeout.
     pub write_timeout: Duration,
     /// The maximum size of a response body, in bytes.
     pub max_body_size: usize,
 }
 
-/// A read timeout of 30 seconds, a write timeout of 40 seconds, and a body size of 16 MiB.
+/// The default is a read timeout of 30 seconds, a write timeout of 40 seconds, and a body size of 16 MiB.
 impl Default for TransportSettings {
     fn default() -> Self {
         Self {
@@ -40,23 +40,25 @@ impl Default for TransportSettings {
     }
 }
 
-/// The limits on attempts and time of a call, set per call with `.with_extension(RetryPolicy::BACKGROUND)`.
+/// The limits of a call's attempts and time. They can be set for each call with
+/// `.with_extension(RetryPolicy::BACKGROUND)`.
 ///
-/// A call ends at once, with its last response, if the next request could only be sent after the time limit.
+/// A call ends immediately with its last response if its next request could only be sent after the time
+/// limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
-    /// The maximum number of attempts. Requests that are repeated at once for a nonce, a clock, or a token do
-    /// not count.
+    /// The maximum number of attempts. Requests that are repeated immediately because of a nonce, a clock, or
+    /// a token do not count.
     pub max_attempts: u32,
-    /// The time after the start of the call at which no more requests are sent. A request in flight is
+    /// The time after the start of the call after which no further request is sent. A request in flight is
     /// completed.
     pub time_limit: Duration,
     /// The initiator of the call.
     pub initiator: CallInitiator,
 }
 
-/// Four attempts in two minutes: enough for a transient error, but not for an outage.
+/// The default is four attempts in two minutes, which is enough for a transient error, but not for an outage.
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self::new(4, Duration::from_secs(120), CallInitiator::Program)
@@ -64,9 +66,9 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// For a member who is waiting: three attempts in 30 seconds.
+    /// The policy for a member who is waiting: three attempts in 30 seconds.
     pub const INTERACTIVE: Self = Self::new(3, Duration::from_secs(30), CallInitiator::Member);
-    /// For background work: twelve attempts in 15 minutes.
+    /// The policy for background work: twelve attempts in 15 minutes.
     pub const BACKGROUND: Self = Self::new(12, Duration::from_secs(15 * 60), CallInitiator::Program);
 
     /// Creates a policy.

@@ -1,4 +1,4 @@
-//! The loop against a scripted gateway, in virtual time.
+//! Tests of the transport's loop with a scripted gateway, in virtual time.
 
 mod faults;
 mod outage;
@@ -35,7 +35,7 @@ use crate::{
     token_source::{AccessGrant, BoxFuture, ConnectionNote, ProofSession, TokenSource},
 };
 
-/// A client whose transport is the real one, and the gateway that it talks to.
+/// A client with the real transport, and the scripted gateway to which it sends its calls.
 struct Rig {
     machine: VirtualEnvironment,
     gateway: ScriptedServer,
@@ -72,40 +72,40 @@ impl Rig {
         Self { machine, gateway, tokens, carrier, api }
     }
 
-    /// A read.
+    /// Sends a read.
     async fn read(&self, patience: RetryPolicy) -> Result<CallStats, Error> {
         let response = self.api.org_units_read().with_extension(patience).await?;
         Ok(response.extensions().get::<CallStats>().cloned().unwrap())
     }
 
-    /// A write under a key.
+    /// Sends a write under a key.
     async fn write(&self, key: &str, patience: RetryPolicy) -> Result<CallStats, Error> {
         let response = self.api.blueprints_write(key, &change_set()).with_extension(patience).await?;
         Ok(response.extensions().get::<CallStats>().cloned().unwrap())
     }
 
-    /// What must not be sent twice.
+    /// Sends an account check, which must not be sent twice.
     async fn check(&self, patience: RetryPolicy) -> Result<CallStats, Error> {
         let request = AccountCheckRequest::parse(br#"{"handle": "Nova_Drifter-7"}"#).unwrap();
         let response = self.api.account_check(&request).with_extension(patience).await?;
         Ok(response.extensions().get::<CallStats>().cloned().unwrap())
     }
 
-    /// When each request came, in seconds.
+    /// Returns the time when each request arrived, in seconds.
     fn times(&self) -> Vec<f64> {
         self.gateway.requests().iter().map(|seen| seen.received_at.as_secs_f64()).collect()
     }
 
-    /// The time between one request and the next, in seconds.
+    /// Returns the time between each request and the next, in seconds.
     fn gaps(&self) -> Vec<f64> {
         self.times().windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 }
 
-/// Enough for everything.
+/// A policy that permits enough time and attempts for every test.
 const LONG: RetryPolicy = RetryPolicy::BACKGROUND;
 
-/// Each gap is the one that was expected, or longer by jitter.
+/// Asserts that each gap has the expected length, plus at most 10 % jitter.
 #[track_caller]
 fn assert_gaps(gaps: &[f64], expect: &[f64]) {
     assert_eq!(gaps.len(), expect.len(), "{gaps:?}");
@@ -118,7 +118,7 @@ fn change_set() -> BlueprintChangeSet {
     BlueprintChangeSet::parse(br#"{"ops": [{"op": "add", "ref": {"bt": "bp-quartz-lens"}}]}"#).unwrap()
 }
 
-/// The successful response of a gateway.
+/// Returns a success response of the gateway.
 fn ok(seen: &RecordedRequest) -> ScriptedReply {
     ScriptedReply::json(
         200,
@@ -140,7 +140,7 @@ fn wrote() -> ScriptedReply {
     )
 }
 
-/// All of them at once.
+/// Runs all futures concurrently and returns their results.
 async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut futures: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
     poll_fn(|context| {
@@ -163,7 +163,7 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// A session that always has a token, until it receives an end or a halt.
+/// A session that always has a token until a halt or an end is reported to it.
 struct MockGateway {
     proofs: Arc<ProofSession>,
     state: Mutex<MockState>,
@@ -175,13 +175,13 @@ struct MockState {
     renewals: u32,
     over: Option<ErrorKind>,
     told: Vec<ErrorKind>,
-    /// The error of a refresh.
+    /// The kind of the error with which a refresh fails.
     dead: Option<ErrorKind>,
-    /// A refresh is under way that does not end.
+    /// True if `current_grant` never completes, as during a refresh that does not end.
     silent: bool,
-    /// The same for a refresh after a rejected token.
+    /// True if `renew_grant` never completes.
     slow: bool,
-    /// The session never finishes processing a report.
+    /// True if `report_refusal` never completes.
     deaf: bool,
 }
 

@@ -9,17 +9,17 @@ use crate::error::{Error, ErrorKind};
 /// The timeout for establishing a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The timeout for the body of an error response; well below the request timeout, so that the headers are
-/// evaluated.
+/// The timeout for the body of an error response. It is much shorter than the timeout of a request, so that
+/// the headers are evaluated in any case.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Creates a transport that sends each request once, unchanged.
+/// Creates a transport that sends each request once and unchanged.
 ///
-/// A proof is valid for one transmission to one URL, so nothing is resent or redirected. The caller applies
-/// request timeouts.
+/// A proof is valid for one transmission to one URL, so no request is retried or redirected here. The caller
+/// applies request timeouts.
 ///
 /// # Errors
-/// Fails if TLS cannot be initialized on this machine.
+/// Returns an error if TLS cannot be initialized on this machine.
 pub(crate) fn network_transport(max_body: usize) -> Result<ReqwestTransport, Error> {
     let client = reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)

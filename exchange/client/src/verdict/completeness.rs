@@ -1,14 +1,14 @@
-//! A fast check that a JSON body was not cut off, without parsing it: the caller parses it later anyway. Makes no
-//! statement about bodies that are not JSON.
+//! A fast check that a JSON body was not truncated. It does not parse the body, because the caller does that
+//! later. Its result is meaningless for bodies that are not JSON.
 
-/// The lowest bit, and the highest bit, of each of eight bytes.
+/// The lowest bit and the highest bit of each of eight bytes.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x80 * ONES;
 
-/// Returns true if a body is an object or an array in which no bracket and no string is open at the end.
+/// Returns true if a body is an object or an array, and no bracket and no string is open at its end.
 ///
-/// A truncated JSON object or array always has something open, so valid JSON that looks complete is complete.
-/// Returns false for other documents, such as a bare string or number.
+/// A truncated JSON object or array always has an open bracket or string, so valid JSON that looks complete
+/// is complete. Returns false for other documents, such as a plain string or number.
 pub(super) fn looks_complete(body: &[u8]) -> bool {
     let body = body.trim_ascii();
     if !matches!((body.first(), body.last()), (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))) {
@@ -21,13 +21,13 @@ pub(super) fn looks_complete(body: &[u8]) -> bool {
     open.depth == 0 && !open.in_string
 }
 
-/// The open brackets and strings after the bytes so far.
+/// The brackets and strings that are open after the bytes so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct BracketState {
     /// The nesting depth of brackets of both kinds.
     depth: i64,
     in_string: bool,
-    /// True in a string, after the backslash of an escape.
+    /// True in a string after the backslash of an escape sequence.
     escaped: bool,
 }
 
@@ -46,14 +46,14 @@ impl BracketState {
         }
     }
 
-    /// Processes eight bytes at once, with the same result as one by one.
+    /// Processes eight bytes at once, with the same result as processing them one by one.
     fn push_word(&mut self, bytes: [u8; 8]) {
         let word = u64::from_le_bytes(bytes);
         if self.escaped || match_bytes(word, b'\\') != 0 {
             return bytes.into_iter().for_each(|byte| self.push_byte(byte));
         }
-        // Prefix XOR: the high bit of a byte is set if the number of quotation marks up to it is odd, that
-        // is, in a string.
+        // Prefix XOR: the high bit of a byte is set if the number of quotation marks up to it is odd, which
+        // means that the byte is in a string.
         let mut within = match_bytes(word, b'"');
         for width in [8, 16, 32] {
             within ^= within << width;
@@ -96,7 +96,8 @@ mod tests {
         }
     }
 
-    /// Random words of brackets, quotation marks, backslashes, and other bytes.
+    /// Random words of brackets, quotation marks, backslashes, and other bytes lead to the same state as
+    /// single bytes.
     #[test]
     fn words_and_single_bytes_give_the_same_state() {
         const BYTES: &[u8] = b"{[}]\"\\a\xff";
@@ -106,7 +107,7 @@ mod tests {
             let word: [u8; 8] = std::array::from_fn(|_| {
                 random =
                     random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                // Few backslashes, so that many words have none.
+                // There are few backslashes, so that many words have none.
                 let at = (random >> 58) as usize;
                 BYTES[if at < 8 { at } else { at % 5 }]
             });
@@ -116,7 +117,7 @@ mod tests {
         }
     }
 
-    /// Independent of the position of the cut and the content of strings.
+    /// A truncated document has an open bracket, wherever it is cut and whatever its strings contain.
     #[test]
     fn truncated_document_has_open_brackets() {
         let long = "x".repeat(500);

@@ -1,7 +1,7 @@
-//! Two load generators with their results.
+//! Two load generators and their results.
 //!
-//! *Closed*: a fixed number of connections, each sends its next request after the response. Measures
-//! throughput.
+//! *Closed*: each connection of a fixed number sends its next request after the response to the previous one.
+//! This measures throughput.
 //!
 //! *Open*: requests start at a fixed rate, regardless of earlier responses. The latency includes the wait for
 //! a free connection.
@@ -19,21 +19,21 @@ use crate::Outcome;
 use crate::signed::Request;
 use crate::wire::{Answer, Wire};
 
-/// Latencies from a microsecond to a minute, with three significant digits.
+/// Returns a histogram for latencies from a microsecond to a minute, with three significant digits.
 pub(crate) fn histogram() -> Outcome<Histogram<u64>> {
     Ok(Histogram::new_with_bounds(1, 60_000_000, 3)?)
 }
 
 /// The result of many requests.
 pub(crate) struct Driven {
-    /// Latencies in microseconds.
+    /// The latencies in microseconds.
     pub(crate) latencies: Histogram<u64>,
     pub(crate) took: Duration,
     /// The number of unexpected responses.
     pub(crate) unexpected: u64,
     /// The first unexpected response.
     pub(crate) example: String,
-    /// Bytes of one response.
+    /// The size of one response in bytes.
     pub(crate) bytes: usize,
 }
 
@@ -53,7 +53,7 @@ impl Driven {
         self.latencies.len()
     }
 
-    /// Returns the responses per second.
+    /// Returns the number of responses and the duration, from which the rate is computed.
     pub(crate) fn count_of(&self) -> (u32, Duration) {
         (u32::try_from(self.count()).unwrap_or(u32::MAX), self.took)
     }
@@ -94,7 +94,7 @@ impl Driven {
     }
 }
 
-/// Opens connections.
+/// Opens `count` connections.
 pub(crate) async fn connect(address: SocketAddr, count: usize) -> Outcome<Vec<Wire>> {
     let mut wires = Vec::with_capacity(count);
     for _ in 0..count {
@@ -103,7 +103,7 @@ pub(crate) async fn connect(address: SocketAddr, count: usize) -> Outcome<Vec<Wi
     Ok(wires)
 }
 
-/// Opens connections from one source address each, starting with the default one.
+/// Opens `count` connections, each from its own source address, starting with `first`.
 pub(crate) async fn connect_from(first: Ipv4Addr, address: SocketAddr, count: u32) -> Outcome<Vec<Wire>> {
     let mut wires = Vec::new();
     for number in 0..count {
@@ -112,7 +112,7 @@ pub(crate) async fn connect_from(first: Ipv4Addr, address: SocketAddr, count: u3
     Ok(wires)
 }
 
-/// Runs the closed generator until the time is over or there are no requests left; returns the connections.
+/// Runs the closed generator until the time is over or no requests are left, and returns the connections.
 pub(crate) async fn closed(
     wires: Vec<Wire>,
     requests: Vec<Request>,
@@ -149,7 +149,7 @@ pub(crate) async fn closed(
     Ok((all, wires))
 }
 
-/// Runs the open generator with a fixed interval; returns the connections.
+/// Runs the open generator with a fixed interval and returns the connections.
 pub(crate) async fn open(
     wires: Vec<Wire>,
     requests: Vec<Request>,
@@ -173,7 +173,7 @@ pub(crate) async fn open(
             request.write(&mut bytes);
             let response = wire.call(&bytes).await;
             let came = Instant::now();
-            // The channel has capacity for all of them.
+            // The channel has capacity for all connections.
             let _ = back.try_send((wire, bytes));
             Outcome::Ok((response?, came - due))
         });
@@ -195,7 +195,8 @@ pub(crate) async fn open(
     Ok((all, wires))
 }
 
-/// Spins until a moment, more exactly than the runtime's timer; the generator has its own core.
+/// Waits until a time in a busy loop, which is more exact than the runtime's timer. The generator has its own
+/// core.
 async fn until(due: Instant) {
     let now = Instant::now();
     if due > now + Duration::from_millis(2) {

@@ -1,7 +1,8 @@
-//! Valid requests during a flood of forged proofs.
+//! Measures valid requests during a flood of forged proofs.
 //!
-//! Limits per address have their default values. Valid requests come from a thousand addresses. The flood
-//! comes from one address, which exceeds its limit after a second, or from so many that none does.
+//! The limits per address have their default values. Valid requests come from a thousand addresses. The flood
+//! comes either from one address, which exceeds its limit after a second, or from so many addresses that none
+//! exceeds it.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -14,20 +15,20 @@ use crate::signed::{DOCUMENT, Signer};
 use crate::wire::Wire;
 use crate::{Options, Outcome, drive};
 
-/// Addresses of valid callers, and the interval of their requests.
+/// The first address and the number of addresses of valid callers, and the interval of their requests.
 const HONEST: (Ipv4Addr, u32) = (Ipv4Addr::new(127, 1, 0, 1), 1000);
 const EVERY: Duration = Duration::from_millis(2);
-/// Source addresses of the flood.
+/// The first source address and the number of addresses of the flood.
 const ONE: (Ipv4Addr, u32) = (Ipv4Addr::new(127, 2, 0, 1), 1);
 const MANY: (Ipv4Addr, u32) = (Ipv4Addr::new(127, 3, 0, 1), 3000);
-/// Interval of the flood: ten requests for each valid one.
+/// The interval between requests of the flood: ten for each valid request.
 const FLOOD: Duration = Duration::from_micros(200);
-/// Maximum duration of a measurement: proofs are valid for thirty seconds.
+/// The maximum duration of a measurement. It is short because proofs are valid for thirty seconds.
 const LONGEST: Duration = Duration::from_secs(8);
-/// Maximum factor by which valid requests may slow down.
+/// The maximum factor by which valid requests may slow down.
 const TIMES: f64 = 3.0;
 
-/// Measures without a flood, and with either kind.
+/// Measures valid requests without a flood, and with a flood of either kind.
 pub(crate) async fn run(report: &mut Report, options: &Options) -> Outcome<()> {
     let place = Place::planted(0).await?;
     let usual = LimitsConfig::default();
@@ -64,7 +65,7 @@ pub(crate) async fn run(report: &mut Report, options: &Options) -> Outcome<()> {
         let p99 = |driven: &drive::Driven| millis(driven.latencies.value_at_quantile(0.99));
         let times = p99(&beside) / p99(&alone);
         report.judge(format!("{what}: honest p99, to alone"), times, "", Goal::AtMost(TIMES));
-        #[allow(clippy::cast_precision_loss, reason = "a share")]
+        #[allow(clippy::cast_precision_loss, reason = "the counts are far below 2^52")]
         let share = 1.0 - flood.unexpected as f64 / flood.count().max(1) as f64;
         report.tell(format!("{what}: answered {expected}"), share * 100.0, "%");
     }

@@ -1,5 +1,5 @@
-//! Stock and org stock: pages, large change sets, a pool with many readers, and the service's memory during a
-//! long read.
+//! Benchmarks of stock and org stock: pages, large change sets, a pool with many readers, and the memory of
+//! the service during a long read.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,26 +19,26 @@ use crate::signed::{LOTS, Signer, Target};
 use crate::wire::Wire;
 use crate::{Options, Outcome, drive, reads};
 
-/// Lots of a member, and of a change set with 500 ops.
+/// The number of lots of a member, and of ops in a large change set.
 const OWN: usize = 500;
-/// Lots of the pool.
+/// The number of lots in the pool.
 const POOL: usize = 5000;
-/// Concurrent readers of the pool.
+/// The number of concurrent readers of the pool.
 const READERS: usize = 40;
-/// Rows of a member with a very large stock.
+/// The number of rows of a member with a very large stock.
 const MANY: usize = 200_000;
 /// The number of materials.
 const MATERIALS: usize = 100;
-/// The unit of the sandbox's members for load tests.
+/// The unit to which the sandbox's members for load tests belong.
 const UNIT: &str = "unit-squadron";
 const STOCK_CHANGES: &str = "/exchange/v1/me/stock/changes";
 const POOL_CHANGES: &str = "/exchange/v1/org-stock/changes";
-/// Change sets for warming up, and the maximum for the measurement.
+/// The number of change sets for warming up, and the maximum number for the measurement.
 const WARM: usize = 32;
 const SETS: usize = 3000;
-/// Goal for the 99th percentile of 500 ops, in milliseconds.
+/// The goal for the 99th percentile of change sets with 500 ops, in milliseconds.
 const LARGE: f64 = 15.0;
-/// Maximum growth of memory between the first and the last rows.
+/// The maximum factor by which memory may grow between the first and the last rows.
 const FLAT: f64 = 1.1;
 
 /// Adds the materials to the catalogue.
@@ -54,7 +54,7 @@ fn material(number: usize) -> String {
     format!("material-load-{number:03}")
 }
 
-/// Returns the properties of the lot with a number, of 200,000.
+/// Returns the properties of the lot with this number; there are 200,000 different lots.
 fn lot(number: usize) -> Value {
     let place =
         if (number / 1000).is_multiple_of(2) { ("CITY", 990_001) } else { ("SPACE_STATION", 990_002) };
@@ -99,7 +99,7 @@ async fn plant_stock(place: &Place, number: u32, lots: usize) -> Outcome<()> {
     Ok(())
 }
 
-/// Adds a pool, held by the first member, and makes half of the members Logisticians.
+/// Adds a pool whose stock the first member holds, and makes half of the members Logisticians.
 async fn plant_pool(place: &Place) -> Outcome<()> {
     let app = place.app().await?;
     let unit = UnitId::new(UNIT);
@@ -123,7 +123,7 @@ fn applied(applied: i64, expected: usize) -> Outcome<()> {
     }
 }
 
-/// Sends change sets of 500 ops in sequence.
+/// Sends change sets of 500 ops one after another.
 async fn sets(
     report: &mut Report,
     options: &Options,
@@ -143,7 +143,7 @@ async fn sets(
     warm.sound()?;
     let (driven, _) = drive::closed(wires, sign(WARM, SETS)?, options.length(), 200).await?;
     let driven = driven.sound()?;
-    #[allow(clippy::cast_precision_loss, reason = "a count of sets")]
+    #[allow(clippy::cast_precision_loss, reason = "the count is far below 2^52")]
     report.tell("500 ops over 500 lots, sets", driven.count() as f64, "");
     report.latencies("500 ops over 500 lots", &driven.latencies);
     let p99 = millis(driven.latencies.value_at_quantile(0.99));
@@ -170,7 +170,7 @@ pub(crate) async fn stock(report: &mut Report, options: &Options) -> Outcome<()>
 
 /// The result of one reader.
 struct Read {
-    /// Latencies of its pages, in microseconds.
+    /// The latencies of its pages, in microseconds.
     pages: hdrhistogram::Histogram<u64>,
     /// The number of complete reads of the pool.
     pools: u64,
@@ -202,7 +202,7 @@ pub(crate) async fn org_stock(report: &mut Report, options: &Options) -> Outcome
         pools += read.pools;
     }
     let took = began.elapsed().as_secs_f64();
-    #[allow(clippy::cast_precision_loss, reason = "a count of pools")]
+    #[allow(clippy::cast_precision_loss, reason = "the count is far below 2^52")]
     report.tell("pools of 5,000 lots read per second, 40 readers", pools as f64 / took, "1/s");
     report.latencies("a page of 500 lots, 40 readers", &pages);
     if pools == 0 {
@@ -246,7 +246,7 @@ async fn snapshot(signer: &Signer, wire: &mut Wire, reader: usize, read: &mut Re
     Ok(())
 }
 
-/// Sends one request, and parses the response.
+/// Sends one request and parses the response.
 async fn call(signer: &Signer, wire: &mut Wire, caller: usize, target: &Target) -> Outcome<Value> {
     let mut bytes = Vec::new();
     signer.sign(caller, target, None)?.write(&mut bytes);
@@ -257,7 +257,7 @@ async fn call(signer: &Signer, wire: &mut Wire, caller: usize, target: &Target) 
     Ok(serde_json::from_slice(&response.body)?)
 }
 
-/// Measures memory while a reader pages through a very large stock.
+/// Measures the memory while a reader pages through a very large stock.
 pub(crate) async fn rows(report: &mut Report) -> Outcome<()> {
     let place = Place::planted(0).await?;
     plant_stock(&place, 1, MANY).await?;
@@ -273,7 +273,7 @@ pub(crate) async fn rows(report: &mut Report) -> Outcome<()> {
         read += page["items"].as_array().map_or(0, Vec::len);
         let now = server.memory().map_or(0, |memory| memory.own);
         most = most.max(now);
-        // SQLite's page cache is full by then.
+        // By this time, SQLite's page cache is full.
         if read <= MANY / 4 {
             first = first.max(now);
         }
@@ -289,7 +289,7 @@ pub(crate) async fn rows(report: &mut Report) -> Outcome<()> {
     report.tell("200,000 rows, page by page", began.elapsed().as_secs_f64(), "s");
     report.tell("memory after 50,000 rows", crate::start::mebibytes(first), "MiB");
     report.tell("memory at most", crate::start::mebibytes(most), "MiB");
-    #[allow(clippy::cast_precision_loss, reason = "bytes of a process")]
+    #[allow(clippy::cast_precision_loss, reason = "the number of bytes is far below 2^52")]
     report.judge(
         "memory at most, to that after 50,000",
         most as f64 / first.max(1) as f64,

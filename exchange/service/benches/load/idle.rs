@@ -1,4 +1,4 @@
-//! Ten thousand idle connections: their memory, and their effect on other requests.
+//! Measures the memory of ten thousand idle connections, and their effect on other requests.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use crate::{Outcome, drive, machine};
 
 /// The number of idle connections.
 const RESTING: usize = 10_000;
-/// Other open files.
+/// The number of open files besides the idle connections.
 const OTHERS: u64 = 200;
-/// Other requests, and their interval.
+/// The number of other requests, and their interval.
 const REQUESTS: usize = 2000;
 const EVERY: Duration = Duration::from_millis(2);
-/// Time for memory to stabilize.
+/// The time after which memory is stable.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Opens the connections, keeps them idle, and sends other requests.
+/// Opens the connections, keeps them idle, and measures other requests.
 pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
     let place = Place::planted(0).await?;
     // The service inherits the limit.
@@ -28,7 +28,7 @@ pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
             format!("{files} open files are allowed; {RESTING} connections need more: ulimit -Hn").into()
         );
     }
-    // Longer than the default idle timeout.
+    // This is longer than the default idle timeout.
     let configuration = place.configuration(|config| config.serve.head_seconds = 600)?;
     let server = Server::serve(&configuration, place.address())?;
     let signer = Signer::new(&place).await?;
@@ -37,13 +37,13 @@ pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
         let (driven, _) = drive::open(wires, signer.sign_many(&DOCUMENT, REQUESTS)?, EVERY, 200).await?;
         Outcome::Ok(driven.sound()?.latencies)
     };
-    // An uncounted round: a new process is slower.
+    // The first round is not counted, because a new process is slower.
     ask().await?;
     let alone = ask().await?;
     report.latencies("500 requests a second, alone", &alone);
     let before = server.memory();
     let mut wires = drive::connect(place.address(), RESTING).await?;
-    // Each connection was used once, as those of clients.
+    // Each connection is used once, as connections of clients are.
     for wire in &mut wires {
         let response = wire.call(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
         if response.status != 200 {
@@ -53,7 +53,7 @@ pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
     tokio::time::sleep(SETTLE).await;
     if let (Some(before), Some(after)) = (before, server.memory()) {
         let each = after.own.saturating_sub(before.own) / RESTING as u64;
-        #[allow(clippy::cast_precision_loss, reason = "bytes of a connection")]
+        #[allow(clippy::cast_precision_loss, reason = "the number of bytes is far below 2^52")]
         report.tell("memory of a resting connection", each as f64 / 1024.0, "KiB");
         report.tell("memory in all, 10,000 of them", crate::start::mebibytes(after.resident), "MiB");
     }

@@ -1,5 +1,5 @@
-//! The upper bound by signature verification: ES256 with the gateway's library over a proof's signed bytes,
-//! on the service's core, in CPU time.
+//! Measures the upper bound that signature verification sets: the CPU time of ES256 with the gateway's
+//! library, over as many bytes as a proof signs, on the service's core.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -9,12 +9,12 @@ use dpop_bound::{Es256, KeyPair, SyncSigner as _, Verifier as _};
 use crate::Outcome;
 use crate::machine::{self, CALLERS, SERVICE};
 
-/// Typical length of a proof's signed bytes.
+/// The typical number of signed bytes in a proof.
 const LENGTH: usize = 560;
-/// Number of different messages.
+/// The number of different messages.
 const MESSAGES: usize = 64;
 
-/// Returns the CPU time of one verification, while the service is idle.
+/// Returns the CPU time of one verification on the service's core, while the service is idle.
 pub(crate) fn one_verification(longest: Duration) -> Outcome<Duration> {
     machine::pin(SERVICE);
     let measured = measure(longest);

@@ -1,6 +1,7 @@
 //! Resources of the machine and of a process: cores, open files, CPU time, memory.
 //!
-//! Uses Linux interfaces; on other systems, nothing is pinned and processes are not measured.
+//! This module uses interfaces of Linux. On other systems, threads are not pinned and processes are not
+//! measured.
 
 use std::time::Duration;
 
@@ -12,9 +13,9 @@ pub(crate) const CALLERS: usize = 1;
 /// The memory of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memory {
-    /// Resident memory, in bytes.
+    /// The resident memory, in bytes.
     pub(crate) resident: u64,
-    /// Anonymous resident memory, in bytes.
+    /// The anonymous resident memory, in bytes.
     pub(crate) own: u64,
 }
 
@@ -26,7 +27,7 @@ pub(crate) fn pin(core: usize) -> bool {
     rustix::thread::sched_setaffinity(None, &cores).is_ok()
 }
 
-/// Raises the limit of open files to the maximum, and returns it.
+/// Raises the limit of open files to the maximum and returns it.
 #[cfg(target_os = "linux")]
 pub(crate) fn raise_open_files() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -35,7 +36,7 @@ pub(crate) fn raise_open_files() -> Option<u64> {
     maximum
 }
 
-/// Returns the CPU time of a process over all threads, in nanoseconds.
+/// Returns the CPU time of all threads of a process.
 #[cfg(target_os = "linux")]
 pub(crate) fn processor_time(process: u32) -> Option<Duration> {
     let mut all = 0;
@@ -46,7 +47,7 @@ pub(crate) fn processor_time(process: u32) -> Option<Duration> {
     Some(Duration::from_nanos(all))
 }
 
-/// Returns the CPU time of this thread.
+/// Returns the CPU time of the current thread.
 #[cfg(target_os = "linux")]
 pub(crate) fn own_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

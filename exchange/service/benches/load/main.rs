@@ -1,7 +1,7 @@
 //! Load tests: throughput, latency and memory of the service as it is deployed.
 //!
-//! The service's own binary runs in a process with one worker thread on one core. Requests come over HTTP/1.1
-//! connections from another core, signed before the clock starts. `--help` lists the options.
+//! The service's binary runs in a process with one worker thread on one core. Requests are signed in advance
+//! and sent over HTTP/1.1 connections from another core. `--help` lists the options.
 //!
 //! ```text
 //! place: a folder with signed-in members ──────────► server: the process on it
@@ -9,7 +9,7 @@
 //!                    └──► signed: requests ──► drive ──► wire ┘ ──► report
 //! ```
 
-#![allow(clippy::print_stdout, reason = "figures are what it is for")]
+#![allow(clippy::print_stdout, reason = "the benchmark prints its results")]
 
 mod drive;
 mod flood;
@@ -126,7 +126,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-#[allow(clippy::print_stderr, reason = "where errors belong")]
+#[allow(clippy::print_stderr, reason = "errors are printed to stderr")]
 fn fail(error: &dyn Error) -> ExitCode {
     eprintln!("error: {error}");
     ExitCode::FAILURE

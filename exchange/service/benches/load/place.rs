@@ -1,7 +1,8 @@
-//! Prepares a folder for the service: signed-in members with blueprints, and a journal of a given length.
+//! Prepares a data folder for the service: signed-in members with blueprints, and a journal of a given
+//! length.
 //!
-//! Members sign in over HTTP, as clients do, at a sandbox on this folder, which ends before the measurement.
-//! Catalogue and blueprints are written through the library, the journal directly into its table.
+//! Members sign in over HTTP, as clients do, to a sandbox on this folder, which ends before the measurement.
+//! The catalogue and the blueprints are written through the library, the journal directly into its table.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -23,26 +24,26 @@ use tempfile::TempDir;
 
 use crate::{Outcome, goods};
 
-/// Members with a signed-in client.
+/// The number of members with a signed-in client.
 pub(crate) const MEMBERS: u32 = 16;
-/// Blueprints per member.
+/// The number of blueprints per member.
 const HELD: usize = 300;
-/// Blueprints in the catalogue.
+/// The number of blueprints in the catalogue.
 pub(crate) const PRODUCTS: usize = 2500;
 const CLIENT: &str = "sandbox-client";
 const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read exchange.blueprints.write \
     exchange.stock.read exchange.stock.write exchange.orgstock.read exchange.orgstock.details \
     exchange.orgstock.write";
-/// Rows of the journal per transaction.
+/// The number of journal rows per transaction.
 const ROWS: u32 = 50_000;
 
-/// A member's signed-in client.
+/// The signed-in client of a member.
 pub(crate) struct Caller {
     pub(crate) prover: Prover<KeyPair, SystemRandom>,
     pub(crate) token: AccessToken,
 }
 
-/// A prepared folder.
+/// A prepared data folder, with the configuration and the clients.
 pub(crate) struct Place {
     folder: TempDir,
     /// The service's configuration.
@@ -51,17 +52,17 @@ pub(crate) struct Place {
     pub(crate) callers: Vec<Arc<Caller>>,
 }
 
-/// Returns the product key of a number.
+/// Returns the product key with this number.
 pub(crate) fn product(number: usize) -> String {
     format!("bp-load-{number:05}")
 }
 
-/// Returns the game's record name of a number.
+/// Returns the game's record name with this number.
 pub(crate) fn record(number: usize) -> String {
     format!("BP_CRAFT_LOAD_{number:05}")
 }
 
-/// A configuration with very high limits.
+/// Returns a configuration with very high limits.
 fn limitless() -> Config {
     let mut config = Config::default();
     let limits = &mut config.limits;
@@ -73,13 +74,13 @@ fn limitless() -> Config {
     config.guard.removals = u32::MAX;
     config.guard.removals_of_share = u32::MAX;
     config.idp.access_token_seconds = 6 * 3600;
-    // The passwords are only hashed, never entered here.
+    // Passwords are hashed with the lowest cost, because nobody enters them here.
     (config.idp.password_kib, config.idp.password_passes) = (64, 1);
     config
 }
 
 impl Place {
-    /// Prepares a folder with a journal of so many rows.
+    /// Prepares a folder with a journal of this many rows.
     pub(crate) async fn planted(journal: u32) -> Outcome<Self> {
         let folder = tempfile::Builder::new().prefix("load-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let data = folder.path().join("data");
@@ -92,7 +93,7 @@ impl Place {
             callers.push(Arc::new(sign_in(&sandbox, &format!("sandbox-load-{number:02}")).await?));
         }
         sandbox.stop().await;
-        // At the same address, which the tokens contain.
+        // The sandbox uses the same address as the service, because tokens contain the address.
         let mut config = limitless();
         config.idp.password_kib = Config::default().idp.password_kib;
         config.idp.password_passes = Config::default().idp.password_passes;
@@ -104,17 +105,17 @@ impl Place {
         Ok(place)
     }
 
-    /// Returns the address of the service.
+    /// Returns the address on which the service listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.config.serve.listen
     }
 
-    /// Returns the folder of the data.
+    /// Returns the data folder.
     pub(crate) fn data(&self) -> &Path {
         &self.config.serve.data
     }
 
-    /// Writes the configuration file after a change.
+    /// Changes a copy of the configuration, writes it to a file, and returns the path.
     pub(crate) fn configuration(&self, change: impl FnOnce(&mut Config)) -> Outcome<PathBuf> {
         let mut config = self.config.clone();
         change(&mut config);
@@ -123,7 +124,7 @@ impl Place {
         Ok(file)
     }
 
-    /// Opens the exchange on the folder, while no service runs.
+    /// Opens the exchange on the folder. No service may be running on it.
     pub(crate) async fn app(&self) -> Outcome<App> {
         let store = Store::open(&StoreOptions::new(StorePlace::Folder(self.data().to_owned())))?;
         Ok(App::new(store, Environment::system(), Arc::new(self.config.clone())).await?)
@@ -163,12 +164,12 @@ impl Place {
     }
 }
 
-/// Returns a member by number, from 1.
+/// Returns the id of the member with this number, from 1.
 pub(crate) fn member(number: u32) -> MemberId {
     MemberId::new(format!("member-load-{number:02}"))
 }
 
-/// Returns the sandbox's catalogue, of which members hold some entries.
+/// Returns the sandbox's catalogue, extended by the products of the load tests.
 fn catalogue(connection: &Connection) -> Result<CatalogueContents, StoreError> {
     let mut contents = CatalogueContents::default();
     let sql = "SELECT kind, id, name, sc_record, facts FROM catalogue_entry";
@@ -192,7 +193,8 @@ fn catalogue(connection: &Connection) -> Result<CatalogueContents, StoreError> {
     Ok(contents)
 }
 
-/// Writes rows of the last ninety days over members and products: twenty per set, one in fifty a removal.
+/// Writes journal rows over the last ninety days, members and products: twenty rows per change set, of which
+/// one in fifty is a removal.
 fn write_journal(connection: &Connection, rows: std::ops::Range<u32>) -> Result<(), StoreError> {
     const SET: u32 = 20;
     let now = exchange_service::time::SystemClock.now().as_millis();

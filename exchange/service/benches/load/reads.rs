@@ -1,5 +1,5 @@
-//! Signed reads: throughput of a core compared with its signature verifications, and latency at half of that
-//! rate.
+//! Measures signed reads: the throughput of one core, compared with the rate of its signature verifications,
+//! and the latency at half of that throughput.
 
 use std::time::Duration;
 
@@ -9,26 +9,27 @@ use crate::server::Server;
 use crate::signed::{Signer, Target};
 use crate::{Options, Outcome, drive, limit, machine, within};
 
-/// Connections of the closed generator.
+/// The number of connections of the closed generator.
 const CONNECTIONS: usize = 32;
-/// Connections of the open generator.
+/// The number of connections of the open generator.
 const IDLE: usize = 256;
-/// Requests for warming up.
+/// The number of requests for warming up.
 const WARM: usize = 6000;
-/// Maximum batch of signed requests: proofs are valid for thirty seconds.
+/// The maximum duration of a batch of signed requests. It is short because proofs are valid for thirty
+/// seconds.
 const ROUND: Duration = Duration::from_secs(8);
-/// Duration of each of the two measurements of verification.
+/// The duration of each of the two measurements of verification.
 const ALONE: Duration = Duration::from_secs(1);
-/// Goal for throughput, relative to verification.
+/// The goal for the throughput, relative to the rate of verifications.
 const SHARE: f64 = 0.75;
 
-/// Measures one request for the configured time.
+/// Prepares a folder and measures one kind of request on it.
 pub(crate) async fn run(report: &mut Report, target: &Target, options: &Options) -> Outcome<()> {
     let place = Place::planted(0).await?;
     on(report, &place, target, options).await
 }
 
-/// Measures one request at a prepared folder.
+/// Measures one kind of request on a prepared folder.
 pub(crate) async fn on(
     report: &mut Report,
     place: &Place,
@@ -49,7 +50,7 @@ pub(crate) async fn on(
     while !left.is_zero() {
         let span = left.min(ROUND);
         left -= span;
-        // More than the service can handle, so that the time ends the run.
+        // More requests than the service can handle, so that the time limit ends the run.
         let requests = signer.sign_many(target, count_in(span, rate * 1.3))?;
         let before = machine::processor_time(server.process());
         let (driven, back) = drive::closed(wires, requests, span, 200).await?;
@@ -78,7 +79,7 @@ pub(crate) async fn on(
     report.tell("verifications per second and core, nothing else", 1.0 / alone.as_secs_f64(), "1/s");
     let share = alone.as_secs_f64() / each;
     report.judge("share of what verification alone allows", share, "", Goal::AtLeast(SHARE));
-    #[allow(clippy::cast_precision_loss, reason = "an answer's bytes")]
+    #[allow(clippy::cast_precision_loss, reason = "the number of bytes is far below 2^52")]
     report.tell("bytes of an answer", driven.bytes as f64, "B");
     report.latencies("all connections busy", &driven.latencies);
 
@@ -103,7 +104,7 @@ pub(crate) async fn on(
     Ok(())
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of requests")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number of requests")]
 fn count_in(span: Duration, rate: f64) -> usize {
     (span.as_secs_f64() * rate) as usize
 }

@@ -1,8 +1,8 @@
-//! Reports figures, one line each, with goals.
+//! Reports measured values, one per line, and compares them with goals.
 
 use serde::Serialize;
 
-/// A measured figure.
+/// A measured value.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Figure {
     scenario: &'static str,
@@ -13,7 +13,7 @@ pub(crate) struct Figure {
     goal: Option<Goal>,
 }
 
-/// The goal of a figure.
+/// The goal for a value.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Goal {
@@ -32,7 +32,7 @@ impl Goal {
     }
 }
 
-/// Collects the figures of a scenario.
+/// The values of one scenario.
 pub(crate) struct Report {
     scenario: &'static str,
     figures: Vec<Figure>,
@@ -44,17 +44,17 @@ impl Report {
         Self { scenario, figures: Vec::new(), json }
     }
 
-    /// Reports a figure.
+    /// Reports a value.
     pub(crate) fn tell(&mut self, what: impl Into<String>, value: f64, unit: &'static str) {
         self.add(what.into(), value, unit, None);
     }
 
-    /// Reports a figure with a goal.
+    /// Reports a value with a goal.
     pub(crate) fn judge(&mut self, what: impl Into<String>, value: f64, unit: &'static str, goal: Goal) {
         self.add(what.into(), value, unit, Some(goal));
     }
 
-    /// Reports latencies, in milliseconds.
+    /// Reports the percentiles of latencies, in milliseconds.
     pub(crate) fn latencies(&mut self, what: &str, latencies: &hdrhistogram::Histogram<u64>) {
         for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
             self.tell(format!("{what}, {name}"), millis(latencies.value_at_quantile(quantile)), "ms");
@@ -71,7 +71,7 @@ impl Report {
         }
     }
 
-    /// Returns all figures.
+    /// Returns all values.
     pub(crate) fn into_figures(self) -> Vec<Figure> {
         self.figures
     }

@@ -1,4 +1,4 @@
-//! Runs the service's own binary in a process with one worker thread on one core.
+//! Runs the service's binary in a process with one worker thread on one core.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,17 +11,17 @@ use crate::machine::{self, CALLERS, Memory, SERVICE};
 
 /// The binary that cargo built for this run.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_exchange-service");
-/// Maximum time until the first response.
+/// The maximum time until the first response.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// A running service, which is stopped when it is dropped.
 pub(crate) struct Server {
     child: Child,
-    /// Time from the start of the process to its first response.
+    /// The time from the start of the process to its first response.
     pub(crate) started_in: Duration,
 }
 
-// Killed at once: no response is pending, and acknowledged writes are in the store.
+// Kills the process: no response is pending, and acknowledged writes are in the store.
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -35,7 +35,7 @@ impl Server {
         Self::start(Command::new(BINARY).arg("serve").arg("--config").arg(configuration), address)
     }
 
-    /// Starts `exchange-service sandbox` on a folder.
+    /// Starts `exchange-service sandbox` on a data folder.
     pub(crate) fn sandbox(data: &Path, address: SocketAddr) -> Outcome<Self> {
         let port = address.port().to_string();
         Self::start(
@@ -71,13 +71,13 @@ impl Server {
         self.child.id()
     }
 
-    /// Returns the memory of the process, where the system reports it.
+    /// Returns the memory of the process, or `None` if the system does not report it.
     pub(crate) fn memory(&self) -> Option<Memory> {
         machine::memory(self.process())
     }
 }
 
-/// Requests the discovery document; any response shows that the service runs.
+/// Requests the discovery document. Any response shows that the service is running.
 fn first_answer(address: SocketAddr) -> std::io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;

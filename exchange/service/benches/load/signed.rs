@@ -1,4 +1,4 @@
-//! Requests that are signed before the clock starts.
+//! Requests that are signed before the measurement.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use crate::wire::Wire;
 pub(crate) struct Target {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
-    /// The query with its question mark.
+    /// The query, including its question mark.
     pub(crate) query: Cow<'static, str>,
-    /// The body of a write.
+    /// The body of a write; `None` for a read.
     pub(crate) body: Option<Arc<[u8]>>,
 }
 
-/// Requests the service document.
+/// A request for the service document.
 pub(crate) const DOCUMENT: Target =
     Target { method: "GET", path: "/exchange/v1", query: Cow::Borrowed(""), body: None };
-/// Requests a page of 100 blueprints.
+/// A request for a page of 100 blueprints.
 pub(crate) const PAGE: Target = Target::page("/exchange/v1/me/blueprints", "?limit=100");
-/// Requests a page of 20 lots.
+/// A request for a page of 20 lots.
 pub(crate) const LOTS: Target = Target::page("/exchange/v1/me/stock", "?limit=20");
 
 impl Target {
-    /// Requests a page or a list.
+    /// Creates a request for a page or a list.
     pub(crate) const fn page(path: &'static str, query: &'static str) -> Self {
         Self { method: "GET", path, query: Cow::Borrowed(query), body: None }
     }
 
-    /// Sends a change set.
+    /// Creates a request that sends a change set.
     pub(crate) fn changes(path: &'static str, body: Arc<[u8]>) -> Self {
         Self { method: "POST", path, query: Cow::Borrowed(""), body: Some(body) }
     }
 }
 
-/// A signed request; shared parts are stored once.
+/// A signed request. Parts that requests share are stored once.
 #[derive(Clone)]
 pub(crate) struct Request {
     head: Arc<str>,
@@ -50,7 +50,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Writes the request's bytes into a reused buffer.
+    /// Writes the request's bytes into a buffer, which replaces its content.
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         to.clear();
         to.extend_from_slice(self.head.as_bytes());
@@ -60,7 +60,7 @@ impl Request {
         }
     }
 
-    /// Converts it into a request for the service's router.
+    /// Converts the request into one for the service's router.
     pub(crate) fn to_http(&self) -> Outcome<http::Request<axum::body::Body>> {
         let mut bytes = Vec::new();
         self.write(&mut bytes);
@@ -76,11 +76,11 @@ impl Request {
         Ok(request.body(body)?)
     }
 
-    /// Replaces the signature by another well-formed one.
+    /// Returns the request with another well-formed signature, which is invalid.
     pub(crate) fn spoiled(&self) -> Self {
         let mut own = self.own.to_string();
         let end = own.find("\r\n").unwrap_or(own.len());
-        // All bits of the first character of the signature's second half are significant.
+        // All bits of the character at which the second half of the signature begins are significant.
         let at = end - 43;
         let other = if own.as_bytes().get(at) == Some(&b'A') { "B" } else { "A" };
         own.replace_range(at..=at, other);
@@ -88,7 +88,7 @@ impl Request {
     }
 }
 
-/// Signs requests for one origin with its nonce.
+/// Signs requests for one origin, with the nonce of the service.
 pub(crate) struct Signer {
     origin: String,
     pub(crate) nonce: Nonce,
@@ -96,8 +96,8 @@ pub(crate) struct Signer {
 }
 
 impl Signer {
-    /// Requests the nonce, which every response to a signed request contains. Each caller sends one request,
-    /// so that the service caches its token and installation.
+    /// Creates a signer and requests the current nonce. Each caller sends one request, so that the service
+    /// caches its token and its installation.
     pub(crate) async fn new(place: &Place) -> Outcome<Self> {
         let mut wire = Wire::open(place.address()).await?;
         let mut signer = Self::without_nonce(place)?;
@@ -115,7 +115,7 @@ impl Signer {
         Ok(signer)
     }
 
-    /// Creates a signer without a nonce; the service responds with the missing nonce.
+    /// Creates a signer without a nonce. The service responds with a nonce to its first request.
     pub(crate) fn without_nonce(place: &Place) -> Outcome<Self> {
         Ok(Self {
             origin: place.config.gateway_origin.clone(),
@@ -124,7 +124,7 @@ impl Signer {
         })
     }
 
-    /// Signs a request of a caller by number.
+    /// Signs a request of the caller with this number.
     pub(crate) fn sign(&self, caller: usize, target: &Target, key: Option<&str>) -> Outcome<Request> {
         let own = &self.callers[caller % self.callers.len()];
         let htu = Htu::from_url(&format!("{}{}", self.origin, target.path))?;
@@ -134,7 +134,7 @@ impl Signer {
         Ok(Request { head: self.head(own, target), own: own_lines, body: target.body.clone() })
     }
 
-    /// Signs requests of all callers in turn.
+    /// Signs `count` requests, of all callers in turn.
     pub(crate) fn sign_many(&self, target: &Target, count: usize) -> Outcome<Vec<Request>> {
         let htu = Htu::from_url(&format!("{}{}", self.origin, target.path))?;
         let heads: Vec<Arc<str>> = self.callers.iter().map(|caller| self.head(caller, target)).collect();

@@ -1,4 +1,4 @@
-//! Time to the first response, memory of an idle process, size of the binary.
+//! Measures the time to the first response, the memory of an idle process, and the size of the binary.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -9,16 +9,16 @@ use crate::report::{Goal, Report, millis};
 use crate::server::{BINARY, Server};
 use crate::{Outcome, drive};
 
-/// Starts of each kind.
+/// The number of starts of each kind.
 const STARTS: usize = 25;
-/// Idle time before memory is measured.
+/// The idle time before the memory is measured.
 const REST: Duration = Duration::from_secs(2);
-/// Maximum start time, in milliseconds.
+/// The goal for the start time, in milliseconds.
 const START: f64 = 50.0;
-/// Maximum memory of an idle service.
+/// The goal for the memory of an idle service, in MiB.
 const MEBIBYTES: f64 = 20.0;
 
-/// Starts the service repeatedly.
+/// Starts the service repeatedly and reports the results.
 pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
     let place = Place::planted(0).await?;
     let configuration = place.configuration(|_| {})?;
@@ -53,7 +53,7 @@ async fn several(report: &mut Report, what: &str, start: impl Fn() -> Outcome<Se
     Ok(())
 }
 
-/// Returns the size of the binary in bytes, as built and stripped.
+/// Returns the size of the binary in bytes, before and after stripping.
 fn size() -> Outcome<(u64, Option<u64>)> {
     let folder = tempfile::tempdir()?;
     let stripped = folder.path().join("stripped");
@@ -62,7 +62,7 @@ fn size() -> Outcome<(u64, Option<u64>)> {
     Ok((std::fs::metadata(BINARY)?.len(), stripped.transpose()?.map(|file| file.len())))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "bytes of one process")]
+#[allow(clippy::cast_precision_loss, reason = "the number of bytes is far below 2^52")]
 pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }

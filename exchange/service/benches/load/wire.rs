@@ -1,5 +1,5 @@
-//! Minimal HTTP/1.1 over a kept-alive connection: requests are bytes, and responses are parsed only as far as
-//! necessary.
+//! A minimal HTTP/1.1 client on a kept-alive connection: requests are bytes, and responses are parsed only as
+//! far as necessary.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,13 +7,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-/// Maximum number of response headers.
+/// The maximum number of response headers.
 const HEADERS: usize = 32;
 
 /// A kept-alive connection.
 pub(crate) struct Wire {
     stream: TcpStream,
-    /// Received bytes that are not parsed yet.
+    /// The received bytes that are not parsed yet.
     come: Vec<u8>,
 }
 
@@ -22,9 +22,9 @@ pub(crate) struct Wire {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) nonce: Option<String>,
-    /// Bytes of head and body.
+    /// The size of head and body in bytes.
     pub(crate) bytes: usize,
-    /// The start of the body of an error response.
+    /// The beginning of the body of an error response.
     pub(crate) complaint: String,
     /// The body, if it was requested.
     pub(crate) body: Vec<u8>,
@@ -36,7 +36,7 @@ impl Wire {
         Self::of(TcpStream::connect(address).await?)
     }
 
-    /// Opens a connection from another of this machine's addresses.
+    /// Opens a connection from another address of this machine.
     pub(crate) async fn open_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.bind((source, 0).into())?;
@@ -70,7 +70,7 @@ impl Wire {
         }
     }
 
-    /// Parses the response if it is complete.
+    /// Parses the response if it is complete, and returns `None` otherwise.
     fn answer(&mut self, whole: bool) -> io::Result<Option<Answer>> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut head = httparse::Response::new(&mut headers);

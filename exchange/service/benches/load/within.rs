@@ -1,5 +1,5 @@
-//! Sends requests to the service's router in this process, without connections. Measures the service's own
-//! time, without networking and HTTP parsing.
+//! Sends requests to the service's router in this process. This measures the service itself, without
+//! networking and HTTP parsing.
 //!
 //! Logging is not enabled, so no lines are written.
 
@@ -16,13 +16,13 @@ use crate::place::Place;
 use crate::signed::{DOCUMENT, Request, Signer, Target};
 use crate::{Outcome, machine};
 
-/// Requests for warming up, and measured ones.
+/// The number of requests for warming up, and of measured requests.
 const WARM: usize = 3000;
 const COUNTED: usize = 20_000;
-/// Maximum size of a response.
+/// The maximum size of a response in bytes.
 const LARGEST: usize = 8 << 20;
 
-/// CPU time per request over all threads; `None` if the system does not report it.
+/// Returns the CPU time per request over all threads; `None` if the system does not report it.
 pub(crate) async fn one_request(place: &Place, target: &Target) -> Outcome<Option<Duration>> {
     let router = place.app().await?.router();
     let mut signer = Signer::without_nonce(place)?;

@@ -1,4 +1,5 @@
-//! Change sets of 1, 100 and 500 ops in sequence, on an empty journal and on one of a million rows.
+//! Measures change sets of 1, 100 and 500 ops one after another, with an empty journal and with one of a
+//! million rows.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -14,22 +15,23 @@ use crate::server::Server;
 use crate::signed::{Signer, Target};
 use crate::{Options, Outcome, drive};
 
-/// Rows of the long journal.
+/// The number of rows in the long journal.
 const ROWS: u32 = 1_000_000;
 const SIZES: [usize; 3] = [1, 100, 500];
-/// Sets that add entries before as many sets remove them.
+/// The number of change sets that add entries, before the same number of change sets removes them.
 const BLOCKS: usize = 4;
-/// Sets for warming up.
+/// The number of change sets for warming up.
 const WARM: usize = 64;
-/// Maximum number of sets per size, and maximum time: proofs are valid for thirty seconds.
+/// The maximum number of change sets per size, and the maximum time. It is short because proofs are valid for
+/// thirty seconds.
 const SETS: usize = 3000;
 const LONGEST: Duration = Duration::from_secs(12);
-/// Goal for the 99th percentile of 500 ops, in milliseconds.
+/// The goal for the 99th percentile of change sets with 500 ops, in milliseconds.
 const LARGE: f64 = 15.0;
-/// Maximum factor by which a long journal may slow a set down.
+/// The maximum factor by which a long journal may slow a change set down.
 const FLAT: f64 = 1.2;
 
-/// Measures writes on both journals, and compares them.
+/// Measures writes with both journals and compares them.
 pub(crate) async fn run(report: &mut Report, options: &Options) -> Outcome<()> {
     let empty = on(report, 0, options).await?;
     let long = on(report, ROWS, options).await?;
@@ -69,7 +71,7 @@ async fn on(report: &mut Report, rows: u32, options: &Options) -> Outcome<Vec<Hi
         wires = back;
         let driven = driven.sound()?;
         let what = format!("{name}, {size} ops");
-        #[allow(clippy::cast_precision_loss, reason = "a count of sets")]
+        #[allow(clippy::cast_precision_loss, reason = "the count is far below 2^52")]
         report.tell(format!("{what}, sets"), driven.count() as f64, "");
         report.latencies(&what, &driven.latencies);
         if size == SIZES[2] {
@@ -82,7 +84,7 @@ async fn on(report: &mut Report, rows: u32, options: &Options) -> Outcome<Vec<Hi
     Ok(all)
 }
 
-/// Builds a member's sets: entries are added in blocks, and removed again.
+/// Builds the change sets of a member: blocks of entries are added, and then removed.
 fn targets(size: usize) -> Outcome<Vec<Target>> {
     let mut targets = Vec::new();
     for op in ["add", "remove"] {
@@ -103,7 +105,7 @@ fn targets(size: usize) -> Outcome<Vec<Target>> {
     Ok(targets)
 }
 
-/// Measures an fsync, which every acknowledged write waits for.
+/// Measures the duration of an fsync, for which every acknowledged write waits.
 fn disk(folder: &Path) -> Outcome<f64> {
     let path = folder.join("forced");
     let mut file = std::fs::File::create(&path)?;

@@ -1,4 +1,4 @@
-//! Reading the audit, newest entries first, in pages.
+//! Lists the audit log in pages, newest entries first.
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -8,44 +8,44 @@ use crate::ids::ClientId;
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// The entries to list.
+/// A filter for the audit log. A field that is `None` selects all entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Entries from this time on.
+    /// Only entries at or after this time.
     pub since: Option<Moment>,
-    /// Entries of this actor: `member:m-1`, `administrator:ada`, `service`.
+    /// Only entries of this actor: `member:m-1`, `administrator:ada`, `service`.
     pub actor: Option<String>,
-    /// Entries of this client, as actor or as object.
+    /// Only entries in which this client acted or was changed.
     pub client: Option<ClientId>,
-    /// Entries about the object with this id.
+    /// Only entries about the object with this id.
     pub subject: Option<String>,
-    /// Entries after this one in the list, i.e. with lower numbers: the `next` of the previous page.
+    /// Only entries with a lower number, which follow in the list. Set it to the `next` of the previous page.
     pub after: Option<i64>,
     /// The maximum number of entries.
     pub limit: usize,
 }
 
-/// An entry of the audit.
+/// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditRecord {
-    /// The sequence number; later entries have higher ones.
+    /// The entry's number, which grows with every entry.
     pub number: i64,
     /// The time, in RFC 3339.
     pub at: String,
-    /// The responsible person or system: `member:m-1`, `administrator:ada`, `service`.
+    /// The person or system that acted: `member:m-1`, `administrator:ada`, `service`.
     pub actor: String,
-    /// The client that acted, or that was acted on.
+    /// The client that acted or was changed.
     pub client: Option<ClientId>,
-    /// The action: `client.add`.
+    /// The name of the action, such as `client.add`.
     pub action: String,
-    /// The id of the object that was acted on.
+    /// The id of the object that was changed.
     pub subject: String,
-    /// A description for people.
+    /// Details of the action, in words.
     pub detail: String,
 }
 
-/// A page of the audit.
+/// A page of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditPage {
@@ -55,13 +55,14 @@ pub struct AuditPage {
     pub next: Option<i64>,
 }
 
-/// Lists a page of the audit.
+/// Lists one page of the audit log.
 ///
 /// # Errors
-/// [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::Store`] if the database fails.
 pub fn list_audit(connection: &Connection, filter: &AuditFilter) -> Result<AuditPage, AdminError> {
     let AuditFilter { since, actor, client, subject, after, limit } = filter;
-    // Times follow the numbers unless the clock stepped back, so the lowest number bounds the search.
+    // Numbers grow with time, except when the clock was set back. The lowest number at or after `since`
+    // therefore bounds the search.
     let mut rows = connection.prepare(
         "SELECT id, at, actor, client, action, subject, detail FROM audit \
          WHERE (?1 IS NULL OR (at >= ?1 AND id >= (SELECT min(id) FROM audit WHERE at >= ?1))) \

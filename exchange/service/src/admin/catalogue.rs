@@ -1,4 +1,4 @@
-//! The catalogue and the default blueprints, each replaced as a whole from a document.
+//! Imports of the catalogue and of the default blueprints. Each import replaces all existing entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,26 +12,27 @@ use super::{AdminContext, AdminError};
 use crate::backend;
 use crate::catalogue::contents::{self, CatalogueContents, EntryKind};
 
-/// The effect of a catalogue import.
+/// The number of entries that a catalogue import affects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportSummary {
-    /// New entries.
+    /// The number of entries whose id did not exist before.
     pub added: usize,
-    /// Entries with an existing id, changed or not.
+    /// The number of entries whose id existed before, whether or not they changed.
     pub kept: usize,
-    /// Removed entries. Data of members that refers to them is kept under their ids.
+    /// The number of removed entries. Member data that refers to a removed entry is kept and shows the
+    /// entry's id.
     pub removed: usize,
-    /// Further names.
+    /// The number of aliases, which are further names of entries.
     pub aliases: usize,
-    /// Warehouse locations.
+    /// The number of warehouse locations.
     pub locations: usize,
 }
 
-/// Parses and validates a catalogue from a JSON document with `entries`, `aliases` and `locations`.
+/// Parses and validates a catalogue: a JSON document with `entries`, `aliases` and `locations`.
 ///
 /// # Errors
-/// [`AdminError::Invalid`], with the JSON Pointer of the invalid value.
+/// Returns [`AdminError::Invalid`], with the JSON Pointer of the invalid value.
 pub fn read_catalogue(text: &str) -> Result<CatalogueContents, AdminError> {
     let mut document = JsonDocument::parse_object(text, &["entries", "aliases", "locations"])?;
     let contents = CatalogueContents {
@@ -72,7 +73,7 @@ fn check_contents(
         let place = format!("/locations/{index}");
         check_named(&place, &location.id, &location.name)?;
         check_unique(&mut places, &*location.id, &format!("{place}/id"))?;
-        // A name that the contract does not allow would break every list of locations.
+        // Every list of locations would fail if it contained a name that the contract does not allow.
         if let Err(error) = LocationName::new(&*location.name) {
             return Err(invalid_at(&format!("{place}/name"), error.to_string()));
         }
@@ -99,10 +100,10 @@ fn check_unique<K: Ord>(known: &mut BTreeMap<K, String>, key: K, place: &str) ->
     }
 }
 
-/// Returns the effect that an import would have, without writing.
+/// Computes the effect of an import without writing anything.
 ///
 /// # Errors
-/// [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::Store`] if the database fails.
 pub fn compare_catalogue(
     connection: &Connection,
     contents: &CatalogueContents,
@@ -122,10 +123,10 @@ pub fn compare_catalogue(
     })
 }
 
-/// Replaces the whole catalogue.
+/// Replaces the whole catalogue and returns the effect.
 ///
 /// # Errors
-/// [`AdminError::Store`] if the database fails or no random numbers are available.
+/// Returns [`AdminError::Store`] if the database fails or no random numbers are available.
 pub fn import_catalogue(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -145,7 +146,7 @@ pub fn import_catalogue(
 /// Parses a JSON list of blueprint ids.
 ///
 /// # Errors
-/// [`AdminError::Invalid`], with the JSON Pointer of the invalid value.
+/// Returns [`AdminError::Invalid`], with the JSON Pointer of the invalid value.
 pub fn read_defaults(text: &str) -> Result<Vec<String>, AdminError> {
     parse_items(parse_json(text)?, "")
 }
@@ -154,8 +155,8 @@ pub fn read_defaults(text: &str) -> Result<Vec<String>, AdminError> {
 /// acquired themselves are not affected.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] for a blueprint that is not in the catalogue, or [`AdminError::Store`] if the database
-/// fails.
+/// Returns [`AdminError::Invalid`] for a blueprint that is not in the catalogue, or [`AdminError::Store`] if the
+/// database fails.
 pub fn set_defaults(
     connection: &Connection,
     admin: &AdminContext<'_>,

@@ -1,4 +1,4 @@
-//! Registered clients (IDP-04, GW-05): registration, state, scopes, limits.
+//! Registered clients (IDP-04, GW-05): registration, state, scopes and limits.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use crate::registry::{MAX_REQUESTS_PER_MINUTE, MAX_WRITES_PER_DAY};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientState {
-    /// The client may call.
+    /// The client may call the exchange.
     Active,
-    /// Members may sign in for the client, and the exchange refuses its calls (ERR-15).
+    /// Members may sign in to the client, but the exchange rejects its calls (ERR-15).
     Suspended,
-    /// The client is no longer registered, and counts as unknown.
+    /// The client is no longer registered and is treated as unknown.
     Disabled,
 }
 
@@ -43,20 +43,21 @@ impl ClientState {
 /// A client to register.
 #[derive(Clone, Debug)]
 pub struct NewClient {
-    /// The client's id. A client has no secret (IDP-04).
+    /// The client's id. There is no client secret (IDP-04).
     pub id: ClientId,
     /// The name that members see.
     pub name: String,
     /// The scopes that the client may request.
     pub scopes: BTreeSet<String>,
-    /// The oldest supported version.
+    /// The oldest version of the client that the exchange accepts.
     pub min_version: Option<String>,
 }
 
 /// Registers a client.
 ///
 /// # Errors
-/// [`AdminError::AlreadyExists`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::AlreadyExists`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database
+/// fails.
 pub fn add_client(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -83,7 +84,7 @@ pub fn add_client(
 /// Activates, suspends or disables a client.
 ///
 /// # Errors
-/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn set_client_state(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -98,7 +99,7 @@ pub fn set_client_state(
 /// Returns the state of a client.
 ///
 /// # Errors
-/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn client_state(connection: &Connection, client: &ClientId) -> Result<ClientState, AdminError> {
     let sql = "SELECT state FROM client WHERE id = ?1";
     let state: Option<String> = connection.query_row(sql, [client], |row| row.get(0)).optional()?;
@@ -109,7 +110,7 @@ pub fn client_state(connection: &Connection, client: &ClientId) -> Result<Client
 /// Replaces the scopes that a client may be granted. Existing grants are narrowed immediately (SVC-02).
 ///
 /// # Errors
-/// [`AdminError::NotFound`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
 pub fn set_scopes(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -127,21 +128,23 @@ pub fn set_scopes(
     )?)
 }
 
-/// Changes of a client's limits. The outer `None` changes nothing, the inner `None` sets the service's default.
+/// Changes to a client's limits. For each limit, the outer `None` keeps the current value, and the inner
+/// `None` restores the service's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimitChanges {
-    /// Requests per minute and member (LIM-18).
+    /// The number of requests per minute and member (LIM-18).
     pub requests_per_minute: Option<Option<u32>>,
-    /// Writes per day and member (LIM-19).
+    /// The number of writes per day and member (LIM-19).
     pub writes_per_day: Option<Option<u32>>,
-    /// The oldest supported version; the inner `None` supports every version (ERR-16).
+    /// The oldest version of the client that the exchange accepts (ERR-16). The inner `None` accepts every
+    /// version.
     pub min_version: Option<Option<String>>,
 }
 
 /// Changes a client's limits.
 ///
 /// # Errors
-/// [`AdminError::NotFound`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
 pub fn set_limits(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -184,7 +187,7 @@ pub fn set_limits(
     )?)
 }
 
-/// A registered client, as listed.
+/// An entry of the list of registered clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedClient {
@@ -196,18 +199,18 @@ pub struct ListedClient {
     pub state: ClientState,
     /// The scopes that the client may request.
     pub scopes: BTreeSet<String>,
-    /// Requests per minute and member, if the client has its own limit.
+    /// The number of requests per minute and member; `None` for the service's default.
     pub requests_per_minute: Option<u32>,
-    /// Writes per day and member, if the client has its own limit.
+    /// The number of writes per day and member; `None` for the service's default.
     pub writes_per_day: Option<u32>,
-    /// The oldest supported version.
+    /// The oldest version of the client that the exchange accepts; `None` if it accepts every version.
     pub min_version: Option<String>,
 }
 
 /// Lists all clients, including disabled ones.
 ///
 /// # Errors
-/// [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::Store`] if the database fails.
 pub fn list_clients(connection: &Connection) -> Result<Vec<ListedClient>, AdminError> {
     let sql =
         "SELECT id, name, state, requests_per_minute, writes_per_day, min_version FROM client ORDER BY id";
@@ -274,7 +277,7 @@ fn check_version(text: &str) -> Result<(), AdminError> {
     }
 }
 
-/// Returns true if a client was ever registered, also if it is disabled.
+/// Returns true if the client is registered or was registered earlier, even if it is disabled now.
 pub(super) fn is_known(connection: &Connection, client: &ClientId) -> Result<bool, AdminError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM client WHERE id = ?1)";
     Ok(connection.query_row(sql, [client], |row| row.get(0))?)

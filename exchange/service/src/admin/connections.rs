@@ -1,4 +1,4 @@
-//! Connected clients of members: listing and disconnecting (WEB-06).
+//! Lists and ends the connections of members' clients (WEB-06).
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -8,41 +8,44 @@ use crate::idp::{DisconnectOutcome, disconnect_client, disconnect_installation};
 use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::time::Moment;
 
-/// The connections to list; without any field all of them.
+/// A filter for connections. The default value selects all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFilter {
-    /// Connections of this member.
+    /// Only connections of this member.
     pub member: Option<MemberId>,
-    /// Connections of this client.
+    /// Only connections of this client.
     pub client: Option<ClientId>,
 }
 
-/// An installation, or a connection that has not called the exchange yet.
+/// An installation, or a connection that has not yet called the exchange.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedConnection {
-    /// The member.
+    /// The id of the member.
     pub member: MemberId,
-    /// The client.
+    /// The id of the client.
     pub client: ClientId,
     /// The installation; `None` before its first call.
     pub installation: Option<InstallationId>,
-    /// The client's label of the installation.
+    /// The label that the client gave the installation.
     pub label: Option<String>,
-    /// The time of the first call, or of the connection.
+    /// The time of the installation's first call; before that call, the time at which the connection was
+    /// created.
     pub since: String,
-    /// The time of the last call, or of the last refresh.
+    /// The time of the installation's last call; before the first call, the time of the last token refresh.
     pub last: String,
-    /// Whether it has an active connection at the built-in provider; `None` if the provider is external.
+    /// Whether the installation has an active connection at the built-in provider.
     pub connected: Option<bool>,
-    /// True if it was disconnected, and its key is refused permanently (ERR-13).
+    /// True if the installation was disconnected, so that its key is rejected permanently (ERR-13).
     pub disconnected: bool,
 }
 
-/// Lists installations and connections by member and client, last seen first.
+/// Lists installations and connections, ordered by member and client; within a client, the most recently used
+/// is first.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] for an unknown member or client, or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`] for an unknown member or client, or [`AdminError::Store`] if the database
+/// fails.
 pub fn list_connections(
     connection: &Connection,
     filter: &ConnectionFilter,
@@ -88,7 +91,7 @@ pub fn list_connections(
 /// Disconnects one installation permanently (ERR-13).
 ///
 /// # Errors
-/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn end_installation(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -102,10 +105,10 @@ pub fn end_installation(
     }
 }
 
-/// Disconnects a client of a member on all devices, until the member connects it again (ERR-12).
+/// Disconnects a member's client on all devices, until the member connects it again (ERR-12).
 ///
 /// # Errors
-/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn end_client(
     connection: &Connection,
     admin: &AdminContext<'_>,

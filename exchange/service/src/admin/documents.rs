@@ -1,19 +1,19 @@
-//! JSON documents from an administrator, parsed in parts, so that errors name the JSON Pointer (RFC 6901) of the
-//! invalid value.
+//! Parses the JSON documents that an administrator imports. Each list is parsed item by item, so that errors
+//! contain the JSON Pointer (RFC 6901) of the invalid value.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::AdminError;
 
-/// A JSON object whose properties are lists.
+/// A JSON object in which every property is a list.
 pub(super) struct JsonDocument(Map<String, Value>);
 
 impl JsonDocument {
-    /// Parses an object with no other properties than these.
+    /// Parses an object whose properties are all in `members`.
     ///
     /// # Errors
-    /// [`AdminError::Invalid`] for invalid JSON, another type, or an unknown property.
+    /// Returns [`AdminError::Invalid`] for invalid JSON, another type, or an unknown property.
     pub(super) fn parse_object(text: &str, members: &[&str]) -> Result<Self, AdminError> {
         let Value::Object(document) = parse_json(text)? else {
             return Err(invalid_at("", format!("expected an object with {}", members.join(", "))));
@@ -30,10 +30,10 @@ impl JsonDocument {
         }
     }
 
-    /// Removes and parses a list. Returns an empty one if the property is absent.
+    /// Removes a property and parses it as a list. Returns an empty list if the property is absent.
     ///
     /// # Errors
-    /// [`AdminError::Invalid`], with the JSON Pointer of the invalid item.
+    /// Returns [`AdminError::Invalid`], with the JSON Pointer of the invalid item.
     pub(super) fn take_list<T: DeserializeOwned>(&mut self, name: &str) -> Result<Vec<T>, AdminError> {
         self.0.remove(name).map_or_else(|| Ok(Vec::new()), |list| parse_items(list, &format!("/{name}")))
     }
@@ -42,15 +42,15 @@ impl JsonDocument {
 /// Parses a JSON document.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] for invalid JSON.
+/// Returns [`AdminError::Invalid`] for invalid JSON.
 pub(super) fn parse_json(text: &str) -> Result<Value, AdminError> {
     serde_json::from_str(text).map_err(|error| AdminError::Invalid(format!("invalid JSON: {error}")))
 }
 
-/// Parses the items of a list at a JSON Pointer.
+/// Parses the items of the list at the JSON Pointer `place`.
 ///
 /// # Errors
-/// [`AdminError::Invalid`], with the JSON Pointer of the invalid item.
+/// Returns [`AdminError::Invalid`], with the JSON Pointer of the invalid item.
 pub(super) fn parse_items<T: DeserializeOwned>(list: Value, place: &str) -> Result<Vec<T>, AdminError> {
     let Value::Array(items) = list else { return Err(invalid_at(place, "expected a list")) };
     let item = |(index, item)| {

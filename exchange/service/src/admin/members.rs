@@ -15,11 +15,11 @@ use crate::names::MemberName;
 /// A member to add.
 #[derive(Clone, Debug)]
 pub struct NewMember {
-    /// The member's id: opaque, and never reused.
+    /// The member's id, an opaque string that is never reused.
     pub id: MemberId,
     /// The name that other members see.
     pub name: MemberName,
-    /// The game account's handle.
+    /// The handle of the member's game account.
     pub handle: Option<AccountHandle>,
     /// The state of the registration.
     pub state: RegistrationState,
@@ -27,10 +27,11 @@ pub struct NewMember {
     pub has_role: bool,
 }
 
-/// Adds a member. The member cannot sign in until [`set_password`].
+/// Adds a member. The member can sign in only after [`set_password`] was called.
 ///
 /// # Errors
-/// [`AdminError::AlreadyExists`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::AlreadyExists`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database
+/// fails.
 pub fn add_member(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -54,13 +55,13 @@ pub fn add_member(
     Ok(admin.record_audit(connection, None, ("member.add", member.id.as_str()), member.state.as_str())?)
 }
 
-/// Creates a member's account, or sets its password and, if given, its user name. Ends the member's browser sessions
-/// and the connections that are bound to them; other connections stay. The hash must be of
+/// Creates a member's account, or sets its password and, if given, its user name. Ends the member's browser
+/// sessions and the connections that are bound to them; other connections stay. The hash must be a result of
 /// [`accounts::PasswordHasher::hash_password`].
 ///
 /// # Errors
-/// [`AdminError::NotFound`], [`AdminError::AlreadyExists`] for another member's user name, [`AdminError::Invalid`] for
-/// a new account without a name, or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], [`AdminError::AlreadyExists`] if another member has the user name,
+/// [`AdminError::Invalid`] for a new account without a user name, or [`AdminError::Store`] if the database fails.
 pub fn set_password(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -90,11 +91,12 @@ pub fn set_password(
     Ok(admin.record_audit(connection, None, ("member.password", member.as_str()), "")?)
 }
 
-/// Changes the state of a member's registration. A disabled member is refused immediately, by the exchange and at every
-/// refresh. Pools no longer show the name of a deleted member (OST-12).
+/// Changes the state of a member's registration. Once a member is disabled, the exchange rejects all calls
+/// for the member, and the identity provider rejects token refreshes. Pools do not show the name of a deleted
+/// member (OST-12).
 ///
 /// # Errors
-/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn set_state(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -111,7 +113,7 @@ pub fn set_state(
     Ok(admin.record_audit(connection, None, ("member.state", member.as_str()), state.as_str())?)
 }
 
-/// A member, as listed for an administrator.
+/// An entry of the list of members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedMember {
@@ -127,10 +129,10 @@ pub struct ListedMember {
     pub username: Option<String>,
 }
 
-/// Lists all members by id.
+/// Lists all members, ordered by id.
 ///
 /// # Errors
-/// [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::Store`] if the database fails.
 pub fn list_members(connection: &Connection) -> Result<Vec<ListedMember>, AdminError> {
     let sql = "SELECT member.id, name, state, has_role, username FROM member \
                LEFT JOIN account ON account.member = member.id ORDER BY member.id";

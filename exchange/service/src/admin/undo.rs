@@ -1,20 +1,20 @@
-//! The members whose data a client may have written, for an undo by an administrator.
+//! Lists the members whose data a client may have changed, for an undo by an administrator.
 
 use rusqlite::{Connection, params};
 
 use super::{AdminError, clients, members};
 use crate::ids::{ClientId, MemberId};
 
-/// Lists the members for whom a client may have written: the given one, or all with an installation of it.
+/// Returns `member` if it is given, otherwise all members with an installation of the client.
 ///
 /// # Errors
-/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn written_for(
     connection: &Connection,
     client: &ClientId,
     member: Option<&MemberId>,
 ) -> Result<Vec<MemberId>, AdminError> {
-    // Writes of a disabled client can be undone, too.
+    // The writes of a disabled client can also be undone.
     if !clients::is_known(connection, client)? {
         return Err(AdminError::NotFound { what: "client", id: client.to_string() });
     }

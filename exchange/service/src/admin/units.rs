@@ -1,4 +1,5 @@
-//! Org units and their members, from a document; the terms; and who administers the service.
+//! Imports org units with their members from a document, and sets the terms and the members who administer
+//! the service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,18 +16,18 @@ use crate::members::{self, RegistrationState, UnitRole};
 use crate::names::{UnitName, UnitShorthand};
 use crate::store::read_setting;
 
-/// A unit of a document.
+/// A unit as described by an imported document.
 #[derive(Clone, Debug)]
 pub struct NewUnit {
     id: UnitId,
     name: UnitName,
     shorthand: UnitShorthand,
     kind: String,
-    /// `None` leaves the stored value.
+    /// Whether the unit takes part in profit sharing. `None` keeps the stored value.
     profit_sharing: Option<bool>,
-    /// The parent unit. `None` leaves the stored value, `Some(None)` removes the parent.
+    /// The parent unit. `None` keeps the stored value, `Some(None)` removes the parent.
     above: Option<Option<UnitId>>,
-    /// The members of the unit. `None` leaves the stored ones.
+    /// The members of the unit. `None` keeps the stored members.
     members: Option<Vec<NewMembership>>,
 }
 
@@ -51,18 +52,19 @@ struct UnitDocument {
     members: Option<Value>,
 }
 
-/// Deserializes a property that is present, so that `null` differs from an absent one.
+/// Deserializes a property that is present. This distinguishes `null` from an absent property.
 fn deserialize_some<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
-/// Parses a JSON document with `units`. Each has `id`, `name`, `shorthand`, `kind`, and optionally `profitSharing`,
-/// `above` (the parent unit) and `members`, a list of `member` and `role` (`member`, `logistician`, `leader`).
+/// Parses a JSON document with `units`. Each unit has `id`, `name`, `shorthand`, `kind`, and optionally
+/// `profitSharing`, `above` (the parent unit) and `members`, a list of objects with `member` and `role`
+/// (`member`, `logistician`, `leader`).
 ///
 /// # Errors
-/// [`AdminError::Invalid`], with the JSON Pointer of the invalid value.
+/// Returns [`AdminError::Invalid`], with the JSON Pointer of the invalid value.
 pub fn read_units(text: &str) -> Result<Vec<NewUnit>, AdminError> {
     let written: Vec<UnitDocument> = JsonDocument::parse_object(text, &["units"])?.take_list("units")?;
     let mut known = BTreeSet::new();
@@ -93,12 +95,14 @@ pub fn read_units(text: &str) -> Result<Vec<NewUnit>, AdminError> {
     written.into_iter().enumerate().map(unit).collect()
 }
 
-/// Adds units, or changes their names, profit sharing, parents and members. If a unit lists members, all others are
-/// removed from it. Absent properties stay unchanged; a new unit has no profit sharing and no parent by default. Feeds
-/// report a new name (SHP-05, OST-07). The kind of a unit cannot change.
+/// Adds units, or changes the names, profit sharing, parents and members of existing ones. If a unit lists
+/// members, all other members are removed from it. An absent property keeps its stored value; a new unit has
+/// no profit sharing and no parent by default. A new name appears in the feeds (SHP-05, OST-07). The kind of
+/// a unit cannot change.
 ///
 /// # Errors
-/// [`AdminError::Invalid`], with the JSON Pointer of the invalid value, or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::Invalid`], with the JSON Pointer of the invalid value, or [`AdminError::Store`] if the
+/// database fails.
 pub fn set_units(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -107,7 +111,7 @@ pub fn set_units(
     for (index, unit) in units.iter().enumerate() {
         upsert_unit(connection, admin, unit, &format!("/units/{index}"))?;
     }
-    // Parents are set after all units exist.
+    // Parents are set last, because a unit may name a parent that follows it in the document.
     let mut set_above = connection.prepare("UPDATE unit SET above = ?2 WHERE id = ?1")?;
     for (index, unit) in units.iter().enumerate() {
         let Some(above) = &unit.above else { continue };
@@ -173,7 +177,7 @@ fn check_no_cycles(connection: &Connection, units: &[NewUnit]) -> Result<(), Adm
     let above: BTreeMap<UnitId, UnitId> = above.collect::<Result<_, _>>()?;
     for (index, unit) in units.iter().enumerate() {
         let ancestors = std::iter::successors(above.get(&unit.id), |next| above.get(*next));
-        // A walk of as many steps as there are parents either ends or has gone round a cycle.
+        // A walk with as many steps as there are parents either reaches a root or follows a cycle.
         if ancestors.take(above.len()).any(|next| *next == unit.id) {
             return Err(invalid_at(&format!("/units/{index}/above"), "the unit would be below itself"));
         }
@@ -181,7 +185,7 @@ fn check_no_cycles(connection: &Connection, units: &[NewUnit]) -> Result<(), Adm
     Ok(())
 }
 
-/// Replaces the members of a unit. Writes only the differences.
+/// Replaces the members of a unit; writes only the differences.
 fn set_members(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -211,18 +215,19 @@ fn set_members(
     Ok(())
 }
 
-/// Returns the version of the terms that members must have accepted; `None` without terms (ERR-17).
+/// Returns the version of the terms that members must have accepted (ERR-17); `None` if there are no terms.
 ///
 /// # Errors
-/// [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::Store`] if the database fails.
 pub fn current_terms(connection: &Connection) -> Result<Option<String>, AdminError> {
     Ok(read_setting(connection, "terms")?)
 }
 
-/// Requires members to accept a version of the terms before clients may act for them; `None` requires nothing.
+/// Sets the version of the terms that members must accept before clients may act for them. `None` removes the
+/// requirement.
 ///
 /// # Errors
-/// [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
 pub fn set_terms(
     connection: &Connection,
     admin: &AdminContext<'_>,
@@ -239,10 +244,10 @@ pub fn set_terms(
     Ok(admin.record_audit(connection, None, ("terms", "terms"), version.unwrap_or("none"))?)
 }
 
-/// Allows a member to administer the service on its pages, or revokes this.
+/// Grants or revokes a member's right to administer the service on the web pages.
 ///
 /// # Errors
-/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+/// Returns [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn set_administrator(
     connection: &Connection,
     admin: &AdminContext<'_>,

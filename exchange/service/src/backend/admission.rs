@@ -13,13 +13,13 @@ use crate::ids::InstallationId;
 use crate::members::{self, Member};
 use crate::registry::{self, RegisteredClient};
 
-/// A caller that passed the admission check.
+/// A caller that has passed the admission check.
 #[derive(Clone, Debug)]
 pub(crate) struct AdmittedCaller<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) member: Member,
     pub(crate) client: RegisteredClient,
-    /// Looked up in the store if the gateway could not determine it (SVC-03).
+    /// Read from the store if the gateway could not determine it (SVC-03).
     installation: Option<InstallationId>,
 }
 
@@ -29,19 +29,20 @@ impl AdmittedCaller<'_> {
         self.installation.as_ref()
     }
 
-    /// Returns the installation, for operations that must record one, such as removals (TYP-15).
+    /// Returns the installation, for operations that must record it, such as removals (TYP-15).
     ///
     /// # Errors
-    /// `REGISTRY_UNAVAILABLE` if the installation is unknown.
+    /// Returns `REGISTRY_UNAVAILABLE` if the installation is unknown.
     pub(crate) fn installation(&self) -> Result<&InstallationId, HandlerError> {
         self.installation.as_ref().ok_or(HandlerError::Rejected(PlainCode::RegistryUnavailable))
     }
 }
 
-/// Checks the member (A19), then switch, registry, key, disconnect and scope in the gateway's order.
+/// Checks the member (A19), then the switch, the registry, the key, disconnection and the scope, in the
+/// gateway's order.
 ///
 /// # Errors
-/// Returns the error of the first check that fails, or the store's.
+/// Returns the error of the first check that fails, or an error if the store cannot be read.
 pub(crate) fn admit<'a>(
     connection: &Connection,
     caller: &'a Caller,
@@ -78,7 +79,8 @@ impl Backend {
         self.store.read(work).await.map_err(|failure| request.error_response(failure))
     }
 
-    /// Admits the caller and reads on the current thread. For a few rows that are found by their keys.
+    /// Admits the caller and runs a read on the current thread. The read must fetch only a few rows, by their
+    /// keys.
     pub(super) async fn read_inline_admitted<T, F>(
         &self,
         context: &RequestContext,
@@ -126,7 +128,7 @@ where
 /// Returns the caller and the operation of a request.
 ///
 /// # Errors
-/// An internal error if the request has no operation or did not pass through the gateway.
+/// Returns an internal error if the request has no operation or did not pass through the gateway.
 pub(super) fn request_context(
     context: &RequestContext,
 ) -> Result<(CallerContext, &'static Operation), ErrorResponse> {

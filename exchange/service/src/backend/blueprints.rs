@@ -1,4 +1,5 @@
-//! The member's blueprints: their own, and the default grants of every member (BPR rows).
+//! The member's blueprints: those that the member acquired, and the default ones that every member has (BPR
+//! rows).
 
 mod collection;
 mod decide;
@@ -30,7 +31,7 @@ pub use table::set_defaults;
 /// The area's name in journal, audit and feeds.
 const NAME: &str = "blueprints";
 
-/// The blueprint area of the write path.
+/// The implementation of the write path for blueprints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlueprintArea;
 
@@ -131,7 +132,7 @@ impl WriteArea for BlueprintArea {
     }
 }
 
-/// Converts a key from the feed, which is a product key or the hash of one.
+/// Converts a feed key, which is a product key or its hash.
 fn target_of_key(index: &CatalogueIndex, key: &str) -> BlueprintTarget {
     match index.find_entry(EntryKind::Blueprint, key) {
         Some(entry) => BlueprintTarget::Product(entry.id.clone()),

@@ -15,7 +15,7 @@ use crate::catalogue::contents::EntryKind;
 use crate::catalogue::{CatalogueEntry, CatalogueIndex, Resolution, ResolvedReference, WarehouseLocation};
 use crate::store::StoreError;
 
-/// Maximum length of a location's name, in characters.
+/// The maximum length of a location's name, in characters.
 const MAX_NAME_CHARS: usize = LocationName::MAX_LENGTH;
 
 impl Backend {
@@ -27,7 +27,7 @@ impl Backend {
         let catalogue = self.catalogue.clone();
         let index =
             self.read_admitted(context, move |connection, _| Ok(catalogue.index_at(connection)?)).await?;
-        // Outside the store's closure: fuzzy matching would occupy a reader thread.
+        // This runs outside the store's closure, because fuzzy matching would block a reader thread.
         resolve_all(&index, &body).map_err(|_| contract_runtime::server::Rejection::Internal.into())
     }
 
@@ -78,14 +78,14 @@ fn to_catalog_entry(found: &CatalogueEntry) -> Result<CatalogEntry, StoreError> 
     catalog_entry(&found.key, found.name.clone())
 }
 
-/// Converts a client key and a name into the contract's catalogue entry.
+/// Creates the contract's catalogue entry from a key that clients may see and a name.
 pub(super) fn catalog_entry(key: &str, name: String) -> Result<CatalogEntry, StoreError> {
     let bt = CatalogKey::new(key).map_err(|_| StoreError::Corrupt("invalid catalogue key"))?;
     Ok(CatalogEntry { bt, name, extra: Map::new() })
 }
 
-/// Returns the location for a key as the contract's type. A location that no longer exists has its key as its
-/// name.
+/// Returns the location with a key as the contract's type. If the location no longer exists, its key becomes
+/// the name.
 pub(super) fn location_of(index: &CatalogueIndex, id: &str) -> Result<Location, StoreError> {
     if let Some(place) = index.locations().get(id) {
         return to_location(place);

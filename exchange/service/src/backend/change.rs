@@ -1,7 +1,7 @@
-//! The write path that every change set of every area takes (WRT rows).
+//! The write path of all change sets, for every area (WRT rows).
 //!
-//! Entry points: `Backend::handle_change_set` for connected clients, `Backend::change_server_side` for all
-//! other authors. Areas implement `WriteArea`.
+//! Entry points: `Backend::handle_change_set` for connected clients, and `Backend::change_server_side` for
+//! all other authors. Each area implements `WriteArea`.
 
 mod fault_injection;
 mod outcome;
@@ -39,14 +39,15 @@ use crate::secrets;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// How long a removal by another author blocks a client from adding the entry again (BPR-06, A11).
+/// How long a removal by another author prevents a client from adding the entry again (BPR-06, A11).
 const REMOVAL_RETENTION: Duration = feed::cursor::LIFETIME;
 
-/// The error of a change set that did not come from a connected client.
+/// The reason a change set of the web pages, the application or the system failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangeError {
-    /// The change set contains a calendar date that does not exist (CON-06). Its schema does not detect this.
+    /// The change set contains a calendar date that does not exist (CON-06), which the schema does not
+    /// detect.
     #[error("the change set contains a date that does not exist")]
     InvalidDate,
     /// The store could not be read or written.
@@ -63,35 +64,37 @@ pub(crate) struct WriteContext {
     pub(crate) now: Moment,
     /// The change set's id in journal and audit.
     pub(crate) change_set: String,
-    /// Start of the guard's window for the client's removals (LIM-21); `None` if the guard does not apply.
+    /// The start of the period in which the guard counts the client's removals (LIM-21); `None` if the guard
+    /// does not apply.
     pub(crate) guarded_since: Option<Moment>,
 }
 
 impl WriteContext {
-    /// Reports whether a client needs the member's confirmation to add the removed entry again: the removal
-    /// is at most 90 days old and another installation or another channel made it (WRT-14). Other authors
-    /// never need it.
+    /// Returns true if a client needs the member's confirmation to add the removed entry again: the removal
+    /// is at most 90 days old, and another installation or another channel made it (WRT-14). Authors other
+    /// than clients never need a confirmation.
     pub(crate) fn needs_override(&self, removal: &KeyRemoval) -> bool {
         matches!(self.author, ChangeAuthor::Client { .. })
             && !removal.by.is_same_installation(&self.author)
             && self.is_recent(removal)
     }
 
-    /// Reports whether a removal is recent enough to block a new entry.
+    /// Returns true if a removal is recent enough to prevent a client from adding the entry again.
     pub(crate) fn is_recent(&self, removal: &KeyRemoval) -> bool {
         self.now.since(removal.at) <= REMOVAL_RETENTION
     }
 
     /// Derives the opaque id of the `number`-th entry that the change set creates. The id is known before
-    /// anything is written, is unique across change sets, and does not reveal which entries one change set
-    /// created. Otherwise a client could link entries of a holder that is withheld (OST-12).
+    /// anything is written and is unique across change sets. It does not reveal which entries were created by
+    /// the same change set; otherwise a client could link the entries of a holder whose name is withheld
+    /// (OST-12).
     pub(crate) fn entry_id(&self, number: usize) -> String {
         let hash = secrets::sha256(format!("{}.{number}", self.change_set));
         URL_SAFE_NO_PAD.encode(secrets::hash_prefix::<16>(&hash))
     }
 }
 
-/// Generates the ids of the entries that a change set creates, in order of creation.
+/// A generator of the ids of the entries that a change set creates, in order of creation.
 #[derive(Debug)]
 pub(crate) struct EntryIds<'w> {
     writer: &'w WriteContext,
@@ -110,8 +113,8 @@ impl<'w> EntryIds<'w> {
         id
     }
 
-    /// Returns an id's position among the created ids, from 1. An entry that existed before has `None`, which
-    /// sorts first.
+    /// Returns the position of an id among the created ids, starting at 1. Returns `None`, which sorts first,
+    /// for an entry that existed before.
     pub(crate) fn position(&self, id: &str) -> Option<usize> {
         self.positions.get(id).copied()
     }
@@ -122,11 +125,11 @@ impl<'w> EntryIds<'w> {
 pub(crate) struct OpBatch<Op> {
     pub(crate) ops: Vec<Op>,
     pub(crate) dry_run: bool,
-    /// Whether an op contains a calendar date that does not exist; the schema does not detect this.
+    /// Whether an op contains a calendar date that does not exist, which the schema does not detect.
     pub(crate) has_invalid_date: bool,
 }
 
-/// An entry before and after a change set.
+/// The states of an entry before and after a change set.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EntryDelta<E> {
     /// The entry's key in the area's table.
@@ -135,7 +138,7 @@ pub(crate) struct EntryDelta<E> {
     pub(crate) after: Option<E>,
     /// Whether the guard counts the change as a removal (WRT-10).
     pub(crate) removal: bool,
-    /// Whether the member allowed it despite a removal by another author (WRT-14).
+    /// Whether the member allowed the change despite a removal by another author (WRT-14).
     pub(crate) overridden: bool,
 }
 
@@ -146,26 +149,26 @@ pub(crate) struct MemberNotice {
     pub(crate) kind: &'static str,
 }
 
-/// The outcome of all ops of a batch, before it is written.
+/// The decision about all ops of a batch, before it is written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BatchDecision<E> {
     /// One status per op, in the order of the ops.
     pub(crate) statuses: Vec<OpStatus>,
-    /// Every changed entry, once.
+    /// The entries that changed, each once.
     pub(crate) touched: Vec<EntryDelta<E>>,
     pub(crate) extras: ChangeExtras,
     /// Notices to other members, without duplicates.
     pub(crate) notices: Vec<MemberNotice>,
 }
 
-/// An area with entries that change sets can modify.
+/// An area whose entries can be changed by change sets.
 ///
 /// `resolve_targets` and `decide_ops` are pure functions. `load_state`, `apply_changes` and `count_entries`
-/// access only the area's own tables.
+/// access only the tables of the area.
 pub(crate) trait WriteArea: Sized + Send + 'static {
     /// The area's name in journal, audit and feeds.
     const NAME: &'static str;
-    /// The contract's operation that writes to the area.
+    /// The operation of the contract that writes to the area.
     const OPERATION: OperationId;
 
     type ChangeSet: Contract + 'static;
@@ -174,12 +177,12 @@ pub(crate) trait WriteArea: Sized + Send + 'static {
     type Target: Send + 'static;
     /// The stored state that a decision depends on.
     type State;
-    /// An entry as journal and tables store it.
+    /// An entry as stored in the journal and the tables.
     type Entry: Serialize;
 
     fn into_batch(body: Self::ChangeSet) -> OpBatch<Self::Op>;
 
-    /// Returns the id that the client gave an op.
+    /// Returns the id that the client gave the op.
     fn op_id(op: &Self::Op) -> Option<&OpId>;
 
     /// Resolves the references of each op (WRT-02, RES-14) and adds warnings about unresolved localization
@@ -209,7 +212,7 @@ pub(crate) trait WriteArea: Sized + Send + 'static {
     /// Returns the display name of an entry.
     fn entry_name(index: &CatalogueIndex, touched: &EntryDelta<Self::Entry>) -> String;
 
-    /// Counts the member's entries, for the guard.
+    /// Counts the member's entries; the guard compares removals with this number.
     fn count_entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError>;
 
     /// Writes the decided changes to the area's tables.
@@ -219,8 +222,8 @@ pub(crate) trait WriteArea: Sized + Send + 'static {
         touched: &[EntryDelta<Self::Entry>],
     ) -> Result<(), StoreError>;
 
-    /// Records the changes in the area's feeds. By default, every change goes to the feed of the writing
-    /// member.
+    /// Records the changes in the area's feeds. By default, every change is recorded in the feed of the
+    /// writing member.
     fn record_feed(
         connection: &Connection,
         writer: &WriteContext,
@@ -251,10 +254,10 @@ impl<A: WriteArea> ResolvedBatch<A> {
         Self { batch, index, targets, unknown, warnings }
     }
 
-    /// Decides the batch. Resolves it again first if the catalogue has changed since.
+    /// Decides the batch. Resolves its references again first if the catalogue has changed.
     ///
     /// # Errors
-    /// [`ChangeError::InvalidDate`] for a batch with an invalid date, or the store's error.
+    /// Returns [`ChangeError::InvalidDate`] for a batch with an invalid date, or an error if the store fails.
     pub(super) fn decide_batch(
         &mut self,
         connection: &Connection,
@@ -274,19 +277,19 @@ impl<A: WriteArea> ResolvedBatch<A> {
         Ok(A::decide_ops(state, &self.batch.ops, &self.targets, writer))
     }
 
-    /// Returns the index against which the batch was resolved last.
+    /// Returns the index with which the references were last resolved.
     pub(super) fn index(&self) -> &CatalogueIndex {
         &self.index
     }
 
-    /// Builds the response body: counts, ops that were not applied, warnings (WRT-05, WRT-06).
+    /// Builds the response body: counts, ops that were not applied, and warnings (WRT-05, WRT-06).
     pub(super) fn into_result(self, decided: BatchDecision<A::Entry>, dry_run: bool) -> ChangeResult {
         let ops = self.batch.ops.iter().map(A::op_id).zip(decided.statuses);
         outcome::change_result(ops, dry_run, self.warnings, decided.extras)
     }
 }
 
-/// Writes a decision: tables, feeds, journal, notices and audit, within the caller's transaction. Does
+/// Writes a decision to tables, feeds, journal, notices and audit, within the caller's transaction. Does
 /// nothing if no entry changed.
 pub(super) fn commit_decision<A: WriteArea>(
     connection: &Connection,
@@ -308,9 +311,10 @@ pub(super) fn commit_decision<A: WriteArea>(
     interruption.check_step(WriteStep::Journaled)
 }
 
-/// Writes changed entries to tables, feeds and journal ([`publish_and_journal`]) and adds the notices.
+/// Writes changed entries to the area's tables, publishes and journals them ([`publish_and_journal`]), and
+/// adds the notices.
 ///
-/// `undoes` maps the keys of reverted entries to the first journal entry that is undone.
+/// `undoes` maps the key of each reverted entry to the first journal entry that is undone.
 pub(super) fn apply_and_journal<A: WriteArea>(
     connection: &Connection,
     writer: &WriteContext,
@@ -328,7 +332,7 @@ pub(super) fn apply_and_journal<A: WriteArea>(
     Ok(())
 }
 
-/// Records changed entries in feeds and journal, without writing the area's tables.
+/// Records changed entries in the feeds and the journal, without writing to the area's tables.
 pub(super) fn publish_and_journal<A: WriteArea>(
     connection: &Connection,
     writer: &WriteContext,
@@ -341,10 +345,11 @@ pub(super) fn publish_and_journal<A: WriteArea>(
     journal::record_changes(connection, writer, A::NAME, touched, undoes)
 }
 
-/// Stores a response for idempotent repetition, in the transaction of the write.
+/// Stores a response for repetitions of the request, in the transaction of the write.
 ///
 /// # Errors
-/// `IDEMPOTENCY_IN_PROGRESS` if another attempt took over the key; the transaction must be rolled back then.
+/// Returns `IDEMPOTENCY_IN_PROGRESS` if another attempt took over the key; the transaction must then be
+/// rolled back.
 pub(super) fn store_response(
     connection: &Connection,
     caller: &Caller,
@@ -353,14 +358,14 @@ pub(super) fn store_response(
 ) -> Result<(), HandlerError> {
     match idempotency::complete_claim(connection, caller, response, now)? {
         Completion::Stored | Completion::NotStored => Ok(()),
-        // Another attempt owns the key; this one must leave no trace.
+        // Another attempt owns the key, so this attempt must not leave any effect.
         Completion::Lost => Err(PlainCode::IdempotencyInProgress.into()),
     }
 }
 
 impl Backend {
-    /// Handles a change set of a connected client. Applies it unless it is a dry run or is held for
-    /// confirmation. The response is stored for idempotent repetition in the same transaction.
+    /// Handles a change set of a connected client. Applies the change set unless it is a dry run or is held
+    /// for confirmation. Stores the response for repetitions in the same transaction.
     pub(super) async fn handle_change_set<A: WriteArea>(
         &self,
         body: A::ChangeSet,
@@ -383,8 +388,8 @@ impl Backend {
 }
 
 impl Backend {
-    /// Creates the context of a write: current time and a new change-set id. The service is the audit actor
-    /// of system changes, the member of all others.
+    /// Creates the context of a write, with the current time and a new change-set id. The audit attributes
+    /// changes of the system to the service, and all others to the member.
     pub(super) fn write_context(
         &self,
         member: &MemberId,
@@ -402,8 +407,8 @@ impl Backend {
         Ok(WriteContext { member, author, actor: by, now, change_set, guarded_since })
     }
 
-    /// Applies a change set that no client sent, without guard and stored response, in a transaction of its
-    /// own.
+    /// Applies a change set that was not sent by a client, in a new transaction. The guard does not apply,
+    /// and no response is stored.
     pub(super) async fn change_server_side<A: WriteArea>(
         &self,
         member: &MemberId,
@@ -417,7 +422,7 @@ impl Backend {
         self.store.write(change).await
     }
 
-    /// Applies a change set that no client sent, within the caller's transaction.
+    /// Applies a change set that was not sent by a client, within the caller's transaction.
     pub(super) fn apply_change_set<A: WriteArea>(
         &self,
         connection: &Connection,
@@ -436,7 +441,7 @@ impl Backend {
     }
 }
 
-/// A client's write request, owned by the writer's closure.
+/// The data of a client's write request, owned so that it can move into the write closure.
 struct WriteRequest {
     backend: Backend,
     caller_context: CallerContext,
@@ -507,7 +512,7 @@ impl WriteRequest {
         Ok(self.backend.write_context(&admitted.member.id, author)?)
     }
 
-    /// Reports whether the member has to confirm the batch (WRT-10).
+    /// Returns true if the member has to confirm the batch (WRT-10).
     fn exceeds_guard<A: WriteArea>(
         &self,
         connection: &Connection,

@@ -1,8 +1,8 @@
-//! Confirmation of a held batch by the signed-in member (WRT-13, WEB-08).
+//! Lets the signed-in member confirm or discard a held batch (WRT-13, WEB-08).
 //!
-//! The preview shows the effects of the batch and does not consume the handoff. Confirming checks the client
-//! again and applies the batch once, without the guard, as a write of the installation. Discarding deletes
-//! it.
+//! The preview shows the effects of the batch and does not consume the handoff. Confirming checks the
+//! client's permissions again and applies the batch once, without the guard, as a write of the installation.
+//! Discarding deletes the batch.
 
 use std::fmt;
 
@@ -29,25 +29,25 @@ use crate::registry;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// Maximum number of removals that a preview lists by name; the others are only counted.
+/// The maximum number of removals that a preview lists by name; further removals are only counted.
 const MAX_NAMED_REMOVALS: usize = 50;
 
-/// The effects that a held batch would have now.
+/// The effects that a held batch would have if it were applied now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchPreview {
-    /// The registered name of the client that sent it.
+    /// The registered name of the client that sent the batch.
     pub client: String,
     /// The batch's area: `blueprints`, `stock` or `ships`.
     pub area: &'static str,
-    /// Display names of the first 50 entries that it would remove.
+    /// The display names of the first 50 entries that the batch would remove.
     pub removed: Vec<String>,
-    /// The number of further entries that it would remove.
+    /// The number of further entries that the batch would remove.
     pub more_removed: usize,
-    /// The number of entries that it would add or change.
+    /// The number of entries that the batch would add or change.
     pub written: usize,
-    /// The result of its ops, as of a dry run.
+    /// The result of the ops, computed as for a dry run.
     pub result: ChangeResult,
-    /// When the batch expires.
+    /// The time at which the batch expires.
     pub expires_at: Moment,
 }
 
@@ -56,9 +56,9 @@ pub struct BatchPreview {
 pub enum ConfirmOutcome {
     /// The batch was applied.
     Applied(ChangeResult),
-    /// The batch was not applied because the client lost the permission. It stays held.
+    /// The batch was not applied because the client no longer has the permission. The batch stays held.
     Refused(PlainCode),
-    /// No such batch exists: it was confirmed, discarded or replaced by a newer one, or it expired.
+    /// There is no such batch: it was confirmed, discarded or replaced by a newer one, or it has expired.
     NotFound,
 }
 
@@ -73,7 +73,7 @@ impl HandoffToken {
         Self(text.into())
     }
 
-    /// Returns the secret, to be looked up by its hash.
+    /// Returns the secret. The store looks it up by its hash.
     pub(super) fn expose_secret(&self) -> &str {
         &self.0
     }
@@ -86,10 +86,10 @@ impl fmt::Debug for HandoffToken {
 }
 
 impl Backend {
-    /// Previews the effects of a held batch, decided as in a dry run. Returns `None` if no such batch exists.
+    /// Decides a held batch as in a dry run and returns its effects; `None` if there is no such batch.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the reads.
+    /// Returns a [`StoreError`] if a read fails.
     pub async fn preview_batch(
         &self,
         member: &MemberId,
@@ -107,7 +107,8 @@ impl Backend {
     /// Applies a held batch once.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write. Nothing is applied then, and the batch stays held.
+    /// Returns a [`StoreError`] if the write fails. In that case, nothing is applied and the batch stays
+    /// held.
     pub async fn confirm_batch(
         &self,
         member: &MemberId,
@@ -130,10 +131,10 @@ impl Backend {
         }
     }
 
-    /// Deletes a held batch without applying it. Returns false if no such batch exists.
+    /// Deletes a held batch without applying it. Returns false if there is no such batch.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write.
+    /// Returns a [`StoreError`] if the write fails.
     pub async fn discard_batch(&self, member: &MemberId, handoff: &HandoffToken) -> Result<bool, StoreError> {
         let (backend, member, handoff) = (self.clone(), member.clone(), handoff.clone());
         let now = self.environment.now();
@@ -163,14 +164,15 @@ impl Backend {
     }
 
     async fn preview_in_area<A: WriteArea>(&self, held: HeldBatch) -> Result<BatchPreview, StoreError> {
-        // Resolved outside the store's closure, as for every change set.
+        // References are resolved outside the store's closure, as for every change set.
         let mut resolved = resolve_batch::<A>(self, &held)?;
         let backend = self.clone();
         let preview = move |connection: &Connection| {
             let writer = write_context(&backend, &held)?;
             let decided = map_decision_error(resolved.decide_batch(connection, &backend.catalogue, &writer))?;
             let client = registry::find_client(connection, &held.caller.client)?.map(|client| client.name);
-            // An emptied entry is listed as removed even if the guard counts it as a move or not again.
+            // An entry that disappears is listed as removed, even if the guard does not count the change as a
+            // removal, as for a move.
             let is_removed = |touched: &&EntryDelta<A::Entry>| {
                 touched.removal || (touched.before.is_some() && touched.after.is_none())
             };
@@ -201,13 +203,14 @@ impl Backend {
         let backend = self.clone();
         let confirm = move |connection: &Connection| {
             let now = backend.environment.now();
-            // The batch may have been confirmed, replaced or expired since the lookup.
+            // Since the lookup, the batch may have been confirmed or replaced, or it may have expired.
             let Some(held) = held_batches::find_batch(connection, &held.caller.member, &handoff.0, now)?
             else {
                 return Ok(ConfirmOutcome::NotFound);
             };
             held_batches::delete_batch(connection, &handoff.0)?;
-            // Switch, client, scope and connection may have changed since the batch was sent.
+            // The switch, the client, its scopes and the connection may have changed since the batch was
+            // sent.
             let admitted = admit(connection, &held.caller, A::OPERATION.operation())?;
             let writer = write_context(&backend, &held)?;
             let decided = map_decision_error(resolved.decide_batch(connection, &backend.catalogue, &writer))?;
@@ -228,7 +231,7 @@ fn write_context(backend: &Backend, held: &HeldBatch) -> Result<WriteContext, St
     backend.write_context(&held.caller.member, author)
 }
 
-/// A held batch was valid when it was stored.
+/// The error for a stored batch that cannot be parsed, although it was valid when it was stored.
 const INVALID: StoreError = StoreError::Corrupt("a held batch is not a valid change set");
 
 fn map_decision_error<E>(

@@ -18,9 +18,9 @@ use super::handler_error::HandlerError;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// The version of the interface (CON-10).
+/// The version of the interface, as reported in the service document (CON-10).
 const API_VERSION: &str = "1.0";
-/// Maximum number of ops in a change set (SVC-04).
+/// The maximum number of ops in a change set (SVC-04).
 const MAX_BATCH_OPS: i64 = 500;
 
 impl Backend {
@@ -118,8 +118,8 @@ fn shown_id(id: &str) -> Result<InstallationId, StoreError> {
     InstallationId::new(id).map_err(|_| StoreError::Corrupt("invalid installation id"))
 }
 
-/// Converts a timestamp into a moment, truncated to milliseconds. `None` for a calendar date that does not
-/// exist (CON-06).
+/// Converts a timestamp into a moment, truncated to milliseconds. Returns `None` for a calendar date that
+/// does not exist (CON-06).
 pub(super) fn parse_timestamp(text: &Timestamp) -> Option<Moment> {
     let moment = text.timestamp()?;
     let millis = i64::from(moment.subsec_nanos() / 1_000_000);

@@ -1,7 +1,7 @@
-//! The open demand of the member's units, summed over their job orders (DEM rows). No line identifies an
-//! order.
+//! Computes the open demand of the member's units, summed over their job orders (DEM rows). No line of the
+//! result identifies an order.
 //!
-//! Demand is computed for each request and not stored.
+//! The demand is computed for each request and is not stored.
 
 mod decide;
 mod table;
@@ -26,9 +26,9 @@ use crate::store::StoreError;
 use crate::time::Moment;
 use decide::{DemandOrigin, OpenDemand, QualityFloor};
 
-/// Maximum number of lines in either list (LIM-37).
+/// The maximum number of lines in each of the two lists (LIM-37).
 const MAX_LINES: usize = 5000;
-/// Maximum number of raw ores in one line (LIM-37).
+/// The maximum number of raw ores in one line (LIM-37).
 const MAX_RAW_REFS: usize = 20;
 
 impl Backend {
@@ -69,7 +69,7 @@ fn load_demand(
     Ok(response)
 }
 
-/// Builds the material lines, sorted by name so that their order does not reveal the orders.
+/// Builds the material lines. They are sorted by name so that their order does not reveal the orders.
 fn material_lines(index: &CatalogueIndex, open: &OpenDemand) -> Result<Vec<MaterialDemand>, StoreError> {
     let mut lines: Vec<_> = open
         .materials
@@ -125,8 +125,8 @@ fn keyed_reference(id: &str, name: String) -> Result<KeyedItemRef, StoreError> {
     KeyedItemRef::builder().bt(key).name(name).build().map_err(corrupt)
 }
 
-/// Returns the raw ores that refine into a material, by name (DEM-02). They are in the entry's fact
-/// `refinedFrom`.
+/// Returns the names of the raw ores from which a material is refined (DEM-02). The catalogue entry lists
+/// them in its fact `refinedFrom`.
 fn raw_refs(facts: Option<&serde_json::Value>) -> Vec<ItemRef> {
     let names = facts.and_then(|facts| facts.get("refinedFrom")).and_then(serde_json::Value::as_array);
     let names = names.into_iter().flatten().filter_map(serde_json::Value::as_str);

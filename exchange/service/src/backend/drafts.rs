@@ -1,13 +1,15 @@
-//! Drafts: data that a client prepares for the member to review and accept on the web (DRF rows).
+//! Drafts: data that a client prepares and that the member reviews and accepts in the web interface (DRF
+//! rows).
 //!
 //! ```text
 //! prepare ─► stage ─► open ─► review ─► accept | discard
-//! (pure)     client   member, once      member, on the web
+//! (pure)     client   member, once      member, web pages
 //! ```
 //!
-//! A staged draft is stored under the hash of the handoff in its link. Opening it consumes the handoff and
-//! turns the draft into a *review* of the member. An imported file becomes a review, too. The member's data
-//! does not change before the member accepts a review; the change is then the member's own, on the web.
+//! A staged draft is stored under the hash of the handoff in its link. Opening the draft consumes the handoff
+//! and turns the draft into a *review* of the member. An imported file also becomes a review. The member's
+//! data does not change until the member accepts a review. The change is then attributed to the member in the
+//! web interface, not to the client.
 
 mod acceptance;
 mod blueprints;
@@ -42,15 +44,15 @@ use crate::records::{self, Actor, AuditEntry};
 use crate::store::StoreError;
 use handoffs::{NewDraft, StageOutcome};
 
-/// Path of a draft's link below the origin of the member's pages.
+/// The path of a draft's link, below the origin of the members' web pages.
 const PATH: &str = "/draft/";
 
-/// The content of a draft. References that resolved are stored as catalogue keys.
+/// The content of a draft. Resolved references are stored as catalogue keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum StagedDraft {
     Blueprints {
-        /// In the order in which they were sent, without duplicates.
+        /// The blueprints in the order in which they were sent, without duplicates.
         rows: Vec<BlueprintRow>,
     },
     Refinery(RefineryPanel),
@@ -74,7 +76,8 @@ impl Backend {
         let catalogue = self.catalogue.clone();
         let index =
             self.read_admitted(context, move |connection, _| Ok(catalogue.index_at(connection)?)).await?;
-        // Outside the store's closure: resolving up to 2000 references would occupy a reader thread.
+        // This runs outside the store's closure, because resolving up to 2000 references would block a reader
+        // thread.
         let draft = blueprints::prepare_rows(&index, &body).map(|rows| StagedDraft::Blueprints { rows });
         self.stage_draft(draft, context).await
     }
@@ -87,8 +90,8 @@ impl Backend {
         self.stage_draft(refinery::prepare_panel(body).map(StagedDraft::Refinery), context).await
     }
 
-    /// Stages a draft and stores its response for idempotent repetition in the same transaction. `None`
-    /// means a body that matches its schema but has invalid content (DRF-11).
+    /// Stages a draft and stores the response for repetitions in the same transaction. A `draft` of `None`
+    /// stands for a body that matches its schema but has invalid content (DRF-11); it is rejected.
     async fn stage_draft(
         &self,
         draft: Option<StagedDraft>,
@@ -102,8 +105,8 @@ impl Backend {
                 Some(draft) => backend.insert_draft(connection, admitted, &request, draft)?,
                 None => request.rejection_response(PlainCode::SchemaInvalid)?,
             };
-            // The response contains the link, so that a repetition with the same idempotency key returns it
-            // again (DRF-15).
+            // The stored response contains the link, so a repetition with the same idempotency key returns
+            // the link again (DRF-15).
             store_response(connection, admitted.caller, &response, backend.environment.now())?;
             backend.fault_injector.check_step(WriteStep::Completed)?;
             Ok(response)

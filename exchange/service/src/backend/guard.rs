@@ -9,20 +9,21 @@ use crate::ids::{ClientId, MemberId};
 use crate::store::{StoreError, query_count};
 use crate::time::Moment;
 
-/// The counts that the guard decides on.
+/// The counts from which the guard decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemovalCounts {
-    /// Removals in the batch.
+    /// The number of removals in the batch.
     pub batch: u64,
-    /// Removals in the client's earlier batches within the window.
+    /// The number of removals in the client's earlier batches within the window.
     pub window: u64,
-    /// Entries of the area before the batch.
+    /// The number of entries in the area before the batch.
     pub entries: u64,
 }
 
 impl GuardConfig {
-    /// Reports whether the member has to confirm a batch: together with it there are more than 25 removals in
-    /// the window, or at least 5 that exceed a fifth of the entries at the window's start.
+    /// Returns true if the member has to confirm the batch. By default this is the case if the batch and the
+    /// window together have more than 25 removals, or at least 5 that are more than a fifth of the entries at
+    /// the start of the window.
     #[must_use]
     pub fn holds_batch(&self, removals: RemovalCounts) -> bool {
         let RemovalCounts { batch, window, entries } = removals;
@@ -34,14 +35,14 @@ impl GuardConfig {
                 || (total >= u64::from(self.removals_of_share) && total.saturating_mul(share) > entry_count))
     }
 
-    /// Returns the length of the window in which removals count.
+    /// Returns the length of the window, the period in which removals are counted.
     #[must_use]
     pub const fn window(&self) -> Duration {
         Duration::from_secs(self.window_seconds)
     }
 }
 
-/// Counts the removals by all installations of a client in a member's area since a moment.
+/// Counts the removals that all installations of a client made in an area of a member since a moment.
 pub(super) fn count_removals(
     connection: &Connection,
     member: &MemberId,
@@ -58,8 +59,8 @@ pub(super) fn count_removals(
 mod tests {
     use super::*;
 
-    /// LIM-21: a batch of 25 removals passes, 26 do not. Five pass if they are a fifth of the entries, not if
-    /// more.
+    /// LIM-21: a batch of 25 removals passes, and one of 26 is held. Five removals pass if they are exactly a
+    /// fifth of the entries, and are held if they are more.
     #[test]
     fn guard_holds_above_its_bounds() {
         for (batch, window, entries, holds) in [
@@ -72,7 +73,7 @@ mod tests {
             (4, 0, 4, false),
             (1, 4, 21, false),
             (1, 4, 20, true),
-            // A batch without removals passes, regardless of earlier removals.
+            // A batch without removals passes, however many earlier removals there are.
             (0, 100, 0, false),
             (u64::MAX, u64::MAX, u64::MAX, true),
         ] {

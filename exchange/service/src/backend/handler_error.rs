@@ -1,4 +1,4 @@
-//! Errors of the backend's handlers, and their conversion into responses.
+//! The errors of the backend's handlers, and their conversion into responses.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::caller::Caller;
 use crate::feed::PageError;
 use crate::store::StoreError;
 
-/// The error of a handler.
+/// The reason a handler failed.
 #[derive(Debug)]
 pub(crate) enum HandlerError {
-    /// The exchange rejects the request with a code of the contract.
+    /// The exchange rejects the request with an error code of the contract.
     Rejected(PlainCode),
     Store(StoreError),
 }
@@ -58,10 +58,10 @@ impl From<PageError> for HandlerError {
     }
 }
 
-/// The context of a request with its caller, from which responses are built.
+/// The context of a request that has a caller. Responses are built from it.
 #[derive(Clone, Debug)]
 pub(crate) struct CallerContext {
-    /// Invariant: its extensions contain a [`Caller`]. Other values are derived only when a response needs
+    /// Invariant: the extensions contain a [`Caller`]. Other values are computed only when a response needs
     /// them.
     context: RequestContext,
 }
@@ -70,7 +70,7 @@ impl CallerContext {
     /// Wraps the context of a request that came through the gateway.
     ///
     /// # Errors
-    /// An internal error if the context has no caller: the request did not come through the gateway.
+    /// Returns an internal error if the context has no caller, because the request did not pass the gateway.
     pub(crate) fn from_context(context: &RequestContext) -> Result<Self, ErrorResponse> {
         context.extensions().get::<Caller>().ok_or(Rejection::Internal)?;
         Ok(Self { context: context.clone() })
@@ -81,12 +81,12 @@ impl CallerContext {
         self.context.extensions().get().unwrap_or_else(|| unreachable!("from_context checked the caller"))
     }
 
-    /// Returns correlation id and path, by which a problem identifies the request.
+    /// Returns the correlation id and the path, which identify the request in a problem document.
     fn problem_identity(&self) -> (CorrelationId, &str) {
         (correlation_id(&self.context), self.context.uri().path())
     }
 
-    /// Converts an error into an error response. Details of a store error are logged and not sent to the
+    /// Converts an error into an error response. Details of a store error are logged and are not sent to the
     /// caller.
     pub(crate) fn error_response(&self, failure: HandlerError) -> ErrorResponse {
         let (id, path) = self.problem_identity();
@@ -100,20 +100,20 @@ impl CallerContext {
         Problem::error_response(code, id, path)
     }
 
-    /// Builds an error response as bytes, to be stored for idempotent repetition.
+    /// Builds an error response as bytes, so that it can be stored for repetitions.
     pub(crate) fn rejection_response(&self, code: PlainCode) -> Result<EncodedResponse, HandlerError> {
         let (id, path) = self.problem_identity();
         serialize_refusal(&Problem::error_response(code, id, path))
     }
 
-    /// Builds the response for an exhausted budget, with the time to wait. It does not count as a write
-    /// (GW-07).
+    /// Builds the response for an exhausted budget, with the delay after which to retry. The request does not
+    /// count as a write (GW-07).
     pub(crate) fn no_capacity_response(&self, wait: Duration) -> Result<EncodedResponse, HandlerError> {
         let (id, path) = self.problem_identity();
         serialize_refusal(&Problem::error_response_after(TimedCode::ExchangeBudgetExhausted, wait, id, path))
     }
 
-    /// Builds the response to a batch that waits for the member's confirmation (WRT-10).
+    /// Builds the response to a batch that is held for the member's confirmation (WRT-10).
     pub(crate) fn held_batch_response(&self, link: ConfirmationUrl) -> Result<EncodedResponse, HandlerError> {
         let (id, path) = self.problem_identity();
         serialize_refusal(&Problem::confirmation_required(link, id, path))
@@ -128,7 +128,7 @@ fn serialize_refusal(refusal: &ErrorResponse) -> Result<EncodedResponse, Handler
     Ok(response)
 }
 
-/// Serializes a body into a response of status 200.
+/// Serializes a body into a response with status 200.
 pub(crate) fn json_response<T: Serialize>(
     body: &T,
     media_type: &'static str,
@@ -141,12 +141,12 @@ pub(crate) fn json_response<T: Serialize>(
 fn code_of(error: &StoreError) -> PlainCode {
     match error {
         StoreError::Corrupt(_) | StoreError::Panicked => PlainCode::InternalError,
-        // Temporary: no data is lost, and a retry in a minute may succeed (A9).
+        // The failure is temporary: no data is lost, and a retry in a minute may succeed (A9).
         _ => PlainCode::ServiceUnavailable,
     }
 }
 
-/// Returns the correlation id that the gateway assigned to the request; `unknown` without one.
+/// Returns the correlation id that the gateway assigned to the request, or `unknown` if it has none.
 pub(crate) fn correlation_id(context: &RequestContext) -> CorrelationId {
     let caller: Option<&Caller> = context.extensions().get();
     let own = caller.and_then(|caller| CorrelationId::new(caller.correlation_id.as_str()).ok());

@@ -1,5 +1,5 @@
-//! Held batches: change sets that wait for the member's confirmation, one per client and member (WRT-12,
-//! WRT-13).
+//! Stores held batches: change sets that require the member's confirmation, at most one per client and member
+//! (WRT-12, WRT-13).
 
 use exchange_api::error_responses::PlainCode;
 use exchange_api::operations::OperationId;
@@ -16,23 +16,24 @@ use crate::secrets;
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// Path of the confirmation page below the origin of the member's pages.
+/// The path of the confirmation page, below the origin of the members' web pages.
 pub(super) const PATH: &str = "/confirm/";
 
 #[derive(Clone, Debug)]
 pub(super) struct HeldBatch {
-    /// The caller that sent the batch, without its idempotency claim because the request is already answered.
+    /// The caller that sent the batch. Its idempotency claim is removed, because the request was already
+    /// answered.
     pub(super) caller: Caller,
     pub(super) operation: String,
     pub(super) body: Vec<u8>,
     pub(super) expires_at: Moment,
 }
 
-/// Stores a batch in place of an older one of the same client and member, and returns the link to its
-/// confirmation page. Only the hash of the link's secret is stored.
+/// Stores a batch and returns the link to its confirmation page. Replaces an older batch of the same client
+/// and member. Only the hash of the link's secret is stored.
 ///
 /// # Errors
-/// `BATCH_TOO_LARGE` for a body of more than 512 KiB, or the store's error.
+/// Returns `BATCH_TOO_LARGE` for a body of more than 512 KiB, or an error if the store fails.
 pub(super) fn hold_batch(
     connection: &Connection,
     backend: &Backend,
@@ -100,10 +101,11 @@ pub(super) fn delete_batch(connection: &Connection, handoff: &str) -> Result<(),
     Ok(())
 }
 
-/// Deletes up to `limit` held batches that expired without confirmation (WRT-13), and returns their number.
+/// Deletes up to `limit` held batches that expired without a confirmation (WRT-13). Returns the number of
+/// deleted batches.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_held_batches(
     connection: &Connection,
     now: Moment,

@@ -1,4 +1,4 @@
-//! The journal of entry changes, and the audit of actions.
+//! Writes and reads the journal of entry changes, and writes audit entries for changes.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use crate::records::{self, AuditEntry};
 use crate::store::{StoreError, read_setting, sql_limit};
 use crate::time::Moment;
 
-/// Records the changes of one change set. For each reverted key, `undoes` holds the first journal entry that
-/// the change undoes, so that no later run undoes it again.
+/// Records the changes of one change set. For each reverted key, `undoes` contains the first journal entry
+/// that is undone, so that a later run does not undo that entry again.
 pub(super) fn record_changes<E: Serialize>(
     connection: &Connection,
     writer: &WriteContext,
@@ -58,7 +58,7 @@ pub(super) fn record_changes<E: Serialize>(
         sql_limit(removals),
     ])?;
     if client.is_some() && area == STOCK {
-        // STK-22: the guard looks up a client's first change of each lot.
+        // STK-22: the guard looks up the client's first change of each lot in this table.
         let lots: Vec<u8> = touched.iter().flat_map(|touched| key_prefix(&touched.key)).collect();
         let lots = std::str::from_utf8(&lots).map_err(|_| StoreError::Corrupt("invalid lot key"))?;
         let mut put = connection.prepare_cached("INSERT INTO journal_lots (first, lots) VALUES (?1, ?2)")?;
@@ -67,7 +67,7 @@ pub(super) fn record_changes<E: Serialize>(
     Ok(())
 }
 
-/// The first bytes of a lot's key. Two lots of one member rarely share it.
+/// The first bytes of a lot's key. Two lots of the same member rarely have the same prefix.
 type KeyPrefix = [u8; 6];
 
 fn key_prefix(key: &str) -> KeyPrefix {
@@ -76,11 +76,12 @@ fn key_prefix(key: &str) -> KeyPrefix {
     beginning
 }
 
-/// Returns the state of each lot before its first change by a client within a window. Lots that the client
-/// did not change in the window are omitted.
+/// Returns the state of each lot before the first change that a client made to it since `since`. Lots that
+/// the client has not changed since then are omitted.
 ///
-/// Reads only the key prefixes of each set, and stops after the set in which the last lot is found. The cost
-/// is bounded by the writes of one window, not by the length of the journal (LIM-19).
+/// Reads only the key prefixes of each change set, and stops after the change set in which the last lot is
+/// found. The cost is bounded by the number of writes in one window, not by the length of the journal
+/// (LIM-19).
 pub(super) fn before_first_changes<'k>(
     connection: &Connection,
     member: &MemberId,
@@ -125,13 +126,13 @@ pub(super) fn before_first_changes<'k>(
     Ok(found)
 }
 
-/// Returns the id of the last entry; 0 if the journal is empty.
+/// Returns the id of the last entry, or 0 if the journal is empty.
 pub(super) fn last_id(connection: &Connection) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(max(id), 0) FROM journal_entry";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// Loads an entry's JSON before and after a journalled change.
+/// Loads the JSON of an entry before and after a journaled change.
 pub(super) fn load_change(
     connection: &Connection,
     id: i64,
@@ -145,7 +146,7 @@ pub(super) fn load_change(
     Ok((before, after.transpose()?))
 }
 
-/// A buffer that is reused to serialize entries one after the other.
+/// A reusable buffer for serializing entries.
 #[derive(Default)]
 struct EntryBuffer(Vec<u8>);
 
@@ -159,9 +160,9 @@ impl EntryBuffer {
     }
 }
 
-/// Encodes `after` as a difference from `before`: the length of the shared prefix, the middle part, the
-/// length of the shared suffix. Lengths are in characters. Non-ASCII text is stored in full because bytes are
-/// not characters there.
+/// Encodes `after` as a difference from `before`: the length of the shared prefix, the middle part, and the
+/// length of the shared suffix. Lengths are in characters. Non-ASCII strings are stored in full, because
+/// their lengths in bytes and in characters differ.
 fn encode_delta<'a>(before: Option<&str>, after: Option<&'a str>) -> (i64, Option<&'a str>, i64) {
     let (Some(was), Some(is)) = (before, after) else { return (0, after, 0) };
     if !was.is_ascii() || !is.is_ascii() {
@@ -174,14 +175,14 @@ fn encode_delta<'a>(before: Option<&str>, after: Option<&'a str>) -> (i64, Optio
     (sql_limit(head), is.get(head..is.len() - tail), sql_limit(tail))
 }
 
-/// Reverses [`encode_delta`].
+/// Decodes a difference that [`encode_delta`] returned.
 fn decode_delta(before: &str, head: usize, after: &str, tail: usize) -> Result<String, StoreError> {
     let ends = before.get(..head).zip(before.len().checked_sub(tail).and_then(|from| before.get(from..)));
     let (head, tail) = ends.ok_or(StoreError::Corrupt("invalid difference of a journalled entry"))?;
     Ok([head, after, tail].concat())
 }
 
-/// Writes an audit entry for an action of the write's author.
+/// Writes an audit entry for an action of the author of a write.
 pub(super) fn write_audit(
     connection: &Connection,
     writer: &WriteContext,
@@ -194,14 +195,15 @@ pub(super) fn write_audit(
     records::record_audit(connection, writer.now, writer.actor.as_actor(), deed)
 }
 
-/// Deletes up to `limit` entries that are older than `before`, the oldest first, and returns their number.
+/// Deletes up to `limit` entries that are older than `before`, oldest first. Returns the number of deleted
+/// entries.
 ///
-/// Entries are deleted in the order of their ids. The rest of the journal is therefore complete from a moment
-/// on: the floor, which rises in the same transaction. An entry with a later timestamp blocks the deletion of
-/// those after it, which happens if the clock stepped back.
+/// Entries are deleted in the order of their ids. The remaining journal is therefore complete from some
+/// moment on. That moment is the floor, which is updated in the same transaction. After the clock was set
+/// back, an entry with a later time can precede older entries; it then blocks their deletion.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_entries(
     connection: &Connection,
     before: Moment,
@@ -235,7 +237,7 @@ pub(crate) fn prune_entries(
     Ok(removed)
 }
 
-/// Returns the moment up to which entries may be deleted; `None` if the journal is complete.
+/// Returns the moment up to which entries may have been deleted; `None` if the journal is complete.
 pub(super) fn journal_floor(connection: &Connection) -> Result<Option<Moment>, StoreError> {
     let found = read_setting(connection, "journal-floor")?;
     let corrupt = |_| StoreError::Corrupt("invalid journal floor");
@@ -250,8 +252,8 @@ mod tests {
     use crate::records::OwnedActor;
     use crate::store::{Store, StoreLocation, StoreOptions};
 
-    /// STK-22: finds the client's first change of each lot within the window, even if keys share a prefix.
-    /// The prefixes are deleted with the journal's oldest sets.
+    /// STK-22: the client's first change of each lot within the window is found, even if keys have the same
+    /// prefix. Pruning the journal also deletes the prefixes.
     #[tokio::test]
     async fn first_changes_are_found() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
@@ -301,7 +303,7 @@ mod tests {
         assert_eq!(looked.await.unwrap(), 1);
     }
 
-    /// Decoding restores the second entry from the first and the stored difference.
+    /// Decoding the stored difference restores the second entry from the first.
     #[test]
     fn omitted_fields_are_restored() {
         for (before, after, kept) in [

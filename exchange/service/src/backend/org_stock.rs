@@ -1,4 +1,4 @@
-//! Org stock: the pools of the member's units, with entries and rosters (OST rows).
+//! Org stock: the pools of the member's units, with their entries and rosters (OST rows).
 
 mod collection;
 mod decide;
@@ -37,7 +37,7 @@ use decide::{OpTarget, PoolState, StockItem};
 use pool_record::{PoolEntry, PoolRecord, StockSale};
 use roster::HolderPseudonyms;
 
-/// The org-stock area of the write path.
+/// The implementation of the write path for org stock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OrgStockArea;
 
@@ -125,7 +125,7 @@ impl WriteArea for OrgStockArea {
         }
     }
 
-    /// Returns 0: no org-stock change counts as a removal, so the guard never applies (A16).
+    /// Returns 0. No change of org stock counts as a removal, so the guard never applies (A16).
     fn count_entries(_: &Connection, _: &MemberId) -> Result<u64, StoreError> {
         Ok(0)
     }
@@ -166,7 +166,8 @@ impl Backend {
         let OrgStockReadOptions { cursor, limit, .. } = options;
         let page =
             self.read_page_with(PageRequest { cursor, limit }, context, |connection, admitted, index| {
-                // OST-08: without the scope, the entries are omitted and the request succeeds.
+                // OST-08: without the scope for details, the entries are omitted and the request still
+                // succeeds.
                 let granted = admitted.client.granted_scopes(&admitted.caller.scopes);
                 Ok(PoolCollection {
                     member: admitted.member.id.clone(),

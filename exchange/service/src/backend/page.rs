@@ -1,4 +1,4 @@
-//! Builds the pages of any area's collection as responses (FED rows).
+//! Reads a page of an area's collection and converts it into the parts of a response (FED rows).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::catalogue::CatalogueIndex;
 use crate::feed::{self, ChangeAuthor, CollectionPage, PagedCollection, RemovedEntry};
 use crate::store::StoreError;
 
-/// Default number of entries on a page if the reader sets no limit (LIM-14).
+/// The number of entries on a page if the request has no limit (LIM-14).
 const DEFAULT_LIMIT: usize = 500;
 
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(super) struct PageRequest {
     pub(super) limit: Option<i64>,
 }
 
-/// The parts that the pages of all areas have in common (TYP-13).
+/// The fields that the pages of all areas have (TYP-13).
 #[derive(Debug)]
 pub(super) struct PageResponse<T> {
     pub(super) items: Vec<T>,
@@ -34,7 +34,7 @@ pub(super) struct PageResponse<T> {
 }
 
 impl Backend {
-    /// Reads a page of a collection that depends only on the caller and the catalogue.
+    /// Reads a page of a collection that is created from the caller and the catalogue alone.
     pub(super) async fn read_page<C>(
         &self,
         reading: PageRequest,
@@ -50,7 +50,7 @@ impl Backend {
         Ok(shown)
     }
 
-    /// Reads a page of a collection that is created from the store's state, and returns the collection, too.
+    /// Reads a page of a collection that is created from the store's state. Also returns the collection.
     pub(super) async fn read_page_with<C>(
         &self,
         reading: PageRequest,

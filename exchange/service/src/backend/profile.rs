@@ -1,4 +1,4 @@
-//! The member's profile, as the member edits it on the web (WEB-12).
+//! The member's profile, which the member edits on the web pages (WEB-12).
 
 use exchange_api::types::AccountHandle;
 use rusqlite::{Connection, params};
@@ -9,24 +9,24 @@ use crate::members;
 use crate::records::{self, Actor, AuditEntry};
 use crate::store::{StoreError, read_setting};
 
-/// A member's profile as the web pages show it.
+/// A member's profile, as shown on the web pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemberProfile {
-    /// The game-account handle, which is never sent to clients (SVC-14).
+    /// The handle of the member's game account, which is never sent to clients (SVC-14).
     pub handle: Option<String>,
-    /// The version of the terms that the member accepted last.
+    /// The version of the terms that the member accepted most recently.
     pub accepted: Option<String>,
-    /// The version of the terms that is required, if there are terms (ERR-17).
+    /// The version of the terms that members must have accepted; `None` if there are no terms (ERR-17).
     pub terms: Option<String>,
-    /// Whether the name is hidden from connected applications (WEB-07).
+    /// Whether the member's name is withheld from connected applications (WEB-07).
     pub withholds_name: bool,
 }
 
 impl Backend {
-    /// Loads a member's profile; empty if the member does not exist.
+    /// Loads a member's profile. Returns an empty profile if the member does not exist.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the read.
+    /// Returns a [`StoreError`] if the read fails.
     pub async fn load_profile(&self, member: &MemberId) -> Result<MemberProfile, StoreError> {
         let member = member.clone();
         let read = move |connection: &Connection| {
@@ -42,21 +42,21 @@ impl Backend {
         self.store.read(read).await
     }
 
-    /// Records that the member accepted a version of the terms. Returns false, and writes nothing, if it is
-    /// not the current version.
+    /// Records that the member accepted a version of the terms. Returns false and writes nothing if `version`
+    /// is not the current version.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn accept_terms(&self, member: &MemberId, version: &str) -> Result<bool, StoreError> {
         let sql = "UPDATE member SET terms = ?2 WHERE id = ?1 \
                    AND ?2 = (SELECT value FROM setting WHERE name = 'terms')";
         self.update_member(member, sql, version, ("terms.accept", version)).await
     }
 
-    /// Stores the member's game-account handle. The audit entry does not contain the handle.
+    /// Stores the handle of the member's game account. The audit entry does not contain the handle.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn set_handle(&self, member: &MemberId, handle: &AccountHandle) -> Result<(), StoreError> {
         let sql = "UPDATE member SET handle = ?2 WHERE id = ?1";
         self.update_member(member, sql, handle.as_str(), ("profile.handle", "")).await.map(drop)

@@ -1,4 +1,4 @@
-//! Lists the reservations of a member's stock and releases them on the web (WEB-12, STK-13).
+//! Lists and releases the reservations of a member's stock, for the web pages (WEB-12, STK-13).
 
 use rusqlite::{Connection, params};
 
@@ -18,7 +18,7 @@ pub struct StockReservation {
     pub stock_name: String,
     /// The reserved amount with its unit.
     pub amount: String,
-    /// The kind of target for which it is reserved.
+    /// The kind of target for which the stock is reserved.
     pub purpose: EarmarkPurpose,
     /// The id of the target.
     pub target: String,
@@ -27,15 +27,15 @@ pub struct StockReservation {
 }
 
 impl StockReservation {
-    /// Maximum number of reservations in one list.
+    /// The maximum number of reservations in one list.
     pub const MAX_LISTED: usize = 500;
 }
 
 impl Backend {
-    /// Lists the undelivered reservations of a member's stock, at most [`StockReservation::MAX_LISTED`].
+    /// Lists the undelivered reservations of a member's stock; at most [`StockReservation::MAX_LISTED`].
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the read.
+    /// Returns a [`StoreError`] if the read fails.
     pub async fn list_reservations(&self, member: &MemberId) -> Result<Vec<StockReservation>, StoreError> {
         let (member, catalogue) = (member.clone(), self.catalogue.clone());
         let read = move |connection: &Connection| {
@@ -79,11 +79,11 @@ impl Backend {
         self.store.read(read).await
     }
 
-    /// Releases the part of a member's stock row that is reserved for a target. Returns false if there is no
-    /// such undelivered reservation.
+    /// Releases the part of a member's stock row that is reserved for a target. Returns false if the member
+    /// has no such undelivered reservation.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn release_stock(
         &self,
         member: &MemberId,

@@ -1,4 +1,4 @@
-//! The member's ships, and the external ids that clients have for them (SHP rows).
+//! The member's ships, and the external ids that clients assign to them (SHP rows).
 
 mod collection;
 mod decide;
@@ -36,38 +36,38 @@ use decide::ShipState;
 /// The area's name in journal, audit and feeds.
 const NAME: &str = "ships";
 
-/// The ship area of the write path.
+/// The implementation of the write path for ships.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShipArea;
 
-/// A ship with the external ids that installations have for it.
+/// A ship, with the external ids that installations assigned to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredShip {
     pub(crate) ship_type: String,
     pub(crate) name: Option<String>,
-    /// Months of insurance; `None` for lifetime insurance.
+    /// The insurance in months; `None` for lifetime insurance.
     pub(crate) insured_months: Option<i64>,
-    /// The key of a location.
+    /// The key of the ship's location.
     pub(crate) location: Option<String>,
     pub(crate) fitted: bool,
     pub(crate) unit: Option<UnitId>,
     pub(crate) unit_version: i64,
     pub(crate) version: i64,
     pub(crate) links: BTreeMap<InstallationId, String>,
-    /// The removed ship that this one replaces (SHP-19). Only set when the ship is created, for the journal;
-    /// the ship's table does not contain it.
+    /// The removed ship that this ship replaces (SHP-19). It is set only when the ship is created, and only
+    /// the journal stores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) replaces: Option<String>,
 }
 
 impl StoredShip {
-    /// Returns the external id that the author's installation has for the ship.
+    /// Returns the external id that the author's installation assigned to the ship.
     pub(crate) fn linked_id(&self, author: &ChangeAuthor) -> Option<&String> {
         author.client_installation().and_then(|(_, installation)| self.links.get(installation))
     }
 }
 
-/// A ship op as the write path uses it.
+/// A ship op after parsing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ParsedShipOp {
     op_id: Option<OpId>,
@@ -77,29 +77,29 @@ pub(crate) struct ParsedShipOp {
 /// The requested change of a ship op.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ShipAction {
-    /// Link the client's external id to a ship (SHP-07).
+    /// Links an external id of the client to a ship (SHP-07).
     Link { external: String, ship: String },
-    /// Create or update a ship (SHP-08, SHP-09).
+    /// Creates or updates a ship (SHP-08, SHP-09).
     Upsert(Box<ShipUpsert>),
-    /// Remove a ship (SHP-10).
+    /// Removes a ship (SHP-10).
     Remove { ship: String, version: i64 },
 }
 
-/// The ship state that an upsert requests.
+/// The state of a ship that an upsert requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ShipUpsert {
     pub(crate) external: String,
-    /// The id and version of the ship to update; `None` to create one.
+    /// The id and the version of the ship to update; `None` to create a ship.
     pub(crate) ship: Option<(String, i64)>,
     ship_type: ItemRef,
     location: Option<LocationRef>,
     pub(crate) name: Option<String>,
     pub(crate) insured_months: Option<i64>,
     pub(crate) fitted: Option<bool>,
-    /// The outer `None` leaves the unit unchanged, the inner one removes it (SHP-12).
+    /// The outer `None` keeps the unit; the inner `None` removes the ship from its unit (SHP-12).
     pub(crate) unit: Option<Option<UnitId>>,
     pub(crate) unit_version: Option<i64>,
-    /// Whether the member allowed it despite a removal by another author (WRT-14).
+    /// Whether the member allowed the upsert despite a removal by another author (WRT-14).
     pub(crate) overrides_removal: bool,
 }
 
@@ -145,7 +145,7 @@ impl From<UpsertShip> for ShipUpsert {
             name: upsert.name.map(|name| name.into_string()),
             insured_months: match upsert.insurance {
                 Insurance::Months(months) => Some(months.months),
-                // Request bodies are validated, so they contain no other variant.
+                // Request bodies are validated, so no other variant occurs.
                 Insurance::Lti(_) | Insurance::Unknown(_) => None,
             },
             fitted: upsert.fitted,
@@ -165,7 +165,7 @@ impl WriteArea for ShipArea {
 
     type ChangeSet = ShipChangeSet;
     type Op = ParsedShipOp;
-    /// `Ok(None)` for ops without references.
+    /// `Ok(None)` for an op without references to the catalogue.
     type Target = Result<Option<UpsertTarget>, Reason>;
     type State = ShipState;
     type Entry = StoredShip;

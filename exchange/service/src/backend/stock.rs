@@ -1,4 +1,4 @@
-//! The member's stock: lots, which are sums over the warehouse's rows (STK rows).
+//! The member's stock. Each lot is the sum of the warehouse's rows with the same properties (STK rows).
 
 mod booking;
 mod collection;
@@ -39,32 +39,32 @@ use decide::{QuantityTarget, StockState};
 /// The area's name in journal, audit and feeds.
 const NAME: &str = warehouse::STOCK;
 
-/// Maximum number of rows for which a linear search is faster than a hash map. Most lots have fewer.
+/// The maximum number of rows for which a linear search is faster than a hash map. Most lots have fewer rows.
 const MAX_LINEAR_SEARCH: usize = 8;
 
-/// The stock area of the write path.
+/// The implementation of the write path for stock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StockArea;
 
-/// A member's holding of a lot before or after a change, as the journal stores it: the total, and the rows
-/// that differ.
+/// The stock that a member holds of a lot, before or after a change, as stored in the journal: the total, and
+/// the rows that differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LotHolding {
     pub(crate) lot: Lot,
-    /// The total over all rows of the lot.
+    /// The total amount of all rows of the lot.
     pub(crate) held: i64,
-    /// The rows that differ from the other side of the change. The size of a journal entry depends on the
+    /// The rows that differ between before and after. The size of a journal entry therefore depends on the
     /// change, not on the number of rows.
     pub(crate) rows: Vec<StockRow>,
 }
 
 impl LotHolding {
-    /// Returns the holdings of a lot before and after a change; `None` for a side without rows.
+    /// Returns the holdings of a lot before and after a change. A holding without rows is `None`.
     fn delta_pair(lot: &Lot, [before, after]: [&[StockRow]; 2]) -> [Option<Self>; 2] {
         [Self::from_difference(lot, before, after), Self::from_difference(lot, after, before)]
     }
 
-    /// Builds a holding that keeps only the rows that `others` does not contain.
+    /// Builds a holding with only those rows that are not in `others`.
     fn from_difference(lot: &Lot, rows: &[StockRow], others: &[StockRow]) -> Option<Self> {
         if rows.is_empty() {
             return None;
@@ -80,7 +80,7 @@ impl LotHolding {
     }
 }
 
-/// A stock op: the amount that a lot should hold (STK-05).
+/// A stock op after parsing. It sets the amount of a lot (STK-05).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ParsedStockOp {
     op_id: Option<OpId>,
@@ -90,7 +90,7 @@ pub(crate) struct ParsedStockOp {
     stolen: bool,
     quantity: Quantity,
     expected: Quantity,
-    /// Whether the member allowed it despite a removal by another author (WRT-14).
+    /// Whether the member allowed the op despite a removal by another author (WRT-14).
     overrides_removal: bool,
 }
 
@@ -116,8 +116,8 @@ impl WriteArea for StockArea {
 
     type ChangeSet = StockChangeSet;
     type Op = ParsedStockOp;
-    /// The lot and amounts, or the reason of one of the first three checks, which depend only on the
-    /// catalogue.
+    /// The lot and the amounts, or the reason if one of the first three checks failed. These checks depend
+    /// only on the catalogue.
     type Target = Result<QuantityTarget, Reason>;
     type State = StockState;
     type Entry = LotHolding;
@@ -155,7 +155,7 @@ impl WriteArea for StockArea {
                 material: entry.id.clone(),
                 measure,
                 location: place.id.clone(),
-                // STK-14
+                // STK-14: items have no quality.
                 quality: if kind == EntryKind::Item { 0 } else { op.quality },
                 stolen: op.stolen,
             };
@@ -218,7 +218,7 @@ impl WriteArea for StockArea {
     }
 }
 
-/// Pairs the rows of the changed lots before and after.
+/// Pairs the rows of the changed lots before the change with those after it.
 fn to_bookings<'a>(
     member: &'a MemberId,
     touched: &'a [EntryDelta<LotHolding>],
@@ -233,14 +233,14 @@ fn to_bookings<'a>(
     pair_bookings(before, touched.iter().flat_map(|touched| placed(&touched.key, &touched.after)))
 }
 
-/// The catalogue entry to which a reference resolves: a material or, without one, an item (STK-06).
+/// The catalogue entry to which a reference resolves: a material or, if there is none, an item (STK-06).
 pub(super) struct ResolvedMaterial<'i> {
     pub(super) entry: Result<(EntryKind, &'i CatalogueEntry), Reason>,
     pub(super) loc_key_unresolved: bool,
 }
 
-/// Resolves a reference among materials, then among items. Of its keys, only `bt` is unique across both
-/// (A25): other ids of materials and items are numbered separately.
+/// Resolves a reference among the materials, then among the items. Of the keys in a reference, only `bt` is
+/// unique across both (A25); the other ids are numbered separately for materials and for items.
 pub(super) fn resolve_material<'i>(index: &'i CatalogueIndex, reference: &ItemRef) -> ResolvedMaterial<'i> {
     let by_key = |kind| reference.bt.as_ref().and_then(|key| index.find_entry(kind, key.as_str()));
     if let (None, Some(item)) = (by_key(EntryKind::Material), by_key(EntryKind::Item)) {
@@ -252,7 +252,7 @@ pub(super) fn resolve_material<'i>(index: &'i CatalogueIndex, reference: &ItemRe
         Resolution::Unique(entry) => {
             return ResolvedMaterial { entry: Ok((EntryKind::Material, entry)), loc_key_unresolved };
         }
-        // A name that is only similar to a material's may be the exact name of an item.
+        // A name that is only similar to that of a material may be the exact name of an item.
         Resolution::Ambiguous(_) if !is_guess => {
             return ResolvedMaterial { entry: Err(Reason::Ambiguous), loc_key_unresolved };
         }

@@ -1,28 +1,29 @@
-//! Undo: reverts a client's writes for a member within a time span, as new changes on the ordinary write
-//! path.
+//! Undo: reverts a client's writes for a member within a time span. Each revert is a new change on the
+//! ordinary write path.
 //!
 //! ```text
 //! journal ─► fold ─► plan ─► (one piece at a time) load ─► revert ─► apply, feed, journal, audit
 //!            (pure)                                (pure)
 //! ```
 //!
-//! Each entry returns to its state before the client's first change of the span. An entry that another author
-//! changed since then stays as it is and is reported as a conflict; nothing is forced. Entries that one
-//! change set moved stock between are reverted together or not at all. The same holds for a removed entry and
-//! its replacement.
+//! Each entry is reverted to its state before the client's first change in the time span. An entry that
+//! another author changed since then is kept and reported as a conflict; no change by another author is
+//! overwritten. Entries between which one change set moved stock are either all reverted or all kept. The
+//! same holds for a removed entry and its replacement.
 //!
-//! The journal records which changes each revert undid. A second run therefore finds nothing, and a run after
-//! an interruption continues where the first one ended: committed pieces are not found again.
+//! The journal records which changes each revert undid. A second run therefore finds nothing to undo, and a
+//! run after an interruption continues where the first one ended, because committed pieces are not found
+//! again.
 //!
-//! Stock and org stock change the same rows, and a holder's rows are in the journal of every Logistician who
-//! booked them. A client's change of a row in one area can depend on its earlier change in another area or
-//! for another member. After each revert, conflicts in the other areas and for other members are therefore
-//! checked again, until nothing more can be reverted. This terminates because every round reverts at least
-//! one entry for good. A preview checks only once, so it can report a conflict that a real run resolves in
-//! another area or member first.
+//! Stock and org stock change the same rows, and the journal records a row's changes under every Logistician
+//! who made one. A client's change of a row in one area can therefore depend on an earlier change in another
+//! area or for another member. After each revert, conflicts in other areas and for other members are checked
+//! again, until nothing more can be reverted. This terminates, because every round permanently reverts at
+//! least one entry. A preview checks only once, so it can report a conflict that a real run resolves by first
+//! reverting another area or member.
 //!
-//! Entry points: [`Backend::undo_writes`](super::Backend::undo_writes) for the member's own request, and [`UndoProcess`] for
-//! administrators.
+//! Entry points: [`Backend::undo_writes`](super::Backend::undo_writes) for the member's own request, and
+//! [`UndoProcess`] for administrators.
 
 mod history;
 pub(super) mod moves;
@@ -59,51 +60,52 @@ use moves::{MoveLinks, RevertCandidate, revert_groups};
 pub use report::UndoReport;
 pub use writers::WritingClient;
 
-/// Number of entries that one transaction reverts. A larger group of linked entries still goes into one
-/// transaction.
+/// The number of entries that one transaction reverts. A larger group of linked entries is still reverted in
+/// one transaction.
 const MAX_PIECE_ENTRIES: usize = 200;
 
-/// Selects the writes to undo: of one client, for one member, within a time span.
+/// The writes to undo: those of one client for one member within a time span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoSelection {
-    /// The client that made the writes, on any of its installations.
+    /// The client that made the writes, with any of its installations.
     pub client: ClientId,
     /// The owner of the data that the client wrote.
     pub member: MemberId,
-    /// The start of the span.
+    /// The start of the time span, inclusive.
     pub from: Moment,
-    /// The end of the span, inclusive.
+    /// The end of the time span, inclusive.
     pub to: Moment,
 }
 
-/// The person who requested the undo, which determines channel and actor.
+/// The person who requested the undo. It determines the channel and the audit actor of the changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoAuthority {
-    /// The member; the changes have the channel `web`.
+    /// The member requested the undo; the changes have the channel `web`.
     Member,
-    /// An administrator, by name. The changes have the channel `system`, and the member gets a notice.
+    /// The administrator with this name requested the undo. The changes have the channel `system`, and the
+    /// member gets a notice.
     Administrator(String),
 }
 
 /// Whether an undo writes its results or only reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndoMode {
-    /// Report the outcomes without writing anything.
+    /// Reports the outcomes without writing anything.
     Preview,
-    /// Revert the entries, and report the outcomes.
+    /// Reverts the entries and reports the outcomes.
     Apply,
 }
 
-/// An area with writes that can be undone.
+/// An area whose writes can be undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UndoArea {
     /// The blueprints of the member.
     Blueprints,
     /// The personal and shared stock of the member.
     Stock,
-    /// The member's ships, with the clients' external ids for them.
+    /// The member's ships, with the external ids that clients assigned to them.
     Ships,
-    /// Pool entries that the member changed as a Logistician, and sales out of pools.
+    /// The pool entries that the member changed as a Logistician, and the sales of pool stock.
     OrgStock,
 }
 
@@ -122,14 +124,14 @@ impl UndoArea {
         }
     }
 
-    /// Reports whether the area changes stock rows, which another area or another member may have changed as
-    /// well.
+    /// Returns true if the area changes stock rows, which another area or another member may also have
+    /// changed.
     const fn books_rows(self) -> bool {
         matches!(self, Self::Stock | Self::OrgStock)
     }
 }
 
-/// The error of parsing a name that belongs to no undoable area.
+/// The error for a string that is not the name of an undoable area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown area: use one of {}", UndoArea::ALL.map(UndoArea::as_str).join(", "))]
 pub struct UnknownArea;
@@ -142,7 +144,7 @@ impl FromStr for UndoArea {
     }
 }
 
-/// The result of undoing one entry, or of its preview.
+/// The outcome of undoing one entry, or of its preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoOutcome {
     /// The owner of the data to which the entry belongs.
@@ -157,19 +159,19 @@ pub struct UndoOutcome {
     pub result: Result<RevertEffect, UndoConflict>,
 }
 
-/// The effect of a revert on an entry.
+/// The effect that a revert has on an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevertEffect {
-    /// The entry had been removed and exists again.
+    /// The client had removed the entry; it exists again.
     Restored,
-    /// The entry had been added and is removed.
+    /// The client had added the entry; it is removed.
     Removed,
-    /// The entry has its former content again.
+    /// The client had changed the entry; it has its earlier content again.
     Changed,
 }
 
 impl RevertEffect {
-    /// Returns the machine-readable name.
+    /// Returns the machine-readable name of the effect.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -183,25 +185,25 @@ impl RevertEffect {
 /// The reason why an entry is not reverted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoConflict {
-    /// Another author changed it since. `None` if the author is unknown.
+    /// Another author changed the entry afterwards; `None` if the author is unknown.
     ChangedSince(Option<ChangeAuthor>),
-    /// More of it is reserved than its former amount.
+    /// The reserved amount exceeds the earlier amount of the entry.
     Reserved,
-    /// It would return to a unit that the member has left.
+    /// The entry would return to a unit that the member has left.
     UnitLeft,
-    /// The client's id for it belongs to another ship now.
+    /// The external id of the ship now belongs to another ship.
     LinkTaken,
-    /// An entry that is linked to it by a move or a replacement stays as it is.
+    /// An entry that is linked by a move or a replacement is not reverted.
     LinkedEntryKept,
-    /// More of it is offered than its former amount.
+    /// The offered amount exceeds the earlier amount of the entry.
     Offered,
-    /// It would return to a holder who no longer belongs to its unit.
+    /// The entry would return to a holder who is no longer a member of its unit.
     HolderLeft,
-    /// It would be earmarked to a mission or job order that has ended.
+    /// The entry would be earmarked to a mission or job order that has ended.
     TargetEnded,
-    /// The sale, or the missions' income from it, was changed since.
+    /// The sale, or the income of the missions from it, was changed afterwards.
     SaleChanged,
-    /// The member is no longer a Logistician of its unit.
+    /// The member is no longer a Logistician of the entry's unit.
     NotPermitted,
 }
 
@@ -245,17 +247,17 @@ impl fmt::Display for UndoConflict {
     }
 }
 
-/// The error of an undo, or of its preview.
+/// The reason an undo or its preview failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UndoError {
-    /// The span starts before the earliest moment that the journal covers, which is the value.
+    /// The time span starts before the earliest moment that the journal covers. Contains that moment.
     #[error("the journal is complete only from {0}: start the span at that moment or later")]
     JournalTruncated(Moment),
-    /// Another undo or preview of the member is running. Only one runs at a time.
+    /// Another undo or preview for the member is running, and only one can run at a time.
     #[error("another undo for this member is running: wait until it has finished")]
     InProgress,
-    /// The undo failed after committing pieces. Running it again continues.
+    /// The undo failed after some pieces were committed. Running it again continues after them.
     #[error("the undo was interrupted after reverting a part: {0}; run it again to continue")]
     Interrupted(#[source] Box<Self>),
     /// The store could not be read or written.
@@ -269,7 +271,7 @@ impl From<rusqlite::Error> for UndoError {
     }
 }
 
-/// A journalled change of one entry.
+/// A journaled change of one entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct EntryChange<E> {
     pub(super) before: Option<E>,
@@ -278,22 +280,22 @@ pub(super) struct EntryChange<E> {
 
 /// The outcome of reverting a group of entries.
 pub(super) struct RevertOutcome<E> {
-    /// One result per entry; `Ok(None)` if the entry already has its former state.
+    /// One result per entry; `Ok(None)` if the entry already has its earlier state.
     pub(super) results: Vec<Result<Option<EntryDelta<E>>, UndoConflict>>,
-    /// Side effects that the audit reports.
+    /// The side effects that the audit reports.
     pub(super) extras: ChangeExtras,
-    /// Notices to other members, without duplicates.
+    /// The notices to other members, without duplicates.
     pub(super) notices: Vec<MemberNotice>,
 }
 
-/// An area with entries that can be reverted.
+/// An area whose entries can be reverted.
 ///
 /// `fold_change` and `revert_entries` are pure functions. Reverted entries are written through the area's own
 /// `apply_changes` and `record_feed`.
 pub(super) trait UndoableArea: WriteArea<Entry: DeserializeOwned> {
-    /// The client's changes of one entry, folded.
+    /// The combined changes that the client made to one entry.
     type EntryHistory;
-    /// The current state of the entries that are to be reverted.
+    /// The current state of the entries to revert.
     type CurrentState;
 
     /// Whether amounts can move between entries.
@@ -302,30 +304,32 @@ pub(super) trait UndoableArea: WriteArea<Entry: DeserializeOwned> {
     /// Whether a new entry can replace a removed one.
     const REPLACES: bool = false;
 
-    /// Groups the changes of one change set that moved amounts between their entries, by their indexes.
+    /// Groups the changes of one change set between whose entries amounts moved. Returns the indexes of each
+    /// group's changes.
     fn linked_changes(_: &[EntryChange<Self::Entry>]) -> Vec<Vec<usize>> {
         Vec::new()
     }
 
-    /// Returns the key of the removed entry that this entry replaces.
+    /// Returns the key of the removed entry that this entry replaces, if any.
     fn replaced_key(_: &Self::Entry) -> Option<&str> {
         None
     }
 
-    /// Adds the next change to the folded history of an entry.
+    /// Adds the next change to the history of an entry.
     fn fold_change(past: Option<Self::EntryHistory>, change: EntryChange<Self::Entry>) -> Self::EntryHistory;
 
-    /// Builds a delta from an entry's history only, to derive its display name.
+    /// Builds a delta from the history of an entry alone. It is only used to derive the display name.
     fn history_delta(key: &str, past: &Self::EntryHistory) -> EntryDelta<Self::Entry>;
 
-    /// Loads the current state of the entries with these keys.
+    /// Loads the current state of the entries in `pasts`.
     fn load_current(
         connection: &Connection,
         member: &MemberId,
         pasts: &[(&str, &Self::EntryHistory)],
     ) -> Result<Self::CurrentState, StoreError>;
 
-    /// Decides the revert of each entry. The journal contains no change by another author for any of them.
+    /// Decides how to revert each entry. The caller has excluded entries for which the journal contains a
+    /// later change by another author.
     fn revert_entries(
         present: &Self::CurrentState,
         pasts: &[(&str, &Self::EntryHistory)],
@@ -336,16 +340,16 @@ pub(super) trait UndoableArea: WriteArea<Entry: DeserializeOwned> {
 /// The kind of transaction that the next step of an undo needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreAccess {
-    /// A read-only snapshot, to plan or to preview.
+    /// A read-only snapshot, for planning or for a preview.
     Read,
-    /// A write transaction, to revert one piece.
+    /// A write transaction, for reverting one piece.
     Write,
 }
 
-/// Undoes the writes of a client for one or more members: one area after the other, in pieces.
+/// An undo of a client's writes for one or more members. It processes one area after the other, in pieces.
 ///
 /// The owner of the store calls [`run_step`](Self::run_step) repeatedly, each time in a new transaction of
-/// the kind that [`next_access`](Self::next_access) returns, until that returns `None`.
+/// the kind that [`next_access`](Self::next_access) returned, until `next_access` returns `None`.
 #[derive(Clone, Debug)]
 pub struct UndoProcess {
     client: ClientId,
@@ -353,33 +357,33 @@ pub struct UndoProcess {
     to: Moment,
     authority: UndoAuthority,
     mode: UndoMode,
-    /// In the order of the run, without duplicates.
+    /// The areas in the order in which they are undone, without duplicates.
     areas: Vec<UndoArea>,
-    /// Members and areas that are not planned yet.
+    /// The pairs of member and area that are not planned yet.
     pending: VecDeque<(MemberId, UndoArea)>,
     plan: Option<AreaPlan>,
     outcomes: Vec<UndoOutcome>,
-    /// Members who received a notice.
+    /// The members who have received a notice.
     notified: BTreeSet<MemberId>,
 }
 
-/// The remaining work for one member and area.
+/// The remaining work for one area of one member.
 #[derive(Clone, Debug)]
 struct AreaPlan {
     member: MemberId,
     area: UndoArea,
-    /// Groups of linked entries; each group is reverted in one transaction.
+    /// The groups of linked entries. Each group is reverted in one transaction.
     groups: VecDeque<Vec<PlannedEntry>>,
     /// The last journal entry that the plan takes into account.
     last_seen_id: i64,
-    /// Keys that were changed after the plan was made.
+    /// The keys of entries that were changed after the plan was made.
     changed_since: BTreeSet<String>,
-    /// Whether the plan has reverted any entry.
+    /// Whether any entry of the plan has been reverted.
     has_reverted: bool,
 }
 
 impl UndoProcess {
-    /// Creates an undo of a selection of writes in these areas.
+    /// Creates an undo of the selected writes in the given areas.
     #[must_use]
     pub fn new(writes: UndoSelection, authority: UndoAuthority, areas: &[UndoArea], mode: UndoMode) -> Self {
         let UndoSelection { client, member, from, to } = writes;
@@ -395,8 +399,8 @@ impl UndoProcess {
         undo.with_members([member])
     }
 
-    /// Adds members for whom the client's writes in the same span are undone, too. Its changes for one member
-    /// can depend on its changes for another.
+    /// Adds members for whom the client's writes in the same time span are undone as well. The client's
+    /// changes for one member can depend on its changes for another.
     #[must_use]
     pub fn with_members(mut self, members: impl IntoIterator<Item = MemberId>) -> Self {
         for member in members {
@@ -405,7 +409,7 @@ impl UndoProcess {
         self
     }
 
-    /// Returns the kind of transaction that the next step needs; `None` if the undo is complete.
+    /// Returns the kind of transaction that the next step needs, or `None` if the undo is complete.
     #[must_use]
     pub fn next_access(&self) -> Option<StoreAccess> {
         match (&self.plan, self.mode) {
@@ -422,12 +426,12 @@ impl UndoProcess {
         self.outcomes
     }
 
-    /// Runs one step within one transaction: plans the next area, or reverts (in a preview: checks) the next
-    /// piece.
+    /// Runs one step within one transaction. A step plans the next area or processes the next piece: it
+    /// reverts the piece or, in a preview, only checks it.
     ///
     /// # Errors
-    /// [`UndoError::JournalTruncated`], or the store's error. The transaction must be rolled back and the
-    /// process dropped then.
+    /// Returns [`UndoError::JournalTruncated`], or an error if the store fails. On any error, roll back the
+    /// transaction and drop this [`UndoProcess`].
     pub fn run_step(
         &mut self,
         connection: &Connection,
@@ -460,7 +464,7 @@ impl UndoProcess {
         Ok(())
     }
 
-    /// Plans the revert of one member's area from one snapshot of the journal.
+    /// Plans the undo of one area of one member from one snapshot of the journal.
     fn plan_area(
         &self,
         connection: &Connection,
@@ -484,8 +488,8 @@ impl UndoProcess {
         })
     }
 
-    /// Queues the conflicts of other areas and members again if this area's rows are shared with them: the
-    /// revert may have resolved those conflicts.
+    /// Queues other areas and members with conflicts again if they change the same rows as this area, because
+    /// the reverts may have resolved those conflicts.
     fn requeue_conflicts(&mut self, done: &AreaPlan) {
         if !done.has_reverted || !done.area.books_rows() {
             return;
@@ -544,7 +548,7 @@ impl UndoProcess {
         Ok(moves.into_groups(history.into_planned()).into())
     }
 
-    /// Checks that the journal covers the whole span.
+    /// Checks that the journal covers the whole time span.
     fn check_journal_floor(&self, connection: &Connection) -> Result<(), UndoError> {
         match journal::journal_floor(connection)? {
             Some(floor) if self.from <= floor => {
@@ -631,7 +635,7 @@ impl UndoProcess {
         Ok(outcomes)
     }
 
-    /// Writes a piece: tables, feeds, journal and audit.
+    /// Writes a piece to the tables, feeds, journal and audit.
     fn commit_piece<A: UndoableArea>(
         &mut self,
         at: &StepContext<'_>,
@@ -640,23 +644,22 @@ impl UndoProcess {
     ) -> Result<(), StoreError> {
         let StepContext { connection, interruption, .. } = *at;
         let PieceOutcome { mut touched, as_before, undoes, extras, notices } = done;
-        // In the order of the original changes: among rows of one age, the row that is written first counts
-        // as the oldest (STK-16).
+        // The entries are written in the order of the original changes: among rows with the same booking
+        // time, the row that is written first counts as the oldest (STK-16).
         touched.sort_by_key(|touched| undoes.get(&touched.key));
         if !touched.is_empty() {
             apply_and_journal::<A>(connection, writer, &touched, &notices, &undoes, interruption)?;
             self.write_audit::<A>(connection, writer, &touched, &extras)?;
         }
-        // Entries that already have their former state are recorded as undone, too. Otherwise a later run
-        // over a part of the span would revert that part.
+        // Entries that already have their earlier state are also recorded as undone. Otherwise, a later run
+        // with a shorter time span would revert a part of their changes.
         let nothing = |key| EntryDelta { key, before: None, after: None, removal: false, overridden: false };
         let as_before: Vec<EntryDelta<A::Entry>> = as_before.into_iter().map(nothing).collect();
         journal::record_changes(connection, writer, A::NAME, &as_before, &undoes)?;
         if touched.is_empty() { Ok(()) } else { interruption.check_step(WriteStep::Journaled) }
     }
 
-    /// Writes the audit entry of a piece, and the notice to the member if an administrator requested the
-    /// undo.
+    /// Writes the audit entry of a piece. Also notifies the member if an administrator requested the undo.
     fn write_audit<A: UndoableArea>(
         &mut self,
         connection: &Connection,
@@ -683,15 +686,15 @@ impl UndoProcess {
 /// The changes of one piece, before they are written.
 struct PieceOutcome<E> {
     touched: Vec<EntryDelta<E>>,
-    /// Keys of entries that already have their former state.
+    /// The keys of entries that already have their earlier state.
     as_before: Vec<String>,
-    /// For each key, the first journal entry that is undone.
+    /// The first journal entry that is undone, by key.
     undoes: HashMap<String, i64>,
     extras: ChangeExtras,
     notices: Vec<MemberNotice>,
 }
 
-/// The resources that processing a piece needs.
+/// The resources that are needed to process a piece.
 struct StepContext<'a> {
     connection: &'a Connection,
     catalogue: &'a Catalogue,
@@ -699,10 +702,10 @@ struct StepContext<'a> {
     interruption: &'a FaultInjector,
 }
 
-/// The changes of one change set of the client, collected while reading the journal.
+/// The changes of one change set by the client, collected while the journal is read.
 struct ChangeSetScan<E> {
     name: String,
-    /// Journal ids of the changes.
+    /// The journal ids of the changes.
     ids: Vec<i64>,
     changes: Vec<EntryChange<E>>,
 }
@@ -722,9 +725,9 @@ impl<E> ChangeSetScan<E> {
 }
 
 impl AreaPlan {
-    /// Records the keys that were changed or replaced after the plan was made.
+    /// Adds the keys of entries that were changed or replaced after the plan was made.
     fn load_later_changes<A: UndoableArea>(&mut self, connection: &Connection) -> Result<(), StoreError> {
-        // Scans all journal sets after `last_seen_id`, which are few.
+        // The query scans all sets of the journal after `last_seen_id`, of which there are few.
         let mut entries = connection.prepare_cached(
             "SELECT e.id, e.key FROM journal_set s NOT INDEXED \
              CROSS JOIN journal_entry e ON e.id BETWEEN s.first AND s.last \
@@ -743,7 +746,7 @@ impl AreaPlan {
     }
 }
 
-/// Returns the key of the removed entry that a journalled change replaced.
+/// Returns the key of the removed entry that a journaled change replaced, if any.
 fn find_replaced_key<A: UndoableArea>(
     before: Option<String>,
     after: Option<String>,
@@ -759,7 +762,7 @@ fn last_journal_id(connection: &Connection) -> Result<i64, StoreError> {
     journal::last_id(connection)
 }
 
-/// Folds the client's changes of one entry; `None` if the journal has none of them.
+/// Combines the client's changes of one entry. Returns `None` if `ids` is empty.
 fn load_history<A: UndoableArea>(
     connection: &Connection,
     ids: &[i64],
@@ -782,7 +785,7 @@ fn parse_entry<E: DeserializeOwned>(text: Option<String>) -> Result<Option<E>, S
 pub(super) mod tests {
     use super::*;
 
-    /// Returns the context of an undo that the member requested.
+    /// Returns the write context of an undo that the member requested.
     pub(in super::super) fn writer(member: &str) -> WriteContext {
         let (member, now) = (MemberId::new(member), Moment::from_secs(1_790_000_000));
         let (author, by) = (ChangeAuthor::Web, OwnedActor::Member(member.clone()));

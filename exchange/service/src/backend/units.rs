@@ -1,4 +1,5 @@
-//! Organizational units: the member's direct memberships, and their contract type (ORG rows).
+//! The units of the organization: the member's direct memberships, and their conversion into the contract's
+//! type (ORG rows).
 
 use contract_runtime::Map;
 use contract_runtime::server::RequestContext;
@@ -10,10 +11,10 @@ use super::Backend;
 use crate::ids::MemberId;
 use crate::store::StoreError;
 
-/// The columns of a unit, of a table `u`, in the order in which [`read_unit`] reads them.
+/// The columns of the table `u` with units, in the order in which [`read_unit`] reads them.
 pub(super) const UNIT: &str = "u.id, u.name, u.shorthand, u.kind";
 
-/// Maximum length of a name in a response, in characters.
+/// The maximum length of a name in a response, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
 /// Truncates the name of a unit, a member or a mission to the length that a response allows.
@@ -21,7 +22,7 @@ pub(super) fn shown_name(name: &str) -> String {
     name.chars().take(MAX_NAME_CHARS).collect()
 }
 
-/// Reads a unit from the columns of [`UNIT`], starting at column `first`. `None` if its id is null.
+/// Reads a unit from the columns of [`UNIT`], starting at column `first`. Returns `None` if the id is null.
 pub(super) fn read_unit(row: &Row<'_>, first: usize) -> Result<Option<OrgUnit>, StoreError> {
     let Some(id) = row.get::<_, Option<String>>(first)? else { return Ok(None) };
     let kind: String = row.get(first + 3)?;
@@ -34,16 +35,16 @@ pub(super) fn read_unit(row: &Row<'_>, first: usize) -> Result<Option<OrgUnit>, 
     }))
 }
 
-/// A unit that a member directly belongs to.
+/// A unit of which the member is a direct member.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct UnitMembership {
     pub(super) unit: OrgUnit,
-    /// Whether this membership carries the Logistician flag or a leadership rank. Memberships in units above
-    /// or below do not affect it (CON-16).
+    /// Whether the membership has the Logistician flag or a leadership rank. Memberships in units above or
+    /// below this unit have no effect (CON-16).
     pub(super) is_logistician: bool,
 }
 
-/// Returns the units to which the member directly belongs, sorted by name. Roles add no units (ORG-01).
+/// Returns the units of which the member is a direct member, sorted by name. Roles do not add units (ORG-01).
 pub(super) fn direct_memberships(
     connection: &Connection,
     member: &MemberId,

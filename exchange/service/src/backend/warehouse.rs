@@ -1,8 +1,8 @@
-//! The warehouse: stock rows with their holders, places, reservations and offers on the Material Exchange.
+//! The warehouse: stock rows with their holders, locations, reservations and offers on the Material Exchange.
 //!
-//! Clients see a member's rows of one [`Lot`] as one amount (STK-02). A unit's rows of one lot, of all
-//! holders, are a lot of its pool (OST-02). All changes of rows go through [`write_bookings`] and
-//! [`publish_bookings`], so that the feeds of members and pools stay complete.
+//! Clients see a member's rows of one [`Lot`] as one amount (STK-02). The rows of one lot in a unit's pool,
+//! of all holders, are a lot of the pool (OST-02). All changes of rows go through [`write_bookings`] and
+//! [`publish_bookings`], so that the feeds of members and pools are complete.
 
 mod earmarks;
 mod measure;
@@ -34,19 +34,19 @@ use crate::time::Moment;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Lot {
     pub(crate) kind: EntryKind,
-    /// The material's or item's key in the catalogue.
+    /// The catalogue key of the material or item.
     pub(crate) material: String,
-    /// The unit of measurement. If a material's measure changes, new stock goes to other lots, so an amount
-    /// is never read in another measure than it was booked in.
+    /// The unit of measurement. If the measure of a material changes, new stock is booked into other lots, so
+    /// an amount is never interpreted in a measure other than the one in which it was booked.
     pub(crate) measure: Measure,
     pub(crate) location: String,
-    /// Always 0 for an item (STK-03).
+    /// The quality; always 0 for an item (STK-03).
     pub(crate) quality: i64,
     pub(crate) stolen: bool,
 }
 
 impl Lot {
-    /// Returns the lot's key in members' feeds; the same for every member.
+    /// Returns the lot's key in the feeds of members. It is the same for every member.
     pub(crate) fn key(&self) -> String {
         self.hash(&[])
     }
@@ -61,7 +61,7 @@ impl Lot {
         Self { stolen: !self.stolen, ..self.clone() }
     }
 
-    /// Formats the display name: material, place, quality, stolen flag.
+    /// Formats the display name from material, location, quality and stolen flag.
     pub(crate) fn display_name(&self, index: &CatalogueIndex) -> String {
         let Self { kind, material, location, quality, stolen, .. } = self;
         let place = index.locations().get(location).map_or(&**location, |place| &*place.name);
@@ -79,7 +79,7 @@ impl Lot {
         let mut all = String::with_capacity(256);
         let mut digits = [0; 20];
         for part in own.iter().chain(more) {
-            // Length-prefixed, so that different lots have different inputs.
+            // Each part is prefixed with its length, so that different lots have different hash inputs.
             all.push_str(decimal_digits(sql_limit(part.len()), &mut digits));
             all.push(':');
             all.push_str(part);
@@ -88,7 +88,7 @@ impl Lot {
     }
 }
 
-/// Formats a number without allocation: each op computes several lot keys, and `format!` would dominate the
+/// Formats a number without allocation. Each op computes several lot keys, and `format!` would dominate the
 /// cost.
 fn decimal_digits(number: i64, digits: &mut [u8; 20]) -> &str {
     let (mut left, mut at) = (number.unsigned_abs(), digits.len());
@@ -106,15 +106,15 @@ fn decimal_digits(number: i64, digits: &mut [u8; 20]) -> &str {
     digits.get(at..).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
 }
 
-/// The ownership of a stock row beside its holder, in the order in which stock is booked out (STK-16).
+/// The kind of ownership of a stock row. The variants are in the order in which stock is booked out (STK-16).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StockOwnership {
-    /// The holder's own stock.
+    /// The personal stock of the holder.
     Personal,
-    /// Shared by the holder, without a unit.
+    /// Stock that the holder shares without assigning it to a unit.
     Shared,
-    /// In the pool of a unit.
+    /// Stock in the pool of a unit.
     Pool(UnitId),
 }
 
@@ -126,7 +126,7 @@ impl StockOwnership {
         }
     }
 
-    /// Returns the rank for booking out; the same for all pools.
+    /// Returns the rank in the order of booking out. All pools have the same rank.
     pub(crate) const fn booking_rank(&self) -> u8 {
         match self {
             Self::Personal => 0,
@@ -140,27 +140,27 @@ impl StockOwnership {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StockRow {
     pub(crate) id: String,
-    /// Thousandths of SCU, or pieces. Invariant: greater than 0.
+    /// The amount in thousandths of SCU, or in pieces. Invariant: greater than 0.
     pub(crate) amount: i64,
     pub(crate) keeping: StockOwnership,
-    /// Incremented once per change set of the holder that changes the row, and once per op on the pool entry
-    /// (A14).
+    /// The version. It is incremented once per change set of the holder that changes the row, and once per op
+    /// on the pool entry (A14).
     pub(crate) version: i64,
     pub(crate) note: Option<String>,
-    /// When the row was booked in; older rows are booked out first.
+    /// The time at which the row was booked in. Older rows are booked out first.
     pub(crate) booked_at: Moment,
-    /// The reserved amount: the largest of the sums for job orders, missions and donations, which overlap
+    /// The reserved amount: the largest of the totals for job orders, missions and donations, which overlap
     /// (OST-11).
     pub(crate) reserved: i64,
     pub(crate) offer: Option<StockOffer>,
-    /// The row's insertion number; `None` before it is written. A restored row is inserted again, and is the
-    /// youngest of its age.
+    /// The row's insertion number; `None` before the row is written. A restored row gets a new number, so it
+    /// is the newest of the rows with its booking time.
     #[serde(skip)]
     pub(crate) number: Option<i64>,
 }
 
 impl StockRow {
-    /// Returns the sort key for age: booking time, then insertion number.
+    /// Returns the sort key for age: the booking time, then the insertion number.
     pub(crate) fn age_key(&self) -> (Moment, i64) {
         (self.booked_at, self.number.unwrap_or(i64::MAX))
     }
@@ -170,14 +170,14 @@ impl StockRow {
         self.amount - self.reserved
     }
 
-    /// Returns the amount without reservation and offer.
+    /// Returns the amount that is neither reserved nor offered.
     pub(crate) fn movable_amount(&self) -> i64 {
         let offered = self.offer.as_ref().map_or(0, |offer| offer.amount);
         self.amount - self.reserved.max(offered)
     }
 }
 
-/// An offer of a row's stock on the Material Exchange. Its amount is at most the row's.
+/// An offer of a row's stock on the Material Exchange. The offered amount is at most the amount of the row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StockOffer {
     pub(crate) id: String,
@@ -189,12 +189,12 @@ pub(crate) struct StockOffer {
 pub(crate) struct PlacedRow<'a> {
     pub(crate) holder: &'a MemberId,
     pub(crate) lot: &'a Lot,
-    /// The lot's key, if it is already computed. Computing the hash is avoided.
+    /// The lot's key, if it is already known; this saves computing its hash.
     pub(crate) key: Option<&'a str>,
     pub(crate) row: &'a StockRow,
 }
 
-/// Ignores `key`, which is derived from the lot.
+/// `key` is ignored, because it is derived from the lot.
 impl PartialEq for PlacedRow<'_> {
     fn eq(&self, other: &Self) -> bool {
         (self.holder, self.lot, self.row) == (other.holder, other.lot, other.row)
@@ -207,21 +207,21 @@ impl<'a> PlacedRow<'a> {
         self.key.map_or_else(|| self.lot.key().into(), Cow::Borrowed)
     }
 
-    /// Reports whether both rows have the same holder, lot and ownership.
+    /// Returns true if both rows have the same holder, lot and ownership.
     pub(crate) fn is_same_place(&self, other: &PlacedRow<'_>) -> bool {
         (self.holder, self.lot, &self.row.keeping) == (other.holder, other.lot, &other.row.keeping)
     }
 }
 
-/// A row before and after a change.
+/// The states of a row before and after a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RowBooking<'a> {
     pub(crate) before: Option<PlacedRow<'a>>,
     pub(crate) after: Option<PlacedRow<'a>>,
 }
 
-/// Pairs rows before and after a change by id, and omits unchanged ones. New rows keep their order, in which
-/// they are inserted: among rows of one age, the first is the oldest (STK-16).
+/// Pairs the rows before and after a change by id, and omits unchanged rows. New rows keep their order, in
+/// which they are inserted: among rows with the same booking time, the first counts as the oldest (STK-16).
 pub(crate) fn pair_bookings<'a>(
     before: impl IntoIterator<Item = PlacedRow<'a>>,
     after: impl IntoIterator<Item = PlacedRow<'a>>,
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    /// STK-04: an unchanged row is not a booking, whether the key of its lot was computed or not.
+    /// STK-04: an unchanged row is omitted, whether or not the key of its lot was already known.
     #[test]
     fn precomputed_key_does_not_change_the_result() {
         let row = StockRow {
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(pair_bookings([keyed], [PlacedRow { row: &more, ..bare }]).len(), 1);
     }
 
-    /// STK-02, OST-02: every property of a lot affects its key, and so does the unit.
+    /// STK-02, OST-02: every property of a lot affects its key, as does the unit of a pool.
     #[test]
     fn every_property_of_a_lot_affects_its_key() {
         let unit = UnitId::new("u");
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(lot().stolen_twin().stolen_twin(), lot());
     }
 
-    /// Keys are stored, also in feeds, so they must never change.
+    /// Keys never change, because they are stored in tables and feeds.
     #[test]
     fn lot_keys_are_stable() {
         assert_eq!(lot().key(), "FTokSaRy4m9mP_fGbQ-BQw");

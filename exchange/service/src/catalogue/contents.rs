@@ -1,5 +1,5 @@
-//! The contents of the catalogue and their replacement in the store, from an administrator's document or a
-//! seed.
+//! The contents of the catalogue, from an administrator's document or from the seed, and their import into
+//! the store.
 
 use dpop_bound::RandomSource;
 use exchange_api::types::CatalogKind;
@@ -12,25 +12,25 @@ use crate::store::{StoreError, read_setting};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CatalogueContents {
-    /// Entries of all kinds.
+    /// The entries of all kinds.
     pub entries: Vec<NewEntry>,
-    /// Additional names of entries.
+    /// The aliases of entries.
     pub aliases: Vec<EntryAlias>,
     /// The locations of the warehouse.
     pub locations: Vec<NewLocation>,
 }
 
-/// An entry as the document contains it.
+/// A catalogue entry as in the imported document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewEntry {
     /// The kind of the entry.
     pub kind: EntryKind,
-    /// The service's own key; for a blueprint, the product key of any length.
+    /// The internal id of the entry; for a blueprint, the key of its product, which can have any length.
     pub id: String,
-    /// The name that the game shows.
+    /// The name of the entry in the game.
     pub name: String,
-    /// The record or class name in the game's data; for blueprints and materials, the wiki's key.
+    /// The name of the record or class in the game's data; for blueprints and materials, the key in the wiki.
     #[serde(default)]
     pub sc_record: Option<String>,
     /// The UUID of the entry in the community wiki.
@@ -39,16 +39,17 @@ pub struct NewEntry {
     /// The UUID of the entry in the game's files.
     #[serde(default)]
     pub game_guid: Option<String>,
-    /// The UUID of the item that a blueprint produces.
+    /// The UUID of the item that the blueprint produces.
     #[serde(default)]
     pub output_guid: Option<String>,
-    /// The numeric id in the external catalogue (UEX).
+    /// The numeric id of the entry in the external catalogue (UEX).
     #[serde(default)]
     pub uex_id: Option<i64>,
-    /// The localization key of the name, without its leading `@`.
+    /// The localization key of the entry's name, without the leading `@`.
     #[serde(default)]
     pub loc_key: Option<String>,
-    /// Properties of this kind only, for example a material's type and unit or a ship type's `manufacturer`.
+    /// The properties that only this kind of entry has, for example the type and unit of a material or the
+    /// `manufacturer` of a ship type.
     #[serde(default = "no_facts")]
     pub facts: serde_json::Value,
 }
@@ -58,7 +59,7 @@ fn no_facts() -> serde_json::Value {
 }
 
 impl NewEntry {
-    /// Creates an entry with a key and a name, without other fields.
+    /// Creates an entry with an id and a name; all other fields are empty.
     #[must_use]
     pub fn new(kind: EntryKind, id: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
@@ -80,11 +81,11 @@ impl NewEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum EntryKind {
-    /// Blueprints, identified by their product.
+    /// Blueprints, each identified by its product.
     Blueprint,
     /// Items of the game, which are counted in pieces.
     Item,
-    /// Raw and refined materials.
+    /// Materials, raw or refined.
     Material,
     /// The types of ships that members can own.
     ShipType,
@@ -94,7 +95,7 @@ impl EntryKind {
     /// All kinds, in declaration order.
     pub const ALL: [Self; 4] = [Self::Blueprint, Self::Item, Self::Material, Self::ShipType];
 
-    /// Returns the name in the store and on the wire.
+    /// Returns the name that the store and the contract use.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -117,7 +118,7 @@ impl From<&CatalogKind> for EntryKind {
     }
 }
 
-/// An additional name of an entry.
+/// An alias, which is an additional name of an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EntryAlias {
@@ -125,25 +126,25 @@ pub struct EntryAlias {
     pub kind: EntryKind,
     /// The additional name.
     pub alias: String,
-    /// The key of the entry.
+    /// The id of the entry.
     pub id: String,
 }
 
-/// A location of the warehouse as the document contains it.
+/// A location of the warehouse as in the imported document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewLocation {
-    /// The service's own key.
+    /// The internal id of the location.
     pub id: String,
     /// The display name of the location.
     pub name: String,
-    /// The id of its city in the external catalogue (UEX).
+    /// The id of the location's city in the external catalogue (UEX).
     #[serde(default)]
     pub city: Option<i64>,
-    /// The id of its space station in the external catalogue (UEX).
+    /// The id of the location's space station in the external catalogue (UEX).
     #[serde(default)]
     pub station: Option<i64>,
-    /// Whether it is omitted from the list of locations.
+    /// Whether the location is omitted from the list of locations.
     #[serde(default)]
     pub hidden: bool,
 }
@@ -151,7 +152,8 @@ pub struct NewLocation {
 /// Replaces the whole catalogue and assigns a new revision. Must run within one transaction.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::Random`].
+/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// database fails.
 pub fn replace_contents(
     connection: &Connection,
     random: &dyn RandomSource,
@@ -189,7 +191,8 @@ pub fn replace_contents(
         let NewLocation { id, name, city, station, hidden } = location;
         insert.execute(params![id, name, city, station, hidden])?;
     }
-    // Random, so that a revision from a rolled-back state never returns with other contents.
+    // The revision is random: after a rollback, a counter would assign the same revision to different
+    // contents.
     let mut revision = [0_u8; 8];
     random.fill(&mut revision)?;
     let revision = format!("{:016x}", u64::from_be_bytes(revision));
@@ -201,7 +204,7 @@ pub fn replace_contents(
 
 const REVISION: &str = "catalogue";
 
-/// Returns the revision of the contents; empty if the catalogue was never filled.
+/// Returns the revision of the contents, or an empty string if the catalogue was never imported.
 pub(super) fn load_revision(connection: &Connection) -> Result<String, StoreError> {
     Ok(read_setting(connection, REVISION)?.unwrap_or_default())
 }

@@ -1,33 +1,34 @@
-//! Fuzzy matching of names, for suggestions only (RES-09).
+//! Fuzzy matching of names, which is used only for suggestions (RES-09).
 //!
-//! Candidates share trigrams with the query. Of those that share most, the closest by edit distance are kept.
-//! Every step is bounded, so a request with 500 references stays cheap.
+//! Candidates have trigrams in common with the query. Of the candidates with the most common trigrams, those
+//! with the smallest edit distances are returned. Every step is bounded, so a request with 500 references
+//! remains cheap.
 
 use std::collections::HashMap;
 
 use super::names::canonical_name;
 
-/// Maximum number of characters of a name that are compared.
+/// The maximum number of characters of a name that are compared.
 const MAX_CHARS: usize = 64;
-/// Maximum number of postings that are read from the trigram lists.
+/// The maximum number of postings that are read from the trigram lists.
 const MAX_LOOKUPS: usize = 4096;
-/// Maximum number of candidates with a computed edit distance.
+/// The maximum number of candidates whose edit distance is computed.
 const MAX_CANDIDATES: usize = 24;
-/// Maximum number of suggestions.
+/// The maximum number of suggestions.
 pub(super) const MAX_SUGGESTIONS: usize = 10;
 
 type Trigram = [char; 3];
 
-/// The names of one kind of entries, indexed by trigrams.
+/// An index of the names of one kind of entries by trigrams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FuzzyIndex {
-    /// The characters of each name, with the position of its entry.
+    /// The characters of each name, and the position of the entry.
     names: Vec<(Vec<char>, u32)>,
     by_trigram: HashMap<Trigram, Vec<u32>>,
 }
 
 impl FuzzyIndex {
-    /// Adds a name of the entry at a position. An entry can have several names.
+    /// Adds a name of the entry at the position `place`. An entry can have several names.
     pub(super) fn add_name(&mut self, name: &str, place: u32) {
         let letters = canonical_chars(name);
         let Ok(at) = u32::try_from(self.names.len()) else { return };
@@ -37,12 +38,12 @@ impl FuzzyIndex {
         self.names.push((letters, place));
     }
 
-    /// Returns the positions of entries with similar names, the closest first.
+    /// Returns the positions of the entries with similar names, best match first.
     pub(super) fn find_similar(&self, name: &str) -> Vec<u32> {
         let query = canonical_chars(name);
         let mut lists: Vec<&Vec<u32>> =
             unique_trigrams(&query).iter().filter_map(|gram| self.by_trigram.get(gram)).collect();
-        // Rare trigrams first: they narrow the candidates most.
+        // The rarest trigrams come first, because they narrow the candidates most.
         lists.sort_by_key(|list| list.len());
         let mut shared: HashMap<u32, u16> = HashMap::new();
         for index in lists.into_iter().flatten().take(MAX_LOOKUPS) {
@@ -81,8 +82,8 @@ fn unique_trigrams(letters: &[char]) -> Vec<Trigram> {
     grams
 }
 
-/// Returns the edit distance of two names. `None` if they are not similar: neither contains the other, and
-/// the distance exceeds a quarter of the longer one.
+/// Returns the edit distance of two names. Returns `None` if the names are not similar: neither contains the
+/// other, and the distance exceeds a quarter of the length of the longer name.
 fn edit_distance(a: &[char], b: &[char]) -> Option<usize> {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let limit = long.len() / 4;
@@ -91,11 +92,11 @@ fn edit_distance(a: &[char], b: &[char]) -> Option<usize> {
     edits.or_else(|| long.windows(short.len().max(1)).any(|part| part == short).then_some(rest))
 }
 
-/// Returns the Levenshtein distance if it is at most `limit`.
+/// Returns the Levenshtein distance of two names if it is at most `limit`.
 fn bounded_edits(short: &[char], long: &[char], limit: usize) -> Option<usize> {
     let mut row: Vec<usize> = (0..=long.len()).collect();
     for (line, a) in short.iter().enumerate() {
-        // Cells outside the band need more than `limit` edits.
+        // Cells outside of this band need more than `limit` edits.
         let (first, last) = (line.saturating_sub(limit), (line + limit + 1).min(long.len()));
         let mut diagonal = row.get(first).copied()?;
         if let Some(start) = row.get_mut(first) {
@@ -110,7 +111,7 @@ fn bounded_edits(short: &[char], long: &[char], limit: usize) -> Option<usize> {
             left = *cell;
             least = least.min(left);
         }
-        // The cell behind the band still belongs to the previous line.
+        // The cell after the band still has a value of the previous line.
         if let Some(behind) = row.get_mut(last + 1) {
             *behind = usize::MAX - 1;
         }
@@ -130,7 +131,7 @@ mod tests {
         if a.len() <= b.len() { bounded_edits(&a, &b, 4) } else { bounded_edits(&b, &a, 4) }
     }
 
-    /// The distance from the complete table, without a band.
+    /// Computes the distance with the complete table, without a band.
     fn plain(a: &str, b: &str) -> usize {
         let b: Vec<char> = b.chars().collect();
         let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -146,7 +147,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The band does not change the result.
+        /// The restriction to a band does not change the distance.
         #[test]
         fn banded_distance_equals_the_full_table(a in "[abc]{0,12}", b in "[abc]{0,12}") {
             proptest::prop_assert_eq!(edits_of(&a, &b), Some(plain(&a, &b)).filter(|edits| *edits <= 4));

@@ -1,4 +1,4 @@
-//! The in-memory index of the catalogue, by every field that a reference can contain.
+//! The in-memory index of the catalogue, with a lookup for every field that a reference can contain.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -14,48 +14,48 @@ use super::products::ProductIndex;
 use crate::secrets;
 use crate::store::StoreError;
 
-/// Maximum length of a key that clients see unhashed, in characters (LIM-29).
+/// The maximum length of a key that clients see unhashed, in characters (LIM-29).
 const MAX_KEY_CHARS: usize = 128;
-/// The column with the UUID of a blueprint's product.
+/// The number of the column with the UUID of a blueprint's product.
 const OUTPUT_COLUMN: usize = 5;
-/// Maximum length of a name that clients see, in characters (BPR-02).
+/// The maximum length of a name that clients see, in characters (BPR-02).
 const MAX_NAME_CHARS: usize = 200;
 
-/// An entry of the catalogue index.
+/// A catalogue entry in memory, with the key and the name that clients see.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CatalogueEntry {
-    /// The service's own key, as it is stored.
+    /// The internal id of the entry, as stored.
     pub id: String,
-    /// The key as clients see it.
+    /// The key that clients see.
     pub key: String,
-    /// The name as clients see it.
+    /// The name that clients see.
     pub name: String,
-    /// Properties of the entry's kind only.
+    /// The properties that only this kind of entry has.
     pub facts: serde_json::Value,
 }
 
-/// Returns a key as clients see it: the hash of a key with more than 128 characters (BPR-02, A33).
+/// Returns the key that clients see. A key of more than 128 characters is replaced by its hash (BPR-02, A33).
 #[must_use]
 pub fn shown_key(id: &str) -> String {
     client_key(id).into_owned()
 }
 
-/// Returns the client's key without allocation if it equals the stored one.
+/// Returns the key that clients see, without an allocation if it equals the stored key.
 fn client_key(id: &str) -> Cow<'_, str> {
-    // The number of characters is at most the number of bytes.
+    // The number of characters never exceeds the number of bytes.
     if id.len() <= MAX_KEY_CHARS || id.chars().nth(MAX_KEY_CHARS).is_none() {
         return Cow::Borrowed(id);
     }
     Cow::Owned(format!("h:{}", secrets::encode_hex(&secrets::sha256(id))))
 }
 
-/// Returns a name as clients see it, truncated to 200 characters (BPR-02).
+/// Returns the name that clients see, truncated to 200 characters (BPR-02).
 #[must_use]
 pub(super) fn shown_name(name: &str) -> String {
     name.chars().take(MAX_NAME_CHARS).collect()
 }
 
-/// An index over one revision of the whole catalogue.
+/// An index of one revision of the whole catalogue.
 #[derive(Debug, Default)]
 pub struct CatalogueIndex {
     revision: String,
@@ -64,21 +64,21 @@ pub struct CatalogueIndex {
     products: ProductIndex,
 }
 
-/// The entries of one kind; the maps contain positions in `entries`.
+/// The entries of one kind. The values of the maps are positions in `entries`.
 #[derive(Debug, Default)]
 pub(super) struct KindIndex {
     pub(super) entries: Vec<CatalogueEntry>,
     pub(super) by_key: HashMap<String, u32>,
     pub(super) by_record: MultiMap,
     pub(super) by_guid: MultiMap,
-    /// The UUIDs of the products of blueprints.
+    /// The UUIDs of the items that blueprints produce, with the positions of the blueprints.
     pub(super) outputs: Vec<(String, u32)>,
     pub(super) by_uex: HashMap<i64, Vec<u32>>,
     pub(super) by_loc_key: MultiMap,
     pub(super) by_name: MultiMap,
     pub(super) by_canonical: MultiMap,
     pub(super) by_alias: MultiMap,
-    /// Canonical names without the manufacturer.
+    /// Positions by the canonical name without the manufacturer.
     pub(super) by_model: MultiMap,
     pub(super) makers: BTreeSet<String>,
     pub(super) fuzzy: FuzzyIndex,
@@ -86,7 +86,7 @@ pub(super) struct KindIndex {
 
 type MultiMap = HashMap<String, Vec<u32>>;
 
-/// Adds a position, once even if two fields of an entry have the same value.
+/// Adds a position to a key, but only once if two fields of an entry have the same value.
 fn insert_position<K: Eq + Hash>(map: &mut HashMap<K, Vec<u32>>, key: K, index: u32) {
     let places = map.entry(key).or_default();
     if places.last() != Some(&index) {
@@ -107,7 +107,7 @@ impl CatalogueIndex {
         Ok(Self { revision, by_kind: parts, locations: LocationIndex::from_table(connection)?, products })
     }
 
-    /// Returns the revision of the tables that the index was built from.
+    /// Returns the revision of the tables from which the index was built.
     pub(super) fn revision(&self) -> &str {
         &self.revision
     }
@@ -141,8 +141,8 @@ impl CatalogueIndex {
         self.kind_index(kind).map(|part| part.entries.as_slice()).unwrap_or_default()
     }
 
-    /// Returns the name of an entry by its stored key; the key itself if the catalogue does not contain the
-    /// entry.
+    /// Returns the name of the entry with a stored id. Returns the id, truncated like a name, if the
+    /// catalogue does not contain the entry.
     #[must_use]
     pub fn name_of(&self, kind: EntryKind, id: &str) -> String {
         let known = self.find_entry(kind, &client_key(id));
@@ -167,7 +167,8 @@ impl KindIndex {
             if let Some(record) = text(2)? {
                 insert_position(&mut part.by_record, record.to_lowercase(), at);
             }
-            // A ship type only has the wiki's UUID; a blueprint also has its product's (RES-03 to RES-06).
+            // A ship type has only the UUID of the wiki; a blueprint also has that of its product (RES-03 to
+            // RES-06).
             for column in 3..=OUTPUT_COLUMN {
                 if let Some(guid) = text(column)? {
                     let guid = guid.to_lowercase();

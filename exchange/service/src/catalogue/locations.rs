@@ -1,4 +1,4 @@
-//! The warehouse's locations, at which stock and ships can be (RES-15, TYP-09).
+//! The locations of the warehouse, at which stock and ships can be (RES-15, TYP-09).
 
 use std::collections::HashMap;
 
@@ -10,18 +10,18 @@ use crate::store::StoreError;
 /// A location of the warehouse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WarehouseLocation {
-    /// The service's own key.
+    /// The internal id of the location.
     pub id: String,
     /// The display name of the location.
     pub name: String,
-    /// The id of its city in the external catalogue (UEX).
+    /// The id of the location's city in the external catalogue (UEX).
     pub city: Option<i64>,
-    /// The id of its space station in the external catalogue (UEX).
+    /// The id of the location's space station in the external catalogue (UEX).
     pub station: Option<i64>,
 }
 
 impl WarehouseLocation {
-    /// Returns the external link: the city's, or else the space station's (RES-15).
+    /// Returns the external link: that of the city or, without a city, that of the space station (RES-15).
     #[must_use]
     pub fn external_link(&self) -> Option<(LocationLinkKind, i64)> {
         let city = self.city.map(|id| (LocationLinkKind::City, id));
@@ -29,8 +29,8 @@ impl WarehouseLocation {
     }
 }
 
-/// An index of all locations. References find visible ones only; hidden ones can be looked up by key, for
-/// stock and ships that were there before.
+/// An index of all locations. References resolve only to visible locations. Hidden locations can be looked up
+/// by id, because older stock and ships can be there.
 #[derive(Clone, Debug, Default)]
 pub struct LocationIndex {
     by_name: Vec<WarehouseLocation>,
@@ -74,14 +74,15 @@ impl LocationIndex {
         &self.by_name
     }
 
-    /// Returns the location with a key, visible or hidden.
+    /// Returns the location with an id, whether it is visible or hidden.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&WarehouseLocation> {
         self.by_id.get(id)
     }
 
-    /// Finds the visible location of a reference by its link, or else by its exact name. If several have the
-    /// link, the reference's name decides; `None` if it does not.
+    /// Finds the visible location to which a reference refers: by its link or, if no location has the link,
+    /// by its exact name. If several locations have the link, the name selects one of them. Returns `None`
+    /// unless exactly one location matches.
     #[must_use]
     pub fn find_location(&self, reference: &LocationRef) -> Option<&WarehouseLocation> {
         let name = reference.name.as_ref().map(|name| name.as_str());

@@ -1,20 +1,20 @@
-//! Normal forms of names, for comparison.
+//! Normal forms of names, in which names are compared.
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Returns a name in lower case with single spaces between words.
+/// Returns a name in lower case, with single spaces between words.
 pub(super) fn fold_name(name: &str) -> String {
     let lower: String = name.nfc().flat_map(char::to_lowercase).collect();
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the letters and digits of a name in lower case.
+/// Returns only the letters and digits of a name, in lower case.
 pub(super) fn canonical_name(name: &str) -> String {
     name.nfc().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Strips bracketed pack tags from both ends of a name, such as in `Rifle [Founder Pack]`. `None` if there is
-/// no tag or nothing else.
+/// Strips bracketed pack tags from both ends of a name, as in `Rifle [Founder Pack]`. Returns `None` if the
+/// name has no tag or consists only of tags.
 pub(super) fn without_pack_tags(name: &str) -> Option<&str> {
     let mut rest = name.trim();
     while let Some(shorter) = without_one_tag(rest) {
@@ -40,7 +40,8 @@ fn without_one_tag(name: &str) -> Option<&str> {
     None
 }
 
-/// Strips the manufacturer from the start of a name if it is a whole word: `Drake Cutlass` becomes `Cutlass`.
+/// Strips the manufacturer from the start of a name if it is a whole word, so that `Drake Cutlass` becomes
+/// `Cutlass`. Returns `None` if there is nothing to strip or nothing else.
 pub(super) fn without_maker<'a>(name: &'a str, maker: &str) -> Option<&'a str> {
     let name = name.trim_start();
     let head = name.get(..maker.len()).filter(|head| head.eq_ignore_ascii_case(maker))?;
@@ -60,7 +61,7 @@ mod tests {
         assert_eq!(canonical_name("F7C-M Super Hornet"), "f7cmsuperhornet");
     }
 
-    /// RES-03: only tags that contain the word `pack` are stripped; other brackets distinguish products.
+    /// RES-03: only tags with the word `pack` are stripped; other brackets distinguish products.
     #[test]
     fn only_pack_tags_are_stripped() {
         for (name, rest) in [

@@ -1,27 +1,27 @@
-//! Blueprints by the items that they produce, and variants of items (DEM-04).
+//! The blueprints of each item, and the families of item variants (DEM-04).
 
 use std::collections::HashMap;
 
 use super::index::{CatalogueEntry, KindIndex};
 
-/// Whether blueprints of an item's variants count as blueprints of the item.
+/// Whether the blueprints of an item's variants also count as blueprints of the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VariantMatching {
     /// Only blueprints of the item itself count.
     Exact,
-    /// Blueprints of every variant count.
+    /// The blueprints of every variant of the item count.
     Variants,
 }
 
-/// An index of blueprints by product. An item with the fact `variantOf` is a variant of the named item, and
-/// of all variants of that item, transitively.
+/// An index of blueprints by the items that they produce. An item whose fact `variantOf` names another item
+/// is a variant of that item and, transitively, of all its variants.
 #[derive(Clone, Debug, Default)]
 pub struct ProductIndex {
-    /// Blueprints by item.
+    /// The ids of the blueprints that produce an item, by item.
     of_item: HashMap<String, Vec<String>>,
-    /// Blueprints of any variant, by the family's base item.
+    /// The ids of the blueprints that produce any variant, by the base item of the family.
     of_family: HashMap<String, Vec<String>>,
-    /// The base item of each variant's family.
+    /// The base item of the family of each variant.
     base: HashMap<String, String>,
 }
 
@@ -42,7 +42,7 @@ impl ProductIndex {
         products
     }
 
-    /// Returns the stored keys of the blueprints that produce an item.
+    /// Returns the ids of the blueprints that produce an item.
     #[must_use]
     pub fn blueprints_for(&self, item: &str, matching: VariantMatching) -> &[String] {
         let found = match matching {
@@ -57,7 +57,7 @@ impl ProductIndex {
     }
 }
 
-/// Returns the base item of each variant. In a cycle of variants, the first item by id is the base.
+/// Returns the base item of each variant. In a cycle of variants, the item with the lowest id is the base.
 fn resolve_families(base: &HashMap<&str, &str>) -> HashMap<String, String> {
     let mut families: HashMap<&str, &str> = HashMap::new();
     for &item in base.keys() {
@@ -83,7 +83,7 @@ fn resolve_families(base: &HashMap<&str, &str>) -> HashMap<String, String> {
 mod tests {
     use super::*;
 
-    /// DEM-04: variants are transitive, and cycles terminate.
+    /// DEM-04: variants of variants belong to the same family, and cycles terminate.
     #[test]
     fn variant_families_are_transitive() {
         let check = |base: &[(&str, &str)], expect: &[(&str, &str)]| {

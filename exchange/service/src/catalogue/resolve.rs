@@ -1,7 +1,8 @@
 //! Resolves references to catalogue entries (RES-03 to RES-10).
 //!
-//! Keys take precedence over names. The first of `bt`, `scRecord`, `scGuid`, `uexId`, `locKey` that matches
-//! exactly one entry decides, then the name. Ambiguous keys only count if nothing matches uniquely.
+//! Keys take precedence over the name. The first of `bt`, `scRecord`, `scGuid`, `uexId` and `locKey` that
+//! matches exactly one entry determines the result; if none does, the name determines it. Ambiguous keys
+//! provide candidates only if the name does not match uniquely either.
 
 use exchange_api::types::ItemRef;
 
@@ -15,7 +16,8 @@ use super::names::{canonical_name, fold_name, without_maker, without_pack_tags};
 pub enum Resolution<'i> {
     /// Exactly one entry matches.
     Unique(&'i CatalogueEntry),
-    /// Several entries match, or only similar ones were found: at most ten, the best first.
+    /// Several entries match, or only entries with similar names were found. Contains at most ten, best match
+    /// first.
     Ambiguous(Vec<&'i CatalogueEntry>),
     /// No entry matches.
     Unmatched,
@@ -26,9 +28,9 @@ pub enum Resolution<'i> {
 pub struct ResolvedReference<'i> {
     /// The matching entries.
     pub resolution: Resolution<'i>,
-    /// Whether the entries only have similar names (RES-09).
+    /// Whether the name of the reference is only similar to those of the entries (RES-09).
     pub is_guess: bool,
-    /// Whether the reference has a `locKey` and none of its keys matches exactly one entry (RES-10).
+    /// Whether the reference has a `locKey`, but none of its keys matches exactly one entry (RES-10).
     pub loc_key_unresolved: bool,
 }
 
@@ -55,7 +57,7 @@ impl<'p> LookupMatch<'p> {
 }
 
 impl CatalogueIndex {
-    /// Resolves a reference to an entry of a kind, including fuzzy matches of its name.
+    /// Resolves a reference to an entry of a kind. If nothing matches exactly, searches for similar names.
     #[must_use]
     pub fn resolve_reference(&self, kind: EntryKind, reference: &ItemRef) -> ResolvedReference<'_> {
         let none = ResolvedReference {
@@ -96,8 +98,8 @@ impl CatalogueIndex {
         ResolvedReference { resolution: Resolution::Ambiguous(candidates), is_guess, ..none }
     }
 
-    /// Returns the entry if a reference matches exactly one: the same one as
-    /// [`resolve_reference`](Self::resolve_reference), without the fuzzy search.
+    /// Returns the entry if a reference matches exactly one. The result is that of
+    /// [`resolve_reference`](Self::resolve_reference), but there is no fuzzy search.
     #[must_use]
     pub fn find_unique(&self, kind: EntryKind, reference: &ItemRef) -> Option<&CatalogueEntry> {
         let part = self.kind_index(kind)?;
@@ -127,7 +129,7 @@ impl KindIndex {
         ]
     }
 
-    /// Looks up a name, and similar names for kinds other than items.
+    /// Looks up a name. If nothing matches, searches for similar names, except for items.
     fn match_name<'p>(&'p self, kind: EntryKind, name: &str) -> LookupMatch<'p> {
         self.match_exact_name(kind, name).or_else(|| match kind {
             EntryKind::Item => LookupMatch::Unmatched,
@@ -140,12 +142,12 @@ impl KindIndex {
         })
     }
 
-    /// Looks up a name in the forms of its kind; the first form with a match decides.
+    /// Looks up a name in the normal forms for its kind. The first form with a match determines the result.
     fn match_exact_name<'p>(&'p self, kind: EntryKind, name: &str) -> LookupMatch<'p> {
         let exact = |name: &str| LookupMatch::from_positions(self.by_name.get(&fold_name(name)));
         let alias = |name: &str| LookupMatch::from_positions(self.by_alias.get(&fold_name(name)));
         let canon = |name: &str| match canonical_name(name) {
-            // A name of punctuation only matches nothing.
+            // A name without letters and digits matches nothing.
             empty if empty.is_empty() => LookupMatch::Unmatched,
             name => LookupMatch::from_positions(self.by_canonical.get(&name)),
         };
@@ -160,7 +162,7 @@ impl KindIndex {
         }
     }
 
-    /// Looks up a name, ignoring manufacturers in the query and in the index.
+    /// Looks up the name of a ship type without its manufacturer.
     fn match_model<'p>(&'p self, name: &str) -> LookupMatch<'p> {
         let model = self.makers.iter().find_map(|maker| without_maker(name, maker)).unwrap_or(name);
         let model = canonical_name(model);

@@ -1,4 +1,4 @@
-//! `admin`: changes the store of a service, whether the service is running or not.
+//! `exchange-service admin`: reads and changes the store of a service, whether or not the service is running.
 
 mod audit;
 mod setup;
@@ -28,17 +28,17 @@ use super::{CommandError, ConfigArgs, print_line};
 
 /// The minimum number of characters of a password.
 const MIN_PASSWORD_CHARS: usize = 12;
-/// The longest accepted password, in bytes.
+/// The maximum length of a password, in bytes.
 const MAX_PASSWORD_BYTES: u64 = 1024;
 
 #[derive(Debug, Args)]
 pub(super) struct AdminArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Print one line of JSON instead of text: the result, or the error on standard error.
+    /// Print one line of JSON instead of text: the result on standard output, or the error on standard error.
     #[arg(long, global = true)]
     pub(super) json: bool,
-    /// The administrator's name in the audit. Defaults to the user name of the system.
+    /// The administrator's name in the audit. Defaults to the name of the system user.
     #[arg(long = "as", value_name = "NAME", global = true)]
     administrator: Option<String>,
     #[command(subcommand)]
@@ -47,43 +47,44 @@ pub(super) struct AdminArgs {
 
 #[derive(Debug, Subcommand)]
 enum AdminCommand {
-    /// Clients: register, suspend, limit.
+    /// Register, change and list clients.
     #[command(subcommand)]
     Client(ClientCommand),
     /// Switch the exchange on or off, or show its state.
     ///
-    /// A new store is off: every call gets 503 EXCHANGE_DISABLED until an administrator switches it on. Sign-in and
-    /// held batches work regardless.
+    /// In a new store the exchange is off: every call gets 503 EXCHANGE_DISABLED until an administrator
+    /// switches it on. Signing in and confirming held batches work even while it is off.
     Switch {
-        /// The new state. Without it the command shows the current one.
+        /// The new state. Without it, the command shows the current state.
         to: Option<SwitchState>,
     },
-    /// Members and their accounts.
+    /// Add, change and list members and their accounts.
     #[command(subcommand)]
     Member(MemberCommand),
-    /// Org units and their members.
+    /// Import org units and their members.
     #[command(subcommand)]
     Unit(setup::UnitCommand),
-    /// The catalogue, and the blueprints that every member has by default.
+    /// Import the catalogue, and the blueprints that every member has by default.
     #[command(subcommand)]
     Catalogue(setup::CatalogueCommand),
-    /// Set the terms that members must accept before clients may act for them, or show them.
+    /// Set or show the terms that members must accept before clients may act for them.
     ///
     /// A new service has no terms. Members accept a version on their profile page.
     Terms(setup::TermsArgs),
-    /// Connected clients of members: list, disconnect.
+    /// List and disconnect the connected clients of members.
     #[command(subcommand)]
     Connections(ConnectionsCommand),
-    /// The keys that access tokens are signed with.
+    /// Manage the keys that sign access tokens.
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Undo a client's writes from a time on.
+    /// Undo a client's writes since a given time.
     ///
-    /// Each entry is restored to its state before the client's first change of the span. Entries that were changed
-    /// otherwise since stay unchanged and are listed. The command can be repeated, and resumes after an interruption.
-    /// The members' feeds report the changes, and the affected members are notified.
+    /// Each entry is restored to its state before the client's first change in the time span. Entries that
+    /// another author has changed since then are kept and listed. The command can be repeated, and continues
+    /// after an interruption. The changes appear in the members' feeds, and the affected members are
+    /// notified.
     Undo(undo::UndoArgs),
-    /// The audit of changes.
+    /// Show the audit of changes.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
 }
@@ -96,7 +97,7 @@ enum SwitchState {
 
 #[derive(Debug, Subcommand)]
 enum ClientCommand {
-    /// Register a client. It has an id, no secret, and scopes that it may request.
+    /// Register a client. A client has an id and scopes that it may request, but no secret.
     #[command(
         after_help = "Example:\n\n    exchange-service admin client add stock-tool --name 'Stock Tool' \\\n        \
                             --scope exchange.connect --scope exchange.stock.read"
@@ -110,11 +111,12 @@ enum ClientCommand {
         /// A scope that the client may request; may be repeated.
         #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<String>,
-        /// The oldest supported version, such as 2.1.0.
+        /// The oldest version of the client that the exchange accepts, such as 2.1.0.
         #[arg(long, value_name = "VERSION")]
         min_version: Option<String>,
     },
-    /// Refuse a client's calls (403 CLIENT_SUSPENDED). Its connections stay until it is resumed.
+    /// Suspend a client: its calls are refused with 403 CLIENT_SUSPENDED. Its connections are kept until it
+    /// is resumed.
     Suspend {
         /// The client's id.
         id: ClientId,
@@ -124,30 +126,32 @@ enum ClientCommand {
         /// The client's id.
         id: ClientId,
     },
-    /// End a client's registration: members cannot sign in for it, and its tokens are refused.
+    /// End a client's registration: members cannot sign in to it, and its tokens are refused.
     Remove {
         /// The client's id.
         id: ClientId,
     },
-    /// Change a client's limits per member. Options that are left out change nothing.
+    /// Change a client's limits per member. Limits without an option are kept.
     #[command(after_help = "Example:\n\n    exchange-service admin client limits stock-tool \
                             --requests-per-minute 300 --writes-per-day default")]
     Limits {
         /// The client's id.
         id: ClientId,
-        /// Requests per minute and member, 1 to 1200; `default` for the configured value.
+        /// The number of requests per minute and member, from 1 to 1200; `default` for the configured value.
         #[arg(long, value_name = "N", value_parser = parse_limit)]
         requests_per_minute: Option<LimitArg<u32>>,
-        /// Writes per day and member, 1 to 5000; `default` for the configured value.
+        /// The number of writes per day and member, from 1 to 5000; `default` for the configured value.
         #[arg(long, value_name = "N", value_parser = parse_limit)]
         writes_per_day: Option<LimitArg<u32>>,
-        /// The oldest supported version, such as 2.1.0; `any` for every version.
+        /// The oldest version of the client that the exchange accepts, such as 2.1.0; `any` for every
+        /// version.
         #[arg(long, value_name = "VERSION", value_parser = parse_min_version)]
         min_version: Option<LimitArg<String>>,
     },
     /// Replace a client's scopes.
     ///
-    /// Existing grants are narrowed immediately. For additional scopes members must sign in again.
+    /// Existing grants are narrowed immediately. Before a client can use additional scopes, its members must
+    /// sign in again.
     Scopes {
         /// The client's id.
         id: ClientId,
@@ -161,30 +165,33 @@ enum ClientCommand {
 
 #[derive(Debug, Subcommand)]
 enum MemberCommand {
-    /// Add a member, who cannot sign in before `member password`.
+    /// Add a member. The member cannot sign in until `member password` sets a password.
     #[command(after_help = "Example:\n\n    exchange-service admin member add m-1 --name Ada\n    \
                             pass show exchange/ada | exchange-service admin member password m-1 --username ada")]
     Add {
-        /// The id: 1 to 128 letters, digits, `-`, `.`, `_` and `~`. Opaque to others, and never reused.
+        /// The id: 1 to 128 letters, digits, `-`, `.`, `_` and `~`. It is opaque to clients and must never be
+        /// reused.
         id: MemberId,
         /// The name that other members see: 1 to 200 characters.
         #[arg(long)]
         name: MemberName,
-        /// The game account's handle, which clients never get: 3 to 60 letters, digits, `_` and `-`.
+        /// The handle of the member's game account, which clients never get: 3 to 60 letters, digits, `_` and
+        /// `-`.
         #[arg(long, value_parser = parse_handle)]
         handle: Option<AccountHandle>,
-        /// The registration awaits approval: the member may sign in, and the exchange refuses calls.
+        /// Add the member with a registration that awaits approval: the member may sign in, but calls of
+        /// clients are refused.
         #[arg(long)]
         pending: bool,
-        /// The member holds no role yet: the exchange refuses calls.
+        /// Add the member without a role: calls of clients are refused.
         #[arg(long)]
         no_role: bool,
     },
-    /// Create a member's account, or change its password, which is read from standard input.
+    /// Create a member's account, or change its password. The password is read from standard input.
     ///
-    /// One line of at least 12 characters. It is never an argument, which other users of the machine could see. Ends
-    /// the member's browser sessions and the connections that are bound to them; other connections stay (`admin
-    /// connections end`).
+    /// The password is one line of at least 12 characters. It cannot be an argument, because other users of
+    /// the machine can see arguments. The command ends the member's browser sessions and the connections that
+    /// are bound to them; use `admin connections end` to end other connections.
     Password {
         /// The member's id.
         id: MemberId,
@@ -192,14 +199,14 @@ enum MemberCommand {
         #[arg(long, value_name = "NAME")]
         username: Option<String>,
     },
-    /// Set the state of a member's registration. A disabled member is refused immediately.
+    /// Set the state of a member's registration. The calls for a disabled member are refused immediately.
     State {
         /// The member's id.
         id: MemberId,
         /// The new state.
         state: MemberStateArg,
     },
-    /// Allow a member to administer the service on its pages: register, suspend and resume clients.
+    /// Allow a member to administer the service on the web pages: to register, suspend and resume clients.
     Administrator {
         /// The member's id.
         id: MemberId,
@@ -213,7 +220,7 @@ enum MemberCommand {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MemberStateArg {
-    /// Approved and not disabled.
+    /// Approved, and not disabled.
     Active,
     /// Awaiting approval.
     Pending,
@@ -223,28 +230,28 @@ enum MemberStateArg {
 
 #[derive(Debug, Subcommand)]
 enum ConnectionsCommand {
-    /// List installations, and connections that have not called yet.
+    /// List installations, and connections whose client has not called the exchange yet.
     List {
-        /// Only those of this member.
+        /// List only the connections of this member.
         #[arg(long, value_name = "ID")]
         member: Option<MemberId>,
-        /// Only those of this client.
+        /// List only the connections of this client.
         #[arg(long, value_name = "ID")]
         client: Option<ClientId>,
     },
-    /// Disconnect one installation permanently, or a client of a member on all devices.
+    /// Disconnect one installation permanently, or disconnect a member's client on all devices.
     #[command(
         after_help = "Examples:\n\n    exchange-service admin connections end --installation Zk3…\n    \
                             exchange-service admin connections end --client stock-tool --member m-1"
     )]
     End {
-        /// The installation, whose key is refused permanently.
+        /// The installation to disconnect. Its key is refused permanently.
         #[arg(long, value_name = "ID", conflicts_with_all = ["client", "member"], required_unless_present = "client")]
         installation: Option<InstallationId>,
-        /// The client, until the member connects it again.
+        /// The client to disconnect, until the member connects it again.
         #[arg(long, value_name = "ID", requires = "member")]
         client: Option<ClientId>,
-        /// The member of the client's connections.
+        /// The member whose connections to the client are ended.
         #[arg(long, value_name = "ID", requires = "client")]
         member: Option<MemberId>,
     },
@@ -252,14 +259,14 @@ enum ConnectionsCommand {
 
 #[derive(Debug, Subcommand)]
 enum KeysCommand {
-    /// Sign with a new key from now on.
+    /// Sign access tokens with a new key from now on.
     ///
     /// The old key stays published until its tokens have expired, so no member has to sign in again. A running service
     /// uses the new key within seconds.
     Rotate,
 }
 
-/// A limit of the client's own, or the service's default.
+/// The value of a limit that is given for a client, or the service's default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LimitArg<T> {
     Default,
@@ -275,7 +282,7 @@ impl<T> LimitArg<T> {
     }
 }
 
-/// Parses a game account handle (SVC-13).
+/// Parses the handle of a game account (SVC-13).
 fn parse_handle(text: &str) -> Result<AccountHandle, &'static str> {
     text.parse().map_err(|_| "a handle must have 3 to 60 letters, digits, `_` or `-`")
 }
@@ -291,7 +298,7 @@ fn parse_min_version(text: &str) -> Result<LimitArg<String>, std::convert::Infal
     Ok(if text == "any" { LimitArg::Default } else { LimitArg::Value(text.to_owned()) })
 }
 
-/// The output of a command: text for people, JSON for machines.
+/// The output of a command, as text for people and as JSON for programs.
 struct CommandOutput {
     text: String,
     json: Value,
@@ -457,7 +464,7 @@ fn run_member(
                 format!("{id} {} the service", if no { "no longer administers" } else { "administers" });
             action_output("member.administrator", &text, json!({ "member": id, "administers": !no }))
         }
-        // Handled by `run_admin`, which hashes the password before it locks the store.
+        // `run_admin` handles this command, because it hashes the password before it locks the store.
         MemberCommand::Password { .. } => {
             Err(AdminError::Invalid("`member password` is handled separately".to_owned()))
         }
@@ -484,7 +491,7 @@ fn run_connections(
         ConnectionsCommand::List { member, client } => {
             let mut connections = admin::list_connections(store, &ConnectionFilter { member, client })?;
             if is_external {
-                // Only the external provider knows.
+                // Only the external provider knows whether the connections are active.
                 connections.iter_mut().for_each(|each| each.connected = None);
             }
             let rows = connections.iter().map(|each| {
@@ -529,7 +536,7 @@ fn run_connections(
     }
 }
 
-/// Reads a password from standard input, and returns its hash.
+/// Reads a password from standard input and returns its hash.
 fn read_password_hash(config: &Config, environment: &Environment) -> Result<String, CommandError> {
     let mut input = std::io::stdin();
     if input.is_terminal() {
@@ -555,13 +562,13 @@ fn read_password_hash(config: &Config, environment: &Environment) -> Result<Stri
     hash.map_err(|error| CommandError::failed("cannot hash the password")(&error))
 }
 
-/// Returns the system's name of the user who runs the command.
+/// Returns the name of the system user who runs the command.
 fn current_user() -> String {
     let named = ["SUDO_USER", "USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Formats a table with columns as wide as their widest value. The last column is not padded.
+/// Formats a table. Each column is as wide as its widest value; the last column is not padded.
 fn format_table<const N: usize>(head: &[&str; N], rows: impl Iterator<Item = Vec<String>>) -> String {
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect();
     let width = |column: usize| {

@@ -1,4 +1,4 @@
-//! `sandbox`: runs a seeded exchange in this process.
+//! `exchange-service sandbox`: runs an exchange with seed data in this process.
 
 use exchange_service::logging::LogFormat;
 use exchange_service::sandbox::{EnvironmentVariable, Sandbox, SandboxDirectory, SandboxOptions};
@@ -6,7 +6,7 @@ use exchange_service::sandbox::{EnvironmentVariable, Sandbox, SandboxDirectory, 
 use super::serve::stop_signal;
 use super::{CommandError, SandboxArgs, print_line};
 
-/// Runs a sandbox until it is interrupted.
+/// Runs a sandbox until a signal stops it.
 pub(super) fn run_sandbox(args: SandboxArgs) -> Result<(), CommandError> {
     super::init_log(LogFormat::Text)?;
     let runtime =

@@ -1,4 +1,5 @@
-//! `serve` and `config`: loads the configuration, runs the service, prints the configuration.
+//! `exchange-service serve` and `exchange-service config`: load the configuration, then run the service or
+//! print the configuration.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,17 +20,18 @@ use tokio::signal;
 
 use super::{CommandError, ConfigArgs, print_line};
 
-/// Environment variables with the prefix `EXCHANGE_` that are not configuration values.
+/// The environment variables with the prefix `EXCHANGE_` that are not configuration values, without the
+/// prefix.
 const RESERVED_VARIABLES: [&str; 3] = ["config", "log", "sandbox"];
 
-/// Serves until a signal stops it.
+/// Runs the service until a signal stops it.
 pub(super) fn run_serve(args: &ConfigArgs) -> Result<(), CommandError> {
     let config = Arc::new(load_config(args)?);
     super::init_log(LogFormat::Json)?;
     let runtime =
         tokio::runtime::Runtime::new().map_err(|error| CommandError::failed("cannot start")(&error))?;
     let served = runtime.block_on(serve_config(config));
-    // Does not wait for a store that did not close in time.
+    // This does not wait for a store that was not closed in time.
     runtime.shutdown_background();
     served
 }
@@ -60,7 +62,7 @@ async fn serve_config(config: Arc<Config>) -> Result<(), CommandError> {
         tokio::spawn(metrics.serve_until(listener, std::future::pending()));
     }
     let listener = bind_listener(config.serve.listen).await?;
-    // The configured port may be 0, which selects a free one.
+    // The address is read from the listener, because the configured port may be 0, which selects a free port.
     let address = listener.local_addr().unwrap_or(config.serve.listen);
     tracing::info!(%address, role = ?config.serve.role, "listening");
     let upkeep = tokio::spawn(upkeep.run());
@@ -71,7 +73,7 @@ async fn serve_config(config: Arc<Config>) -> Result<(), CommandError> {
             stop_signal().await;
             readiness.mark_stopping();
             tracing::info!(seconds = drain.as_secs(), "stopping after the drain time");
-            // A second signal ends the drain time.
+            // A second signal ends the drain time early.
             let _ = tokio::time::timeout(drain, stop_signal()).await;
         })
         .await;
@@ -90,7 +92,7 @@ async fn bind_listener(address: std::net::SocketAddr) -> Result<TcpListener, Com
     listener.map_err(|error| CommandError::Failed(format!("cannot listen on {address}: {error}")))
 }
 
-/// Completes on an interrupt or termination signal.
+/// Waits for an interrupt or termination signal.
 pub(super) async fn stop_signal() {
     #[cfg(unix)]
     {
@@ -109,7 +111,7 @@ pub(super) async fn stop_signal() {
     let _ = signal::ctrl_c().await;
 }
 
-/// Loads the configuration from defaults, file and environment, in this order.
+/// Loads the configuration. The file overrides the defaults, and the environment overrides the file.
 pub(super) fn load_config(args: &ConfigArgs) -> Result<Config, CommandError> {
     let mut figment = Figment::from(Serialized::defaults(Config::default()));
     if let Some(file) = args.config_path() {
@@ -142,7 +144,7 @@ fn describe_parse_error(error: &figment::Error) -> String {
     format!("{key}{from}: {}\n  -> {advice}", error.kind)
 }
 
-/// Describes a value that cannot be used with the others.
+/// Describes a value that is invalid by itself or in combination with others.
 fn describe_config_error(figment: &Figment, ConfigError { key, reason, advice }: &ConfigError) -> String {
     let from = figment.find_metadata(key).map_or_else(String::new, |from| value_origin(from, key));
     format!("{key}{from}: {reason}\n  -> {advice}")
@@ -156,7 +158,7 @@ fn value_origin(from: &figment::Metadata, key: &str) -> String {
             let variable = key.to_uppercase().replace('-', "_").replace('.', "__");
             format!(" in the environment (EXCHANGE_{variable})")
         }
-        // The value is the default.
+        // The value is a default.
         _ => String::new(),
     }
 }

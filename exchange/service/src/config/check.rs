@@ -1,4 +1,4 @@
-//! Checks of a parsed configuration: values that are valid on their own but cannot be served together.
+//! Checks a parsed configuration for values that are invalid by themselves or in combination with others.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use dpop_bound::{Htu, Origin};
 
 use super::{Config, DraftsConfig, ExternalIdpConfig, ProcessRole};
 
-/// An unusable configuration value, with the next step to fix it.
+/// An unusable configuration value, with advice for correcting it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The key as in the file: `serve.backend`.
+    /// The key as in the configuration file, such as `serve.backend`.
     pub key: &'static str,
     /// The reason the value is unusable.
     pub reason: String,
-    /// The next step.
+    /// How to correct the value.
     pub advice: &'static str,
 }
 
@@ -32,7 +32,7 @@ const ORIGIN_ADVICE: &str =
     "write scheme, host and, if it is not the default, the port: https://exchange.example";
 
 impl Config {
-    /// Returns every unusable value. Empty if the configuration can be served.
+    /// Returns an error for every unusable value. The list is empty if the configuration can be used.
     #[must_use]
     pub fn find_errors(&self) -> Vec<ConfigError> {
         let mut all = Vec::new();
@@ -99,7 +99,7 @@ impl Config {
         all.push(config_error(missing, "TLS needs a certificate and its key", "name both files, or neither"));
     }
 
-    /// The guard counts removals in the journal, so the journal must cover its window.
+    /// Requires that the journal covers the guard's window, because the guard counts removals in the journal.
     fn check_retention(&self, all: &mut Vec<ConfigError>) {
         let Self { retention, guard, .. } = self;
         let stored = u64::from(retention.journal_days) * 86_400;
@@ -110,8 +110,8 @@ impl Config {
         }
     }
 
-    /// The largest draft and the largest stored response must fit their budgets. Otherwise clients would be
-    /// instructed to retry forever.
+    /// Requires that the budgets have room for the largest draft and the largest stored response. Otherwise,
+    /// clients would be told to retry forever.
     fn check_budgets(&self, all: &mut Vec<ConfigError>) {
         let Self { drafts, limits, .. } = self;
         let draft = (drafts.prepared_bytes as u64).saturating_add(DraftsConfig::OVERHEAD_BYTES);
@@ -133,7 +133,7 @@ impl Config {
         }
     }
 
-    /// Requires values whose zero would disable the service.
+    /// Requires that values are not 0 if 0 would disable the service.
     fn check_nonzero(&self, all: &mut Vec<ConfigError>) {
         let Self { limits, drafts, idp, serve, .. } = self;
         let numbers = [
@@ -161,7 +161,7 @@ impl Config {
         }
     }
 
-    /// Checks the password cost and the external provider.
+    /// Checks the cost of password hashing and the external provider.
     fn check_sign_in(&self, all: &mut Vec<ConfigError>) {
         let idp = &self.idp;
         if idp.password_kib < Params::MIN_M_COST {

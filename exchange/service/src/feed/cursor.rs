@@ -1,10 +1,11 @@
-//! Cursors: a reader's position as an authenticated string.
+//! Cursors: positions of readers as authenticated strings.
 //!
-//! Base64url of version, form, time of issue, the position or its hash, and a MAC. The MAC also covers
-//! resource, member and the store's epoch. A cursor of another member or resource, or from another history of
-//! the store, is therefore invalid (FED-08).
+//! A cursor is the base64url encoding of its version, its form, the time of issue, the position or its hash,
+//! and a MAC. The MAC also covers the resource, the member and the store's epoch. A cursor of another member
+//! or resource, or from another history of the store, is therefore invalid (FED-08).
 //!
-//! A position that does not fit into 128 characters is stored under its hash (table `cursor_vector`).
+//! A position that does not fit into 128 characters is stored in the table `cursor_vector`; the cursor then
+//! contains its hash.
 
 use std::time::Duration;
 
@@ -24,15 +25,15 @@ use crate::time::Moment;
 /// How long a cursor is valid (FED-08, LIM-13).
 pub const LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
-/// Maximum size of a cursor in bytes: 128 characters of base64url.
+/// The maximum size of a cursor in bytes, which corresponds to 128 characters of base64url.
 const MAX_CURSOR_BYTES: usize = 96;
 const VERSION: u8 = 1;
 const INLINE: u8 = 0;
 const STORED: u8 = 1;
-/// Size of version, form and time of issue, in bytes.
+/// The size of version, form and time of issue, in bytes.
 const HEADER_BYTES: usize = 1 + 1 + 6;
 const MAC_BYTES: usize = 16;
-/// The key's name in the table `secret`.
+/// The name of the key in the table `secret`.
 const KEY: &str = "cursor";
 
 /// The resource and the member for which a cursor is valid.
@@ -45,22 +46,22 @@ pub(super) struct CursorScope<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StreamPosition {
     pub(super) tag: StreamTag,
-    /// The variant in which the stream's entries were shown, below 128.
+    /// The variant in which the entries of the stream were delivered; less than 128.
     pub(super) variant: u8,
     /// Whether the stream is still being delivered from its start.
     pub(super) joining: bool,
     pub(super) seq: u64,
 }
 
-/// A position in all streams of a collection.
+/// The positions in all streams of a collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PositionVector {
     pub(super) positions: Vec<StreamPosition>,
-    /// The position in the snapshot; `None` in a feed.
+    /// The key after which the snapshot continues; `None` once the snapshot was read completely.
     pub(super) place: Option<String>,
 }
 
-/// A vector that is too long for its cursor, to be stored under its hash.
+/// A position vector that is too long for a cursor and must be stored under its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredVector {
     pub(super) hash: [u8; 16],
@@ -73,16 +74,17 @@ pub(super) enum OpenedCursor {
     Stored([u8; 16]),
 }
 
-/// The key and the epoch that authenticate a store's cursors.
+/// The key and the epoch with which the cursors of a store are authenticated.
 pub(super) struct CursorSeal {
     key: hmac::Key,
     epoch: StoreEpoch,
 }
 
-/// Creates the key if the store has none.
+/// Creates the key for cursors if the store does not have one.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::Random`].
+/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// database fails.
 pub(super) fn ensure_cursor_key(
     connection: &Connection,
     random: &dyn RandomSource,
@@ -91,7 +93,7 @@ pub(super) fn ensure_cursor_key(
 }
 
 impl CursorSeal {
-    /// Loads key and epoch from the store.
+    /// Loads the key and the epoch from the store.
     pub(super) fn load_seal(connection: &Connection) -> Result<Self, StoreError> {
         let sql = "SELECT value FROM secret WHERE name = ?1";
         let key: Option<Vec<u8>> =
@@ -102,7 +104,7 @@ impl CursorSeal {
         Ok(Self { key: hmac::Key::new(hmac::HMAC_SHA256, &key), epoch })
     }
 
-    /// Issues a cursor. Returns the vector to store if it does not fit.
+    /// Issues a cursor. Also returns the vector if it does not fit into the cursor; the caller must store it.
     pub(super) fn issue_cursor(
         &self,
         holder: CursorScope<'_>,
@@ -128,14 +130,15 @@ impl CursorSeal {
         (URL_SAFE_NO_PAD.encode(bytes), stored)
     }
 
-    /// Opens a cursor; `None` unless it was issued to this holder in this epoch within the last 90 days.
+    /// Opens a cursor. Returns `None` unless the cursor was issued for this resource and member, in this
+    /// epoch, within the last 90 days.
     pub(super) fn open_cursor(
         &self,
         holder: CursorScope<'_>,
         text: &str,
         now: Moment,
     ) -> Option<OpenedCursor> {
-        // Checked first, so that overlong input costs nothing.
+        // The length is checked first, so that overlong input costs nothing.
         let bytes = Some(text).filter(|text| text.len() <= 128)?;
         let bytes = URL_SAFE_NO_PAD.decode(bytes).ok()?;
         let (signed, mac) = bytes.split_at_checked(bytes.len().checked_sub(MAC_BYTES)?)?;
@@ -158,7 +161,7 @@ impl CursorSeal {
     fn compute_mac(&self, holder: CursorScope<'_>, bytes: &[u8]) -> [u8; MAC_BYTES] {
         let mut context = hmac::Context::with_key(&self.key);
         for part in [holder.resource.as_bytes(), holder.member.as_str().as_bytes(), &self.epoch] {
-            // Length-prefixed, so that different scopes have different inputs.
+            // Each part is prefixed with its length, so that different scopes have different inputs.
             context.update(&(part.len() as u64).to_be_bytes());
             context.update(part);
         }
@@ -174,7 +177,7 @@ const SNAPSHOT: u8 = 1;
 const JOINING: u8 = 0x80;
 
 impl PositionVector {
-    /// Encodes the vector: snapshot flag, number of positions, positions, place.
+    /// Encodes the vector as snapshot flag, number of positions, positions and snapshot key.
     fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![u8::from(self.place.is_some()) * SNAPSHOT];
         write_number(&mut bytes, self.positions.len() as u64);
@@ -187,7 +190,7 @@ impl PositionVector {
         bytes
     }
 
-    /// Decodes a vector; `None` if the bytes are invalid.
+    /// Decodes a vector. Returns `None` if the bytes are invalid.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (&kind, bytes) = bytes.split_first()?;
         let (count, mut bytes) = read_number(bytes)?;
@@ -209,7 +212,7 @@ impl PositionVector {
     }
 }
 
-/// Appends a number as LEB128: seven bits per byte, the lowest first.
+/// Appends a number in LEB128: seven bits per byte, lowest bits first.
 fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push((number & 0x7f) as u8 | 0x80);
@@ -229,7 +232,7 @@ fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Finds a stored vector by its hash, with the time of its last use.
+/// Finds a stored vector by its hash. Returns it with the time of its last use.
 pub(super) fn find_vector(
     connection: &Connection,
     hash: &[u8; 16],
@@ -239,7 +242,7 @@ pub(super) fn find_vector(
     Ok(connection.prepare_cached(sql)?.query_row(params![hash], read).optional()?)
 }
 
-/// Stores a vector, or updates the time of its last use.
+/// Stores a vector, or updates the time of its last use if it is already stored.
 pub(super) fn store_vector(
     connection: &Connection,
     kept: &StoredVector,

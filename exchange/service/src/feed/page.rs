@@ -1,13 +1,14 @@
-//! Pages of a collection: first a snapshot in pages by key, then the changes since, in order.
+//! Reads a collection in pages: first a snapshot in the order of keys, then the changes since then in the
+//! order of their numbers.
 //!
 //! ```text
 //! no cursor ──► snapshot page ──► … ──► last snapshot page ──► feed page ──► feed page ──► …
 //!               records heads            cursor: those heads    cursor: last change read
 //! ```
 //!
-//! The first page records the head of every stream before it reads entries, and the cursor of the last
-//! snapshot page contains those numbers. Every change during the snapshot has a higher number and follows in
-//! the feed, whether its entry precedes or follows the reading position (FED-06).
+//! The first page records the head of every stream before it reads any entry, and the cursor of the last
+//! snapshot page contains the recorded numbers. Every change during the snapshot has a higher number and is
+//! therefore delivered in the feed, whether its entry is before or after the reading position (FED-06).
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -28,36 +29,36 @@ use crate::time::Moment;
 pub struct StreamSource {
     /// The stream to read.
     pub stream: FeedStream,
-    /// The variant in which this reader sees the entries, below 128. If it differs from the cursor's, the
-    /// whole stream is delivered again (OST-09).
+    /// The variant in which the entries are delivered to this reader; less than 128. If the cursor contains
+    /// another variant, the whole stream is delivered again (OST-09).
     pub variant: u8,
 }
 
-/// A collection that is read in pages: a member's entries of one area.
+/// A collection that can be read in pages: the entries of one area that a member may read.
 ///
-/// Invariant: the latest change of every existing key is in one of the streams. A stream can therefore be
-/// delivered from its start to a reader with a cursor that does not contain it (OST-06).
+/// Invariant: the latest change of every existing key is in one of the streams. If a reader's cursor does not
+/// contain a stream, the stream can therefore be delivered from its start (OST-06).
 pub trait PagedCollection {
-    /// An entry as a page contains it.
+    /// The type of an entry on a page.
     type Item;
 
-    /// The resource name, which makes cursors invalid for other collections.
+    /// The name of the resource. A cursor is valid only for the resource for which it was issued.
     const RESOURCE: &'static str;
 
-    /// Returns the member who reads.
+    /// Returns the member who reads the collection.
     fn reader(&self) -> &MemberId;
 
-    /// Lists the streams that the member may read now.
+    /// Lists the streams that the member may read at present.
     ///
     /// # Errors
-    /// Returns the database's error.
+    /// Returns a [`StoreError`] if the database fails.
     fn list_sources(&self, connection: &Connection) -> Result<Vec<StreamSource>, StoreError>;
 
-    /// Reads up to `limit` entries after a place, in the order of places, each with its place. The place of an
-    /// entry never changes.
+    /// Reads up to `limit` entries whose position is after `behind`, sorted by position, each with its
+    /// position. The position of an entry never changes.
     ///
     /// # Errors
-    /// Returns the database's error.
+    /// Returns a [`StoreError`] if the database fails.
     fn read_snapshot(
         &self,
         connection: &Connection,
@@ -65,25 +66,25 @@ pub trait PagedCollection {
         limit: usize,
     ) -> Result<Vec<(String, Self::Item)>, StoreError>;
 
-    /// Loads the current state of the keys that exist.
+    /// Loads the current entries with these keys. Keys without an entry are omitted.
     ///
     /// # Errors
-    /// Returns the database's error.
+    /// Returns a [`StoreError`] if the database fails.
     fn load_current(
         &self,
         connection: &Connection,
         keys: &BTreeSet<String>,
     ) -> Result<HashMap<String, Self::Item>, StoreError>;
 
-    /// Reports whether tombstones show this installation to the reader (TYP-15).
+    /// Returns true if tombstones may show this installation to the reader (TYP-15).
     ///
     /// # Errors
-    /// Returns the database's error.
+    /// Returns a [`StoreError`] if the database fails.
     fn shows_installation(&self, _: &Connection, _: &InstallationId) -> Result<bool, StoreError> {
         Ok(true)
     }
 
-    /// Converts a key into the form that tombstones show.
+    /// Converts a stored key into the key that tombstones show.
     fn shown_key(&self, key: String) -> String {
         key
     }
@@ -92,28 +93,28 @@ pub trait PagedCollection {
 /// A page of a collection (TYP-13).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectionPage<T> {
-    /// Entries that exist.
+    /// The entries that exist.
     pub items: Vec<T>,
-    /// Entries that were removed; empty in a snapshot.
+    /// The entries that were removed; empty while the snapshot is read.
     pub removed: Vec<RemovedEntry>,
     /// The cursor of the next page.
     pub next_cursor: String,
-    /// Whether the next page has content already.
+    /// Whether the next page already has content.
     pub has_more: bool,
 }
 
-/// A removed entry of a feed page, from which the tombstone is made.
+/// A removed entry on a feed page. The tombstone is built from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedEntry {
     /// The key of the removed entry.
     pub key: String,
     /// The time and author of the removal.
     pub removal: KeyRemoval,
-    /// Whether the tombstone shows the author's installation to this reader.
+    /// Whether the tombstone shows the installation that removed the entry.
     pub shows_installation: bool,
 }
 
-/// The error of reading a page of a collection.
+/// The reason a page could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
     /// The cursor is too old, or is not valid for this reader (FED-08).
@@ -130,10 +131,10 @@ impl From<rusqlite::Error> for PageError {
     }
 }
 
-/// Minimum interval between updates of a stored vector's last use.
+/// The minimum interval between two updates of the time at which a stored vector was last used.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(86_400);
 
-/// A page with a vector that must be stored before its cursor is handed out.
+/// A page whose cursor may depend on a vector that is not stored yet.
 #[derive(Debug)]
 #[must_use = "the cursor is invalid until `store_cursor` has stored its vector"]
 pub struct PendingPage<T> {
@@ -142,10 +143,10 @@ pub struct PendingPage<T> {
 }
 
 impl<T> PendingPage<T> {
-    /// Stores the cursor's vector if necessary, and returns the page.
+    /// Stores the vector of the cursor if necessary, and returns the page.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write.
+    /// Returns a [`StoreError`] if the write fails.
     pub async fn store_cursor(self, store: &Store, now: Moment) -> Result<CollectionPage<T>, StoreError> {
         if let Some(kept) = self.stored_vector {
             store.write(move |connection| store_vector(connection, &kept, now)).await?;
@@ -154,12 +155,12 @@ impl<T> PendingPage<T> {
     }
 }
 
-/// Reads a page: of the snapshot without a cursor, else from the cursor's position. The connection must show
-/// one snapshot, as that of [`Store::read`] does.
+/// Reads a page: the first page of the snapshot without a cursor, otherwise the page at the position of the
+/// cursor. All reads through the connection must see the same snapshot, as in [`Store::read`].
 ///
 /// # Errors
-/// [`PageError::Expired`] if the cursor is too old or not valid for this collection and member, or the
-/// store's error.
+/// Returns [`PageError::Expired`] if the cursor is too old or is not valid for this collection and member, or
+/// an error if the store fails.
 pub fn read_page<C: PagedCollection>(
     connection: &Connection,
     collection: &C,
@@ -190,7 +191,7 @@ pub fn read_page<C: PagedCollection>(
         (None, Some(_)) => feed_page(connection, collection, steps, limit)?,
         (place, _) => {
             // A stream that appeared or changed its variant during the snapshot is delivered from its start
-            // afterwards, even if it has its former variant again (OST-06, OST-09).
+            // after the snapshot, even if it has changed back to its earlier variant (OST-06, OST-09).
             let positions = steps.into_iter().map(|step| step.from).collect();
             snapshot_page(connection, collection, positions, place.as_deref(), limit)?
         }
@@ -204,7 +205,7 @@ pub fn read_page<C: PagedCollection>(
     })
 }
 
-/// The content of a page, with the position after it.
+/// The content of a page and the position after it.
 struct WalkResult<T> {
     items: Vec<T>,
     removed: Vec<RemovedEntry>,
@@ -212,7 +213,7 @@ struct WalkResult<T> {
     has_more: bool,
 }
 
-/// Returns the current heads of all streams.
+/// Returns a vector with the current heads of all streams.
 fn initial_vector(connection: &Connection, sources: &[StreamSource]) -> Result<PositionVector, StoreError> {
     let position = |source: &StreamSource| {
         let StreamHead { seq, .. } = load_head(connection, &source.stream)?;
@@ -222,19 +223,20 @@ fn initial_vector(connection: &Connection, sources: &[StreamSource]) -> Result<P
     Ok(PositionVector { positions, place: None })
 }
 
-/// A stream with the position from which it is read.
+/// A stream, its head, and the position from which it is read.
 struct StreamStep {
     stream: FeedStream,
     head: StreamHead,
     from: StreamPosition,
 }
 
-/// Determines the position from which each stream is read: the cursor's, or the start if the cursor does not
-/// contain the stream or contains it with another variant. Streams that the member may no longer read are
-/// dropped.
+/// Determines the position from which each stream is read. This is the position in the cursor, or the start
+/// if the cursor does not contain the stream or contains it with another variant. Streams that the member may
+/// no longer read are dropped.
 ///
 /// # Errors
-/// [`PageError::Expired`] if numbers were never assigned or tombstones may be missing.
+/// Returns [`PageError::Expired`] if the cursor contains a number that was never assigned, or if tombstones
+/// after its position may be missing.
 fn plan_steps(
     sources: Vec<StreamSource>,
     heads: Vec<StreamHead>,
@@ -245,7 +247,7 @@ fn plan_steps(
         let tag = stream.stream_tag();
         let from_start = StreamPosition { tag, variant, joining: true, seq: 0 };
         let from = match known.get(&tag) {
-            // The number was never assigned, or tombstones may be missing.
+            // The number was never assigned, or tombstones after it may be missing.
             Some(at) if at.seq > head.seq || (at.seq < head.floor && !at.joining) => {
                 return Err(PageError::Expired);
             }
@@ -278,7 +280,7 @@ fn feed_page<C: PagedCollection>(
     steps: Vec<StreamStep>,
     limit: usize,
 ) -> Result<WalkResult<C::Item>, PageError> {
-    // A key that several streams contain is on the page once (FED-04).
+    // A key that occurs in several streams is listed once per page (FED-04).
     let mut changed: Vec<FeedEntry> = Vec::new();
     let mut keys: BTreeSet<String> = BTreeSet::new();
     let mut positions = Vec::with_capacity(steps.len());
@@ -302,7 +304,7 @@ fn feed_page<C: PagedCollection>(
         positions.push(at);
     }
     let mut current = collection.load_current(connection, &keys)?;
-    // In the order in which the streams contain them.
+    // Entries are listed in the order in which the streams contain their changes.
     let mut items = Vec::new();
     let mut gone: Vec<FeedEntry> = Vec::new();
     let mut place_of: HashMap<String, usize> = HashMap::new();
@@ -313,7 +315,7 @@ fn feed_page<C: PagedCollection>(
         } else if keys.contains(&entry.key) {
             let place = *place_of.entry(entry.key.clone()).or_insert(gone.len());
             match gone.get_mut(place) {
-                // The latest removal of several streams determines the author.
+                // If several streams contain a removal, the latest one determines time and author.
                 Some(listed) if (entry.gone, entry.removal.at) > (listed.gone, listed.removal.at) => {
                     *listed = entry
                 }

@@ -1,4 +1,5 @@
-//! Deletes tombstones and stored cursors that are older than 90 days, a bounded number at a time.
+//! Deletes tombstones that are older than 90 days and stored cursors that were not used for 90 days, a
+//! limited number at a time.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +9,14 @@ use super::cursor::LIFETIME;
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// Deletes up to `limit` tombstones that are older than 90 days, and returns their number. Existing entries
-/// stay.
+/// Deletes up to `limit` tombstones that are older than 90 days. Returns the number of deleted tombstones.
+/// Existing entries are kept.
 ///
-/// The floor of a stream rises with the deleted tombstones in the same transaction. A cursor below it is
-/// answered `410`, so that no reader misses a removal (FED-08, LIM-13).
+/// The floor of a stream is set to the highest deleted number in the same transaction. A cursor below the
+/// floor is answered with `410`, so that no reader misses a removal (FED-08, LIM-13).
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub fn prune_tombstones(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let mut old = connection.prepare_cached(
         "SELECT stream, key, seq FROM feed_entry WHERE gone = 1 AND changed_at < ?1 \
@@ -40,10 +41,11 @@ pub fn prune_tombstones(connection: &Connection, now: Moment, limit: usize) -> R
     Ok(old.len())
 }
 
-/// Deletes up to `limit` stored vectors of cursors that were not used for 90 days, and returns their number.
+/// Deletes up to `limit` stored vectors of cursors that were not used for 90 days. Returns the number of
+/// deleted vectors.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub fn prune_cursors(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM cursor_vector WHERE hash IN \
                (SELECT hash FROM cursor_vector WHERE used_at < ?1 LIMIT ?2)";

@@ -1,4 +1,4 @@
-//! Streams: numbered changes, of which the latest per key is kept, with its author.
+//! Streams: sequences of numbered changes. Only the latest change of each key is kept, with its author.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,27 +9,27 @@ use crate::secrets;
 use crate::store::{StoreError, json_list, sql_limit};
 use crate::time::Moment;
 
-/// The name of one ordered feed.
+/// The name of one ordered stream of changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FeedStream(String);
 
-/// The id of a stream in cursors: the first bytes of the SHA-256 of its name.
+/// The id of a stream in cursors: the first bytes of the SHA-256 hash of its name.
 pub(super) type StreamTag = [u8; 6];
 
 impl FeedStream {
-    /// Returns the stream of one member's entries of an area.
+    /// Returns the stream of one member's entries in an area.
     #[must_use]
     pub fn of_member(area: &str, member: &MemberId) -> Self {
         Self(format!("member/{area}/{member}"))
     }
 
-    /// Returns the stream of one unit's entries of an area.
+    /// Returns the stream of one unit's entries in an area.
     #[must_use]
     pub fn of_unit(area: &str, unit: &UnitId) -> Self {
         Self(format!("unit/{area}/{unit}"))
     }
 
-    /// Returns the stream of the entries that all members of an area share.
+    /// Returns the stream of the entries in an area that all members share.
     #[must_use]
     pub fn shared_by_area(area: &str) -> Self {
         Self(format!("shared/{area}"))
@@ -42,14 +42,14 @@ impl FeedStream {
     }
 }
 
-/// The author of a change, by channel (TYP-14, TYP-15).
+/// The author of a change; each variant is a channel (TYP-14, TYP-15).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeAuthor {
-    /// A person on the member's web pages.
+    /// A person on the web pages.
     Web,
     /// The platform's own mobile application (A21).
     App,
-    /// The service: a change of default grants, a clean-up, or the deletion of an account.
+    /// The service, for example when default grants change, data is cleaned up, or an account is deleted.
     System,
     /// A connected client application.
     Client {
@@ -61,7 +61,7 @@ pub enum ChangeAuthor {
 }
 
 impl ChangeAuthor {
-    /// Returns the channel's name in the store and on the wire.
+    /// Returns the name of the channel that the store and the contract use.
     #[must_use]
     pub const fn channel(&self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl ChangeAuthor {
         }
     }
 
-    /// Returns client and installation; `None` for channels other than `client`.
+    /// Returns the client and the installation; `None` for channels other than `client`.
     #[must_use]
     pub const fn client_installation(&self) -> Option<(&ClientId, &InstallationId)> {
         match self {
@@ -81,7 +81,7 @@ impl ChangeAuthor {
         }
     }
 
-    /// Reports whether both authors are the same installation of the same client (BPR-07).
+    /// Returns true if both authors are the same installation of the same client (BPR-07).
     #[must_use]
     pub fn is_same_installation(&self, other: &Self) -> bool {
         match (self.client_installation(), other.client_installation()) {
@@ -90,7 +90,7 @@ impl ChangeAuthor {
         }
     }
 
-    /// Reads an author from the columns channel, client and installation, starting at column `first`.
+    /// Reads an author from the columns for channel, client and installation, starting at column `first`.
     pub(crate) fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Result<Self, StoreError>> {
         let channel: String = row.get(first)?;
         let connected = (row.get::<_, Option<_>>(first + 1)?, row.get::<_, Option<_>>(first + 2)?);
@@ -104,21 +104,21 @@ impl ChangeAuthor {
     }
 }
 
-/// A change of a key that is to be recorded.
+/// A change of a key to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyChange<'a> {
-    /// The key as the area stores it.
+    /// The key as stored by the area.
     pub key: &'a str,
     /// Whether the entry was removed.
     pub gone: bool,
 }
 
-/// The state of a stream.
+/// The numbers that describe the state of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StreamHead {
     /// The number of the last change.
     pub(super) seq: u64,
-    /// The number up to which tombstones may be missing.
+    /// The number up to which tombstones may have been deleted.
     pub(super) floor: u64,
 }
 
@@ -131,7 +131,7 @@ pub(super) struct FeedEntry {
     pub(super) removal: KeyRemoval,
 }
 
-/// The time and author of a key's latest change, in most uses of a removal.
+/// The time and the author of the latest change of a key, which is a removal in most uses of this type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRemoval {
     /// The time of the change.
@@ -140,11 +140,11 @@ pub struct KeyRemoval {
     pub by: ChangeAuthor,
 }
 
-/// Records changes in a stream: each distinct key gets the next number. Of several changes of a key, the last
-/// one counts. Must run in the transaction of the write.
+/// Records changes in a stream: each distinct key gets the next number. If a key occurs several times, its
+/// last change counts. Must run in the transaction of the write.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub fn record_changes<'a>(
     connection: &Connection,
     stream: &FeedStream,
@@ -164,7 +164,8 @@ pub fn record_changes<'a>(
     latest.sort_unstable();
     let (id, mut seq) = find_or_create_head(connection, stream)?;
     let (client, installation) = author.client_installation().unzip();
-    // One statement per run of keys that all exist or are all removed; a change set mostly has one run.
+    // One statement records a run of keys that all exist or are all removed. Most change sets have only one
+    // run.
     let mut put = connection.prepare_cached(
         "INSERT INTO feed_entry (stream, key, seq, gone, changed_at, channel, client, installation) \
          SELECT ?1, value, ?3 + key, ?4, ?5, ?6, ?7, ?8 FROM json_each(?2) WHERE true \
@@ -184,7 +185,7 @@ pub fn record_changes<'a>(
     Ok(())
 }
 
-/// Returns the id of a stream's head, which is created if necessary, and the number of its last change.
+/// Returns the id of a stream's head and the number of the last change. Creates the head if necessary.
 fn find_or_create_head(connection: &Connection, stream: &FeedStream) -> Result<(i64, u64), StoreError> {
     let sql = "SELECT id, seq FROM feed_head WHERE stream = ?1";
     let found: Option<(i64, i64)> = connection
@@ -198,10 +199,10 @@ fn find_or_create_head(connection: &Connection, stream: &FeedStream) -> Result<(
     Ok((connection.last_insert_rowid(), 0))
 }
 
-/// Returns the latest removals of those keys that are removed.
+/// Returns the latest removal of each given key that is currently removed.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub fn find_removals<'k>(
     connection: &Connection,
     stream: &FeedStream,
@@ -222,7 +223,7 @@ pub fn find_removals<'k>(
     Ok(removals)
 }
 
-/// Returns the state of a stream; all zeros if it has no changes.
+/// Returns the state of a stream. All numbers are 0 if the stream has no changes.
 pub(super) fn load_head(connection: &Connection, stream: &FeedStream) -> Result<StreamHead, StoreError> {
     let sql = "SELECT seq, floor FROM feed_head WHERE stream = ?1";
     let found: Option<(i64, i64)> = connection
@@ -233,7 +234,7 @@ pub(super) fn load_head(connection: &Connection, stream: &FeedStream) -> Result<
     Ok(StreamHead { seq: seq_from_i64(seq)?, floor: seq_from_i64(floor)? })
 }
 
-/// Loads up to `limit` changes after a number, in order.
+/// Loads up to `limit` changes with numbers above `seq`, in the order of the numbers.
 pub(super) fn load_entries_after(
     connection: &Connection,
     stream: &FeedStream,
@@ -267,7 +268,7 @@ fn seq_from_i64(seq: i64) -> Result<u64, StoreError> {
 mod tests {
     use super::*;
 
-    /// Each key has the number of its last change, in the order of the changes.
+    /// Each key gets the number of its last change, in the order of the changes.
     #[test]
     fn numbers_follow_the_changes() {
         let connection = Connection::open_in_memory().unwrap();

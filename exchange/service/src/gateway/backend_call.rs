@@ -1,4 +1,4 @@
-//! The steps after the stages: calling the backend, then releasing or completing the key claim and the quota.
+//! Calls the backend after all stages have passed, and completes or releases the key claim and the quota.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::response_headers::REPLAYED;
 use super::stages::change_set_size;
 use crate::relay::{RelayError, RelayedRequest};
 
-/// A change set with more ops than this is large (LIM-02).
+/// The number of ops above which a change set is large (LIM-02).
 const LARGE_SET_OPS: usize = 100;
 
-/// Builds the response of a request that ended at a stage.
+/// Builds the response to a request that ended at a stage.
 pub(super) async fn finish_early(
     ports: &GatewayPorts,
     facts: &mut RequestFacts,
@@ -41,7 +41,7 @@ pub(super) async fn finish_early(
     }
 }
 
-/// Relays a request that passed all stages to the backend.
+/// Sends a request that passed all stages to the backend.
 pub(super) async fn call_backend(ports: &GatewayPorts, facts: &mut RequestFacts) -> EncodedResponse {
     let (response, code) = match request_backend(ports, facts).await {
         Ok(response) => {
@@ -55,8 +55,8 @@ pub(super) async fn call_backend(ports: &GatewayPorts, facts: &mut RequestFacts)
             (response, Some(code.into()))
         }
     };
-    // The backend stores a success in the transaction of its write (GW-10). Without a response the backend may still be
-    // writing, so the claim stays until its lease expires (ERR-37).
+    // The backend stores a success response in the transaction of its write (GW-10). If the backend did not
+    // respond, it may still be writing. The claim is therefore kept until its lease expires (ERR-37).
     if !response.status.is_success() && code != Some(Code::BackendRelayFailed) {
         finish_claim(ports, facts, &response, code.as_ref()).await;
     }
@@ -64,12 +64,12 @@ pub(super) async fn call_backend(ports: &GatewayPorts, facts: &mut RequestFacts)
     response
 }
 
-/// The reason the backend returned no valid response.
+/// The reason the backend returned no response, or an invalid one.
 enum BackendCallError {
-    /// Too many large change sets run at once (ERR-36).
+    /// The maximum number of large change sets is already running (ERR-36).
     Busy,
     BulkheadUnavailable,
-    /// The backend is unreachable or timed out.
+    /// The backend is unreachable, or did not respond before the timeout.
     Failed,
     InvalidAnswer,
 }
@@ -127,7 +127,8 @@ async fn request_backend(
     Ok(response)
 }
 
-/// Returns true if the next response is due for a contract check: one in every `limits.checked-answers`.
+/// Returns true if the contract check is due for the next response: one of every `limits.checked-answers`
+/// responses is checked.
 fn is_check_due(ports: &GatewayPorts) -> bool {
     match ports.config.limits.checked_answers {
         0 => false,
@@ -135,7 +136,8 @@ fn is_check_due(ports: &GatewayPorts) -> bool {
     }
 }
 
-/// Returns quota that a refusal does not consume (GW-07), then stores the refusal for the key or releases the claim.
+/// Refunds the counted writes if the refusal does not consume quota (GW-07), then stores the refusal under
+/// the key or releases the claim.
 async fn finish_claim(
     ports: &GatewayPorts,
     facts: &mut RequestFacts,
@@ -148,18 +150,18 @@ async fn finish_claim(
         && let Some(proven) = facts.credentials()
     {
         let (client, member) = (&proven.token.client, &proven.token.member);
-        // A failure is logged, and does not justify another refusal.
+        // An error is already logged, and does not change the response.
         let _ = ports.quota.give_back(client, member, day, count).await;
     }
     if facts.key_claim().is_none() {
         return;
     }
     let Some(caller) = facts.caller() else { return };
-    // If the response cannot be stored it is not replayed (GW-11), and the lease expires.
+    // If the response cannot be stored, it is not replayed (GW-11), and the claim ends with its lease.
     let _ = ports.keys.complete(caller, response.clone(), ports.environment.now()).await;
 }
 
-/// Parses the problem code of a refusal from the backend.
+/// Parses the problem code of an error response from the backend.
 fn parse_problem_code(response: &EncodedResponse) -> Option<Code> {
     #[derive(Deserialize)]
     struct ProblemCode {

@@ -1,4 +1,4 @@
-//! Reading request bodies within limits: size, time, and total memory over all sources and per source.
+//! Reads request bodies within limits on size, time and memory. Memory is limited in total and per source.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,24 +15,25 @@ use super::facts::BodyReadError;
 use crate::shares::{ShareLimiter, SharePermit};
 use crate::timed_body::{TimedBody, is_body_timeout};
 
-/// The number of bytes that one permit covers.
+/// The number of bytes that one permit stands for.
 const PERMIT_BYTES: usize = 1024;
 
-/// The maximum time that a body waits for permits before it is refused.
+/// How long a body waits for permits before it is refused.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// One source may occupy at most this fraction (1/8) of the budget, so that its slow bodies do not block others.
+/// The divisor for the memory budget of one source: a source may occupy at most an eighth of the total
+/// budget, so that slow bodies from one source do not block others.
 const SOURCE_FRACTION: usize = 8;
 
-/// The memory budget for bodies that are held at once.
+/// The memory budget for all bodies that are in memory at once.
 #[derive(Debug)]
 pub(super) struct BodyBudget {
     all: Arc<Semaphore>,
-    /// The permits that each source may hold.
+    /// Limits the number of permits per source.
     shares: ShareLimiter,
 }
 
-/// Part of the [`BodyBudget`], returned on drop.
+/// A part of the [`BodyBudget`], which is returned when it is dropped.
 #[derive(Debug)]
 pub(super) struct BodyPermit {
     _share: SharePermit,
@@ -40,7 +41,7 @@ pub(super) struct BodyPermit {
 }
 
 impl BodyBudget {
-    /// Creates a budget of `bytes` for bodies of at most `largest` bytes each.
+    /// Creates a budget of `bytes` bytes for bodies of at most `largest` bytes each.
     pub(super) fn new(bytes: usize, largest: usize) -> Self {
         let largest = largest.div_ceil(PERMIT_BYTES).min(Semaphore::MAX_PERMITS);
         let all = bytes.div_ceil(PERMIT_BYTES).max(largest).min(Semaphore::MAX_PERMITS);
@@ -50,8 +51,8 @@ impl BodyBudget {
         }
     }
 
-    /// Acquires permits for a body of at most `bytes` bytes. Returns `None` if the source holds its share already, or
-    /// if the budget stays exhausted for [`MAX_WAIT`].
+    /// Acquires permits for a body of at most `bytes` bytes. Returns `None` if the source would exceed its
+    /// share, or if the budget stays exhausted for [`MAX_WAIT`].
     async fn acquire_permit(&self, network: IpAddr, bytes: usize) -> Option<BodyPermit> {
         let permits = bytes.div_ceil(PERMIT_BYTES);
         let share = self.shares.try_acquire(network, permits)?;
@@ -61,8 +62,9 @@ impl BodyBudget {
     }
 }
 
-/// Reads a body, and returns it with its permit. A body with a `Content-Length` above the limit is not read at all.
-/// Permits are acquired before reading, so no task waits while it holds a part of them.
+/// Reads a body and returns it with its permit. A body whose `Content-Length` exceeds the limit is not read
+/// at all. All permits for a body are acquired together before reading, so no task waits while it holds some
+/// of them.
 pub(super) async fn read_body(
     body: Body,
     network: IpAddr,

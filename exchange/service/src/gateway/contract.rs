@@ -1,6 +1,8 @@
-//! The contract's files, served byte for byte without authentication (CON-03, CON-05, A44), and `OPTIONS` (GW-03).
+//! Serves the files of the contract byte for byte, without authentication (CON-03, CON-05, A44), and
+//! `OPTIONS` (GW-03).
 //!
-//! The files are embedded at build time, so the service serves exactly the files that its code was generated from.
+//! The files are embedded at build time, so the service serves exactly the files from which its code was
+//! generated.
 
 use std::sync::LazyLock;
 
@@ -18,9 +20,9 @@ use crate::secrets;
 /// A file of the contract.
 #[derive(Clone, Copy, Debug)]
 pub struct ContractFile {
-    /// The file name without `.schema.json`.
+    /// The name of the file, without `.schema.json`.
     pub name: &'static str,
-    /// The file contents.
+    /// The content of the file.
     pub bytes: &'static [u8],
 }
 
@@ -32,7 +34,7 @@ const fn contract_file(name: &'static str, bytes: &'static [u8]) -> ContractFile
 pub static OPENAPI: ContractFile =
     contract_file("openapi", include_bytes!("../../../../schemas/openapi.json"));
 
-/// Every schema file, sorted by name.
+/// All schema files, sorted by name.
 pub static SCHEMAS: &[ContractFile] = &[
     contract_file(
         "account-check-request",
@@ -111,7 +113,8 @@ pub static SCHEMAS: &[ContractFile] = &[
     contract_file("tombstone", include_bytes!("../../../../schemas/exchange/v1/tombstone.schema.json")),
 ];
 
-/// Responds to requests that need no token: the contract's files and `OPTIONS`. Returns `None` for all others.
+/// Responds to requests that need no token: for the files of the contract, and `OPTIONS`. Returns `None` for
+/// all other requests.
 pub(super) fn serve_anonymous(facts: &RequestFacts) -> Option<Result<EncodedResponse, EarlyResponse>> {
     if facts.head.method == Method::OPTIONS {
         return Some(list_methods(facts));
@@ -134,7 +137,7 @@ pub(super) fn serve_anonymous(facts: &RequestFacts) -> Option<Result<EncodedResp
     })
 }
 
-/// Lists the methods of a path in `Allow`.
+/// Responds with the methods of a path in the header `Allow`.
 fn list_methods(facts: &RequestFacts) -> Result<EncodedResponse, EarlyResponse> {
     let allowed: Vec<&str> = match TABLE.find("OPTIONS", facts.path()) {
         OperationLookup::MethodNotAllowed(allowed) => allowed.methods().chain(["OPTIONS"]).collect(),
@@ -163,7 +166,8 @@ fn serve_file(
     EncodedResponse { status: StatusCode::OK, headers, body: Bytes::from_static(file.bytes) }
 }
 
-/// Compares the tag with `If-None-Match`: weak comparison over a list and repeated lines (RFC 9110, 13.1.2).
+/// Returns true if `If-None-Match` contains the tag. Uses the weak comparison, and accepts lists and repeated
+/// header lines (RFC 9110, section 13.1.2).
 fn matches_etag(facts: &RequestFacts, tag: &HeaderValue) -> bool {
     let lines = facts.head.headers.get_all(header::IF_NONE_MATCH).iter();
     let mut tags = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
@@ -183,7 +187,7 @@ fn schema_tag(index: usize) -> &'static HeaderValue {
     &TAGS[index]
 }
 
-/// Computes an entity tag: the first 128 bits of the file's SHA-256.
+/// Computes an entity tag from the first 128 bits of the file's SHA-256 hash.
 fn compute_etag(file: &ContractFile) -> HeaderValue {
     let half = secrets::encode_hex(&secrets::hash_prefix::<16>(&secrets::sha256(file.bytes)));
     HeaderValue::from_str(&format!("\"{half}\"")).unwrap_or(HeaderValue::from_static("\"\""))
@@ -195,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// CON-03: the embedded files are exactly those of the folder, sorted for binary search.
+    /// CON-03: the embedded files are exactly those of the folder, and are sorted for the binary search.
     #[test]
     fn every_schema_file_is_embedded() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/exchange/v1");
@@ -212,7 +216,7 @@ mod tests {
         }
     }
 
-    /// CON-05: different bytes have different tags.
+    /// CON-05: files with different bytes have different tags.
     #[test]
     fn tags_differ_per_file() {
         let mut tags: Vec<_> = SCHEMAS.iter().map(compute_etag).chain([compute_etag(&OPENAPI)]).collect();

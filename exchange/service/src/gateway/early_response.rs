@@ -1,4 +1,4 @@
-//! Responses that end a request before the backend sees it: a refusal, or a stored response.
+//! Responses that end a request before it reaches the backend: refusals, and replayed responses.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use http::header;
 
 use crate::idp::tokens::TokenError;
 
-/// A response that ends the request at a stage.
+/// A response that ends a request at a stage.
 #[derive(Clone, Debug)]
 pub enum EarlyResponse {
     /// A stage refused the request.
     Refused(Box<StageRefusal>),
-    /// The stored response to the same request under the same idempotency key (GW-10).
+    /// The stored response to an identical request with the same idempotency key (GW-10).
     Replayed(Box<EncodedResponse>),
 }
 
@@ -28,14 +28,14 @@ impl From<StageRefusal> for EarlyResponse {
     }
 }
 
-/// A refusal, before its correlation id and path are filled in.
+/// A refusal that does not yet contain the correlation id and the path of the request.
 #[derive(Clone, Debug)]
 pub struct StageRefusal {
     content: RefusalContent,
     challenge: Option<DpopChallenge>,
-    /// True if the response omits the nonce because the token was not read (DPP-11).
+    /// Whether the response omits the nonce, because the token was not verified (DPP-11).
     omit_nonce: bool,
-    /// A reason keyword for logs and counters.
+    /// A keyword for the reason, for logs and counters.
     reason: &'static str,
 }
 
@@ -53,13 +53,13 @@ impl StageRefusal {
         Self { content: RefusalContent::Plain(code), challenge: None, omit_nonce: false, reason: "" }
     }
 
-    /// Creates a refusal with a code and a `Retry-After` time.
+    /// Creates a refusal with a code and a `Retry-After` delay.
     #[must_use]
     pub fn from_timed_code(code: TimedCode, wait: Duration) -> Self {
         Self { content: RefusalContent::Timed(code, wait), challenge: None, omit_nonce: false, reason: "" }
     }
 
-    /// Creates a refusal from a problem document that names the invalid parts of the request.
+    /// Creates a refusal from a problem document that identifies the invalid parts of the request.
     #[must_use]
     pub fn from_problem(problem: Problem) -> Self {
         Self {
@@ -70,13 +70,13 @@ impl StageRefusal {
         }
     }
 
-    /// Omits the nonce from the response.
+    /// Returns the refusal without a nonce in its response.
     #[must_use]
     pub fn without_nonce(self) -> Self {
         Self { omit_nonce: true, ..self }
     }
 
-    /// Sets the reason keyword for logs and counters.
+    /// Sets the keyword for the reason, for logs and counters.
     #[must_use]
     pub fn with_reason(self, reason: &'static str) -> Self {
         Self { reason, ..self }
@@ -129,7 +129,7 @@ impl StageRefusal {
         Self { challenge: refusal.challenge(), reason: refusal.reason(), ..refused }
     }
 
-    /// The problem code of the contract.
+    /// Returns the problem code of the contract.
     #[must_use]
     pub fn code(&self) -> Code {
         match &self.content {
@@ -139,19 +139,19 @@ impl StageRefusal {
         }
     }
 
-    /// Returns true if the response omits the nonce because the token was not read.
+    /// Returns true if the response omits the nonce because the token was not verified.
     #[must_use]
     pub const fn omits_nonce(&self) -> bool {
         self.omit_nonce
     }
 
-    /// The reason keyword for logs; empty if the code is sufficient.
+    /// Returns the keyword for the reason, for logs. It is empty if the code is sufficient.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// Renders the refusal as a response.
+    /// Builds the response from the refusal, the correlation id and the path.
     #[must_use]
     pub fn into_answer(self, id: CorrelationId, path: &str) -> EncodedResponse {
         let refusal = match self.content {
@@ -167,7 +167,8 @@ impl StageRefusal {
     }
 }
 
-/// Converts a problem about a body into a refusal. All of its codes are plain codes.
+/// Converts a problem about a body into an error response. Such a problem always has a [`PlainCode`]; any
+/// other code becomes `INTERNAL_ERROR`.
 fn refusal_from_problem(problem: Problem) -> ErrorResponse {
     let plain = PlainCode::ALL.iter().find(|code| Code::from(**code) == problem.code);
     let code = plain.copied().unwrap_or(PlainCode::InternalError);

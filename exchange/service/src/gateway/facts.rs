@@ -1,6 +1,6 @@
-//! [`RequestFacts`]: everything that the stages gathered about one request.
+//! [`RequestFacts`]: the facts that the stages have gathered about one request.
 //!
-//! Each stage adds its facts in order. A decision reads nothing else.
+//! Each stage adds its facts. A decision reads only these facts and the configuration.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,50 +29,50 @@ use crate::shared::SharedStateError;
 use crate::shared::rate::DrawOutcome;
 use crate::time::Moment;
 
-/// Facts about one request. A field is `None` until its stage has run.
+/// The facts about one request. A field is `None` until its stage has run.
 #[derive(Debug)]
 pub struct RequestFacts {
     /// The time at which the current stage gathers its facts.
     pub now: Moment,
     /// The time at which the request was received.
     pub received_at: Moment,
-    /// Method, URI, headers and extensions.
+    /// The method, URI, headers and extensions.
     pub head: Arc<Parts>,
-    /// The source address.
+    /// The source address of the request.
     pub peer: PeerAddr,
     /// The id of the request in responses and logs (GW-13).
     pub correlation_id: CorrelationId,
-    /// The operation that method and path select.
+    /// The operation with the method and the path of the request.
     pub operation: Option<&'static Operation>,
-    /// The outcome of the per-address rate limit.
+    /// The outcome of the rate limit of the source address.
     pub address_limit: Option<Result<DrawOutcome, SharedStateError>>,
     /// The complete body.
     pub body: Option<Result<Bytes, BodyReadError>>,
-    /// The verified access token and proof key.
+    /// The verified access token, with the key of the proof.
     pub credentials: Option<Result<VerifiedCredentials, CredentialsError>>,
     /// The client registry.
     pub registry: Option<Result<Arc<Registry>, SharedStateError>>,
-    /// Revocations, and the installation of the proof key.
+    /// The revocations and the installation of the proof's key.
     pub installation_status: Option<Result<InstallationStatus, SharedStateError>>,
-    /// The outcome of the client's and member's limits.
+    /// The outcome of the limits of the client and the member.
     pub limit_outcome: Option<LimitOutcome>,
-    /// State of the member's rate limit, for the response headers.
+    /// The state of the member's rate limit, for the response headers.
     pub rate_status: Option<RateStatus>,
-    /// UTC day and number of the writes counted against the quota.
+    /// The UTC day and the number of the writes that were counted against the quota.
     pub counted_writes: Option<(i64, u32)>,
-    /// Set if the daily quota does not allow the ops of this change set (A3).
+    /// The reason the daily quota does not allow the ops of the change set, if any (A3).
     pub ops_quota_error: Option<OpsQuotaError>,
-    /// The request, parsed and validated by the contract.
+    /// The request after it was parsed and validated according to the contract.
     pub incoming: Option<Result<AnyCall, Rejection>>,
     /// The outcome of claiming the idempotency key.
     pub key_claim: Option<Result<ClaimOutcome, SharedStateError>>,
-    /// True once token and proof were removed from the head.
+    /// Whether the token and the proof were removed from the head.
     credentials_removed: bool,
-    /// The body before it is read. A `Body` is not `Sync`, hence the lock, which is never contended.
+    /// The body before it is read. The lock is needed because a `Body` is not `Sync`; it is never contended.
     pub(super) unread_body: Mutex<Option<Body>>,
-    /// The share of the body budget that the body occupies.
+    /// The part of the body budget that the body occupies.
     pub(super) body_permit: Option<BodyPermit>,
-    /// Code and reason of the refusal, for logs and counters.
+    /// The code and the reason of the refusal, for logs and counters.
     pub(super) refusal: Option<(Code, &'static str)>,
 }
 
@@ -83,13 +83,13 @@ pub enum BodyReadError {
     TooLarge,
     /// The body ended early or is malformed.
     Incomplete,
-    /// The body exceeded its timeout.
+    /// The body was not received before its timeout.
     TooSlow,
     /// The body budget is exhausted.
     Overloaded,
 }
 
-/// A verified access token and the key of the verified proof.
+/// A verified access token with the key of the verified proof.
 #[derive(Clone, Debug)]
 pub struct VerifiedCredentials {
     /// The claims of the token.
@@ -98,23 +98,23 @@ pub struct VerifiedCredentials {
     pub jkt: String,
 }
 
-/// The reason credentials were refused.
+/// The reason the token or the proof was refused.
 #[derive(Clone, Copy, Debug)]
 pub enum CredentialsError {
     /// The token was refused.
     Token(TokenError),
     /// The proof was refused.
     Proof(ProofRefusal),
-    /// Neither was verified because too many unverified sources are waiting; the client may retry after this time.
+    /// Neither was verified, because too many newcomers are waiting. The client may retry after this time.
     Overloaded(Duration),
 }
 
-/// Revocation state of a key and client, and the known installation.
+/// The revocation state of a key and a client, and the installation if it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallationStatus {
-    /// True if the key was disconnected (ERR-13).
+    /// True if the key is revoked because its installation was disconnected (ERR-13).
     pub key_revoked: bool,
-    /// True if the member disconnected the client after this sign-in (ERR-12).
+    /// True if the member disconnected the client after signing in for this token (ERR-12).
     pub client_revoked: bool,
     /// The installation and the time of its last recorded call; `None` before its first call.
     pub installation: Option<(InstallationId, Moment)>,
@@ -125,7 +125,8 @@ pub struct InstallationStatus {
 pub enum LimitOutcome {
     /// The request is within all limits.
     Allowed,
-    /// A rate limit is exceeded: of the member's client, of the client, or of account checks.
+    /// A rate limit is exceeded: that of the member's client, of the client, or of account checks. Contains
+    /// the `Retry-After` delay.
     RateLimited(Duration),
     /// The daily write quota is used up.
     QuotaExceeded,
@@ -135,7 +136,7 @@ pub enum LimitOutcome {
     QuotaUnavailable,
 }
 
-/// The reason the ops of a change set could not be counted.
+/// The reason the ops of a change set could not be counted against the quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpsQuotaError {
     /// The ops would exceed the daily quota.
@@ -144,19 +145,19 @@ pub enum OpsQuotaError {
     Unavailable,
 }
 
-/// Rate limit state for the `RateLimit` headers (GW-08).
+/// The state of a rate limit, for the `RateLimit` headers (GW-08).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateStatus {
-    /// Requests per 60 seconds.
+    /// The number of requests per 60 seconds.
     pub limit: u32,
-    /// The number of requests that may still be sent at once.
+    /// The number of requests that may be sent immediately.
     pub remaining: u32,
     /// The time until the bucket is full again.
     pub full_in: Duration,
 }
 
 impl RequestFacts {
-    /// Creates the facts that follow from the request itself.
+    /// Creates the facts that are known before the first stage.
     #[must_use]
     pub fn from_request(request: Request<Body>, environment: &Environment) -> Self {
         let (head, body) = request.into_parts();
@@ -186,7 +187,7 @@ impl RequestFacts {
         }
     }
 
-    /// The request path as sent, percent-encoding included.
+    /// Returns the path of the request as sent, with its percent-encoding.
     #[must_use]
     pub fn path(&self) -> &str {
         self.head.uri.path()
@@ -198,20 +199,20 @@ impl RequestFacts {
         self.body.as_ref().and_then(|body| body.as_ref().ok()).cloned().unwrap_or_default()
     }
 
-    /// Returns the credentials once they are verified.
+    /// Returns the credentials, or `None` until they are verified.
     #[must_use]
     pub fn credentials(&self) -> Option<&VerifiedCredentials> {
         self.credentials.as_ref()?.as_ref().ok()
     }
 
-    /// Returns the client's registry entry once the client is admitted.
+    /// Returns the client's entry in the registry, or `None` before the registry was loaded.
     #[must_use]
     pub fn client(&self) -> Option<&RegisteredClient> {
         let registry = self.registry.as_ref()?.as_ref().ok()?;
         registry.clients.get(&self.credentials()?.token.client)
     }
 
-    /// Returns this request's claim on its idempotency key.
+    /// Returns the claim of this request on its idempotency key, if it has one.
     #[must_use]
     pub fn key_claim(&self) -> Option<&KeyClaim> {
         match self.key_claim.as_ref()? {
@@ -220,14 +221,15 @@ impl RequestFacts {
         }
     }
 
-    /// Returns a header's value if the header occurs exactly once and is valid ASCII.
+    /// Returns the value of a header if the header occurs exactly once and contains only visible ASCII
+    /// characters.
     #[must_use]
     pub fn single_header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.headers.get_all(name).iter();
         lines.next().filter(|_| lines.next().is_none())?.to_str().ok()
     }
 
-    /// Returns the request as a contract context, without token and proof.
+    /// Returns the request as a context for the generated code, without token and proof.
     #[must_use]
     pub fn context(&self) -> RequestContext {
         let head = if self.credentials_removed {
@@ -238,7 +240,7 @@ impl RequestFacts {
         RequestContext::new(head, self.operation, self.body_bytes())
     }
 
-    /// Returns the request as a contract context with the caller as an extension, for the backend.
+    /// Returns the request as a context for the backend, with the caller as an extension.
     #[must_use]
     pub fn backend_context(&mut self, caller: Caller) -> RequestContext {
         self.remove_credentials();
@@ -246,8 +248,8 @@ impl RequestFacts {
         self.context()
     }
 
-    /// Removes token and proof from the head, which later stages do not need. Later calls of [`Self::context`] then
-    /// share the head instead of copying it.
+    /// Removes the token and the proof from the head, because later stages do not need them. After that,
+    /// [`Self::context`] shares the head instead of copying it.
     pub(super) fn remove_credentials(&mut self) {
         if !self.credentials_removed {
             strip_credentials(Arc::make_mut(&mut self.head));
@@ -255,7 +257,7 @@ impl RequestFacts {
         }
     }
 
-    /// Returns the authenticated caller, or `None` before the credentials are verified.
+    /// Returns the authenticated caller, or `None` until the credentials are verified.
     #[must_use]
     pub fn caller(&self) -> Option<Caller> {
         let VerifiedCredentials { token, jkt } = self.credentials()?;
@@ -279,7 +281,7 @@ fn without_credentials(head: &Parts) -> Parts {
     head
 }
 
-/// Removes credentials and cookies, and all extensions.
+/// Removes credentials, cookies and all extensions.
 fn strip_credentials(head: &mut Parts) {
     for secret in [http::header::AUTHORIZATION.as_str(), "dpop", "cookie"] {
         head.headers.remove(secret);

@@ -1,4 +1,5 @@
-//! Installations, identified by their key and created at the first call that passes stage 8 (GW-05, A32).
+//! Installations, which are identified by their keys. An installation is created at its first call that
+//! passes stage 8 (GW-05, A32).
 
 use std::time::Duration;
 
@@ -14,44 +15,45 @@ use crate::shared::SharedStateError;
 use crate::store::{Store, StoreError};
 use crate::time::Moment;
 
-/// The minimum time between two updates of `lastSeenAt` (LIM-27).
+/// The minimum interval between two updates of `lastSeenAt` (LIM-27).
 pub(super) const LAST_SEEN_STEP: Duration = Duration::from_secs(300);
 
 /// The period over which new installations are counted (GW-05).
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// The client, member and key that identify an installation.
+/// The client, the member and the key that identify an installation.
 #[derive(Clone, Debug)]
 pub struct InstallationKey {
-    /// The client.
+    /// The id of the client.
     pub client: ClientId,
-    /// The member.
+    /// The id of the member.
     pub member: MemberId,
     /// The RFC 7638 thumbprint of the key, as a string.
     pub jkt: String,
-    /// The time of the member's sign-in for the token.
+    /// The time at which the member signed in to get the token.
     pub auth_time: Moment,
 }
 
-/// A call that was recorded for an installation.
+/// The result of recording a call of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedCall {
-    /// The installation.
+    /// The id of the installation.
     pub id: InstallationId,
-    /// For a new installation: the number of the member's new installations in the last 24 hours.
+    /// The number of the member's new installations in the last 24 hours; `None` if the installation is not
+    /// new.
     pub new_in_day: Option<u32>,
 }
 
 /// A store of installations.
 pub trait InstallationStore: Send + Sync {
-    /// Returns revocations and, if it called before, the installation.
+    /// Returns the revocation state and, if the installation has called before, its id.
     fn status(
         &self,
         installation: InstallationKey,
     ) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>>;
 
-    /// Creates the installation and notifies the member, or updates `lastSeenAt`. Returns `None` if key or client were
-    /// revoked.
+    /// Creates the installation and notifies the member, or updates `lastSeenAt`. Returns `None` if the key
+    /// or the client is revoked.
     fn record_call<'a>(
         &'a self,
         installation: InstallationKey,
@@ -100,7 +102,7 @@ fn record_call(
     now: Moment,
 ) -> Result<Option<RecordedCall>, StoreError> {
     let standing = find_status(connection, installation)?;
-    // Key or client may have been revoked since the check.
+    // The key or the client may have been revoked since the status was checked.
     if standing.key_revoked || standing.client_revoked {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! Idempotency keys as the gateway uses them. Each access is a short write transaction of its own.
+//! The store of idempotency keys as used by the gateway. Each access is a separate, short write transaction.
 
 use contract_runtime::server::EncodedResponse;
 use dpop_bound::MaybeReady;
@@ -13,21 +13,21 @@ use crate::time::Moment;
 /// A request to claim an idempotency key.
 #[derive(Clone, Debug)]
 pub struct KeyRequest {
-    /// The client.
+    /// The id of the client.
     pub client: ClientId,
-    /// The member.
+    /// The id of the member.
     pub member: MemberId,
-    /// The client's key, as sent.
+    /// The idempotency key, as sent.
     pub key: String,
     /// The request hash ([`idempotency::request_hash`]).
     pub request: [u8; 32],
-    /// The fencing token of the claim.
+    /// The fencing token of the claim to create.
     pub fence: i64,
 }
 
 /// A store of idempotency keys.
 pub trait KeyStore: Send + Sync {
-    /// Finds the key, and claims it if it is free.
+    /// Looks up a key, and claims it if it is free.
     fn claim(
         &self,
         key_request: KeyRequest,
@@ -35,8 +35,8 @@ pub trait KeyStore: Send + Sync {
         now: Moment,
     ) -> MaybeReady<'_, Result<ClaimOutcome, SharedStateError>>;
 
-    /// Stores a refusal, or releases the claim if the refusal is never stored. Does nothing if the claim has
-    /// a response.
+    /// Stores a refusal under the claimed key, or releases the claim if this refusal is never stored. Does
+    /// nothing if the claim already has a response.
     fn complete(
         &self,
         caller: Caller,
@@ -53,7 +53,8 @@ impl KeyStore for Store {
         now: Moment,
     ) -> MaybeReady<'_, Result<ClaimOutcome, SharedStateError>> {
         MaybeReady::boxed(async move {
-            // The claim needs no durable write of its own; the write that completes it makes both durable.
+            // The claim does not need to be durable immediately; the write that completes it makes both
+            // durable.
             let found = self.write_ahead(move |connection| {
                 let KeyRequest { client, member, key, request, fence } = &key_request;
                 let key_request = ClaimRequest { client, member, key, request: *request, fence: *fence };

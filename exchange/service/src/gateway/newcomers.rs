@@ -1,9 +1,9 @@
-//! A limit on verifications for sources that have not proven anything recently.
+//! Limits the verifications for newcomers: sources that have not sent a valid proof recently.
 //!
-//! Verifying a token and a proof is the most expensive part of a request, and unauthenticated callers can trigger it.
-//! The limit per address does not bound a flood from thousands of addresses. Sources with a recent valid proof are
-//! therefore exempt, and all other sources share a number of verifications per second. Under a flood, newcomers wait
-//! for each other, and known sources are not affected.
+//! Verifying a token and a proof is the most expensive part of a request, and unauthenticated callers can
+//! trigger it. The limit per address does not bound a flood from thousands of addresses. Sources with a
+//! recent valid proof are therefore exempt, and all newcomers share a limit of verifications per second.
+//! During a flood, newcomers compete with each other, and other sources are not affected.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,14 +17,15 @@ use crate::peer::PeerAddr;
 use crate::shared::rate::{DrawOutcome, RateBucket, RatePolicy};
 use crate::time::Moment;
 
-/// How long a source stays exempt after a valid proof.
+/// How long a source is exempt after a valid proof.
 const TRUST_DURATION: Duration = Duration::from_secs(600);
-/// The minimum age of an entry before it is refreshed.
+/// The minimum age of an entry before a further proof refreshes it.
 const REFRESH_STEP: Duration = Duration::from_secs(60);
-/// The minimum wait of a refused source. Clients that wait for whole seconds would otherwise all retry at once.
+/// The minimum delay after which a refused source may retry. Without it, clients that round the delay to
+/// whole seconds would all retry at once.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
-/// Recently proven sources, and the time of their last valid proof.
+/// The sources with a recent valid proof, and the time of that proof.
 pub(super) struct RecentSources {
     proven: Cache<IpAddr, Moment>,
 }
@@ -36,19 +37,20 @@ impl fmt::Debug for RecentSources {
 }
 
 impl RecentSources {
-    /// Creates a cache of at most `limit` sources, which evicts the least recently used.
+    /// Creates a cache for at most `limit` sources. It evicts the least recently used source.
     pub(super) fn new(limit: usize) -> Self {
         let proven = Cache::builder().max_capacity(limit.max(1) as u64);
-        // LRU: the default policy admits a new entry only if it is requested often.
+        // The LRU policy is needed, because the default policy admits a new entry only if it is requested
+        // often.
         Self { proven: proven.eviction_policy(EvictionPolicy::lru()).build() }
     }
 
-    /// Returns the time of the source's last valid proof, if cached.
+    /// Returns the time of the source's last valid proof, if it is in the cache.
     pub(super) fn last_proven(&self, source: PeerAddr) -> Option<Moment> {
         self.proven.get(&source.network())
     }
 
-    /// Records a valid proof. `last` is the result of [`Self::last_proven`] before the verification.
+    /// Records a valid proof. `last` must be the result of [`Self::last_proven`] before the verification.
     pub(super) fn record_proof(&self, source: PeerAddr, last: Option<Moment>, now: Moment) {
         if last.is_none_or(|last| now.since(last) >= REFRESH_STEP) {
             self.proven.insert(source.network(), now);
@@ -61,10 +63,10 @@ impl RecentSources {
     }
 }
 
-/// Takes one verification from the newcomers' limit, unless the source is exempt.
+/// Counts one verification against the limit of newcomers, unless the source is exempt.
 ///
 /// # Errors
-/// The time to wait if the limit is exhausted.
+/// Returns the delay before a retry if the limit is exhausted.
 pub(super) async fn admit_newcomer(
     ports: &GatewayPorts,
     last: Option<Moment>,
@@ -76,7 +78,7 @@ pub(super) async fn admit_newcomer(
     let policy = RatePolicy::per_second(ports.config.limits.newcomers_per_second);
     match ports.rates.take_request(&RateBucket::Newcomers, policy, now).await {
         Ok(DrawOutcome::Refused { wait }) => Err(wait.max(MIN_WAIT)),
-        // If the limiter is unavailable, the limits after the token refuse the request.
+        // If the rate limiter is unavailable, the limits after the token refuse the request.
         Ok(DrawOutcome::Allowed { .. }) | Err(_) => Ok(()),
     }
 }

@@ -1,4 +1,5 @@
-//! The collaborators of the stages: [`GatewayParts`] to build a gateway, [`GatewayPorts`] as it uses them.
+//! The collaborators of the stages. [`GatewayParts`] is the input from which a gateway is built;
+//! [`GatewayPorts`] is the form in which the stages use them.
 
 use std::fmt;
 use std::sync::atomic::AtomicU32;
@@ -29,9 +30,10 @@ use crate::shared::rate::{MemoryRateLimiter, RateLimiter};
 use crate::shared::registry::{CachedRegistry, RegistryView};
 use crate::store::Store;
 
-/// The parts of a gateway. [`GatewayParts::in_process`] fills in the defaults for one process.
+/// The collaborators from which a gateway is built. [`GatewayParts::in_process`] provides the defaults for a
+/// single process.
 pub struct GatewayParts {
-    /// Clock and randomness.
+    /// The clock and the source of random numbers.
     pub environment: Environment,
     /// The configuration.
     pub config: Arc<Config>,
@@ -39,21 +41,22 @@ pub struct GatewayParts {
     pub verifier: Arc<dyn TokenVerifier>,
     /// The store of used proofs.
     pub proofs: Arc<dyn ReplayStore>,
-    /// The key of nonces. Gateways that share used proofs share this key.
+    /// The key from which nonces are derived. Gateways that share the store of used proofs must share this
+    /// key.
     pub nonce_key: NonceKey,
-    /// The registry.
+    /// The registry of clients.
     pub registry: Arc<dyn RegistryView>,
-    /// Installations and revocations.
+    /// The store of installations and revocations.
     pub installations: Arc<dyn InstallationStore>,
-    /// Limits per minute and hour.
+    /// The limiter for rates per second, minute and hour.
     pub rates: Arc<dyn RateLimiter>,
-    /// The daily write quota.
+    /// The counter of the daily write quota.
     pub quota: Arc<dyn QuotaCounter>,
-    /// Permits for large change sets.
+    /// The limit on large change sets that run at once.
     pub bulkhead: Arc<dyn Bulkhead>,
-    /// Idempotency keys.
+    /// The store of idempotency keys.
     pub keys: Arc<dyn KeyStore>,
-    /// The backend.
+    /// The connection to the backend.
     pub relay: Arc<dyn Relay>,
 }
 
@@ -63,14 +66,15 @@ impl fmt::Debug for GatewayParts {
     }
 }
 
-/// The accepted deviation of a proof's `iat` from the gateway's time (LIM-10).
+/// The accepted difference between the `iat` of a proof and the gateway's time (LIM-10).
 const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
 
 impl GatewayParts {
-    /// Creates parts that use this process and its store. Nonces (LIM-12) and used proofs end with the process.
+    /// Creates collaborators within this process and its store. Nonces (LIM-12) and used proofs are lost when
+    /// the process ends.
     ///
     /// # Errors
-    /// [`RandomError`] if no random numbers are available for the nonce key.
+    /// Returns [`RandomError`] if no random numbers are available for the nonce key.
     pub fn in_process(
         store: &Store,
         environment: &Environment,
@@ -103,10 +107,10 @@ impl GatewayParts {
         })
     }
 
-    /// Prepares the parts for use by the stages.
+    /// Prepares the collaborators for use by the stages.
     ///
     /// # Errors
-    /// [`UrlError`] if the configured origin is invalid.
+    /// Returns [`UrlError`] if the configured origin is invalid.
     pub fn into_ports(self) -> Result<GatewayPorts, UrlError> {
         let limits = &self.config.limits;
         Ok(GatewayPorts {
@@ -132,7 +136,7 @@ impl GatewayParts {
     }
 }
 
-/// The parts of a gateway and the state derived from them.
+/// The collaborators of a gateway, with the state that is derived from them.
 pub struct GatewayPorts {
     pub(super) environment: Environment,
     pub(super) config: Arc<Config>,
@@ -150,9 +154,9 @@ pub struct GatewayPorts {
     pub(super) relay: Arc<dyn Relay>,
     pub(super) recent_sources: RecentSources,
     pub(super) body_budget: BodyBudget,
-    /// The number of responses since the last contract check.
+    /// The number of responses so far, from which the next contract check is determined.
     pub(super) answers_since_check: AtomicU32,
-    /// Headers shared by all responses of the current second.
+    /// The headers that all responses of the current second share.
     pub(super) second_headers: ArcSwapOption<SecondHeaders>,
 }
 

@@ -1,4 +1,4 @@
-//! Headers of every response: nonce, rate limit, correlation id, date.
+//! Adds the headers that every response has: nonce, rate limit, correlation id and date.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 /// The maximum number of headers that the gateway adds to a response.
 const MAX_ADDED_HEADERS: usize = 8;
 
-/// Selects the headers of a response by the last stage that the request reached.
+/// The optional headers of a response. They depend on the last stage that the request reached.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ResponseHeaders {
     nonce: bool,
@@ -29,7 +29,7 @@ pub(super) struct ResponseHeaders {
 }
 
 impl ResponseHeaders {
-    /// Selects the headers of a response that ends the request at a stage.
+    /// Selects the headers of a response that ends a request at a stage.
     pub(super) fn for_early_response(stage: &Stage, facts: &RequestFacts, ending: &EarlyResponse) -> Self {
         let (loud, limited) = match ending {
             EarlyResponse::Refused(refused) => (!refused.omits_nonce(), refused.code() == Code::RateLimited),
@@ -56,7 +56,7 @@ impl ResponseHeaders {
     }
 }
 
-/// Headers that all responses within one second share, so that they are rendered once.
+/// The headers that all responses within the same second share, so that they are formatted only once.
 #[derive(Debug)]
 pub(super) struct SecondHeaders {
     secs: i64,
@@ -65,7 +65,7 @@ pub(super) struct SecondHeaders {
 }
 
 impl SecondHeaders {
-    /// Returns the headers of the current second. Nonces change only at whole seconds.
+    /// Returns the headers for the current second. Nonces change only at whole seconds.
     fn current(ports: &GatewayPorts) -> Arc<Self> {
         let now = ports.environment.now();
         if let Some(second) = ports.second_headers.load_full().filter(|second| second.secs == now.as_secs()) {
@@ -79,7 +79,7 @@ impl SecondHeaders {
     }
 }
 
-/// Adds the headers to a response of a signed-in route or to a refusal.
+/// Adds the headers to a refusal, or to the response of a route that requires a token.
 pub(super) fn finish_response(
     ports: &GatewayPorts,
     facts: &RequestFacts,
@@ -104,7 +104,7 @@ pub(super) fn finish_response(
     add_common_headers(ports, facts, response)
 }
 
-/// Adds the headers to a response of an anonymous route.
+/// Adds the headers to the response of an anonymous route.
 pub(super) fn finish_anonymous(
     ports: &GatewayPorts,
     facts: &RequestFacts,
@@ -115,7 +115,7 @@ pub(super) fn finish_anonymous(
 
 fn add_common_headers(ports: &GatewayPorts, facts: &RequestFacts, mut response: EncodedResponse) -> Response {
     let headers = &mut response.headers;
-    // A replayed problem document keeps the correlation id that its body contains.
+    // A replayed problem document keeps the correlation id that is in its body.
     if !headers.contains_key(CORRELATION_ID)
         && let Ok(id) = HeaderValue::from_str(facts.correlation_id.as_str())
     {
@@ -136,7 +136,7 @@ fn close_unless_empty(headers: &mut HeaderMap, facts: &RequestFacts) {
     }
 }
 
-/// Writes the `RateLimit` headers (GW-08).
+/// Adds the `RateLimit` headers (GW-08).
 fn insert_rate_headers(headers: &mut HeaderMap, rate: &RateStatus) {
     let RateStatus { limit, remaining, full_in } = rate;
     let reset = whole_seconds(*full_in);

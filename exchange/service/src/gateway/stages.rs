@@ -1,7 +1,8 @@
-//! The order of checks (GW-01), as data.
+//! The stages of the gateway in their order (GW-01), as data.
 //!
-//! Each [`Stage`] declares the codes that it may refuse with, and what a refused request has consumed and which headers
-//! its response carries. The driver follows these declarations. The tests check both against every pair of stages.
+//! Each [`Stage`] declares the codes with which it may refuse a request, the resources that a refused request
+//! has consumed, and the headers of the response. The gateway follows these declarations. Tests check them
+//! for every pair of stages.
 
 mod idempotency_key;
 pub(super) use idempotency_key::change_set_size;
@@ -22,49 +23,50 @@ use super::facts::RequestFacts;
 use super::ports::GatewayPorts;
 use crate::config::Config;
 
-/// One check, or several that the contract lists together.
+/// One check, or several checks that the contract lists as one step.
 #[derive(Debug)]
 pub struct Stage {
-    /// The stage's name in the contract.
+    /// The name of the stage in the contract.
     pub name: &'static str,
-    /// The codes that the stage refuses with, in order of precedence.
+    /// The codes with which the stage may refuse a request, in order of precedence.
     pub codes: &'static [Code],
     /// The effects of a refusal at this stage.
     pub effects: StageEffects,
-    /// Gathers the facts for the decision. The only step that waits or has effects.
+    /// Gathers the facts for the decision. This is the only step that waits or has side effects.
     pub(super) gather: Option<StageAction>,
-    /// Decides whether the request continues. A pure function.
+    /// Decides whether the request continues. This is a pure function.
     pub(super) decide: fn(&RequestFacts, &Config) -> Result<(), EarlyResponse>,
     pub(super) on_pass: Option<StageAction>,
 }
 
-/// Headers of a refusal at a stage, and resources that the request has consumed by then.
+/// The headers of a refusal at a stage, and the resources that the request has consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageEffects {
-    /// `DPoP-Nonce` (DPP-11).
+    /// Whether the response has the header `DPoP-Nonce` (DPP-11).
     pub nonce: EffectFrequency,
-    /// `RateLimit` and `RateLimit-Policy` (GW-08).
+    /// Whether the response has the headers `RateLimit` and `RateLimit-Policy` (GW-08).
     pub rate: EffectFrequency,
     /// Whether the proof is recorded as used (DPP-19).
     pub proof: EffectFrequency,
     /// Whether the installation is created or updated (A32).
     pub installation: EffectFrequency,
-    /// Whether a write is counted against the daily quota (GW-07). Org stock counts its ops later.
+    /// Whether a write is counted against the daily quota (GW-07). The ops of org stock are counted at a
+    /// later stage.
     pub quota: EffectFrequency,
 }
 
-/// How often an effect applies to the refusals of a stage.
+/// The refusals of a stage to which an effect applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectFrequency {
-    /// To no refusal.
+    /// The effect applies to no refusal.
     Never,
-    /// To some refusals, depending on the code.
+    /// The effect applies to some refusals, depending on the code.
     Sometimes,
-    /// To every refusal.
+    /// The effect applies to every refusal.
     Always,
 }
 
-/// A function that gathers facts for a stage.
+/// A function that gathers facts for a stage, or that runs after a request passed a stage.
 pub(super) type StageAction = for<'a> fn(&'a GatewayPorts, &'a mut RequestFacts) -> StageFuture<'a>;
 
 pub(super) type StageFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
@@ -77,10 +79,10 @@ const AFTER_TOKEN: StageEffects = StageEffects { nonce: Always, proof: Always, .
 const AFTER_INSTALLATION: StageEffects = StageEffects { installation: Always, ..AFTER_TOKEN };
 const AFTER_QUOTA: StageEffects = StageEffects { rate: Always, quota: Always, ..AFTER_INSTALLATION };
 
-/// The number of stages that also apply to anonymous routes.
+/// The number of stages that anonymous routes also pass.
 pub(super) const ANONYMOUS_AFTER: usize = 2;
 
-/// The stages of GW-01, with the additions of A38. Checks of the backend follow after all of them (GW-02).
+/// The stages of GW-01, with the additions of A38. The backend's checks follow after all of them (GW-02).
 pub static STAGES: [Stage; 14] = [
     Stage {
         name: "method, path and query",
@@ -107,7 +109,7 @@ pub static STAGES: [Stage; 14] = [
             Code::DpopProofLimit,
             Code::ServiceUnavailable,
         ],
-        // If the provider is unreachable the token is not read, so the refusal carries no nonce (DPP-11).
+        // If the provider is unreachable, the token is not verified, so the refusal has no nonce (DPP-11).
         effects: StageEffects { nonce: Sometimes, ..BEFORE_TOKEN },
         gather: Some(proof::verify_credentials),
         decide: proof::decide_credentials,
@@ -156,7 +158,7 @@ pub static STAGES: [Stage; 14] = [
         effects: AFTER_TOKEN,
         gather: None,
         decide: admission::decide_client,
-        // A32: a caller that passes this stage gets an installation.
+        // A32: an installation is created or updated for a caller that passes this stage.
         on_pass: Some(admission::record_installation),
     },
     Stage {
@@ -178,7 +180,7 @@ pub static STAGES: [Stage; 14] = [
     Stage {
         name: "limits and quota",
         codes: &[Code::ServiceUnavailable, Code::RateLimited, Code::QuotaExceeded],
-        // Only quota refusals have passed the rate limit.
+        // Only a request that is refused because of the quota has passed the rate limit.
         effects: StageEffects { rate: Sometimes, ..AFTER_INSTALLATION },
         gather: Some(limits::apply_limits),
         decide: limits::decide_limits,
@@ -203,7 +205,7 @@ pub static STAGES: [Stage; 14] = [
             Code::ExchangeBudgetExhausted,
             Code::QuotaExceeded,
         ],
-        // If the response budget is exhausted the write does not consume quota (ERR-35).
+        // If the budget for stored responses is exhausted, the write does not consume quota (ERR-35).
         effects: StageEffects { quota: Sometimes, ..AFTER_QUOTA },
         gather: Some(idempotency_key::claim_key),
         decide: idempotency_key::decide_idempotency,

@@ -1,7 +1,7 @@
-//! Telemetry of requests: one log line, one counter and one duration each.
+//! The telemetry of requests: one log line, one counter and one duration per request.
 //!
-//! Labels are bounded: operations, statuses and codes of the contract. No line contains a token, a proof, a path, a
-//! query, a header or a body. path, a query, a header or a body.
+//! All labels are bounded: operations, statuses and codes of the contract. No log line contains a token, a
+//! proof, a path, a query, a header or a body.
 
 use contract_runtime::server::Response;
 use exchange_api::codes::Code;
@@ -36,12 +36,14 @@ pub(super) fn record_request(facts: &RequestFacts, response: &Response, now: Mom
     );
 }
 
-/// Returns a code of the contract, or `unknown`, so that clients cannot create labels.
+/// Returns the name of a code of the contract. Returns `unknown` for other codes, so that no new labels can
+/// be created.
 fn code_label(code: &Code) -> &'static str {
     Code::ALL.iter().find(|own| *own == code).map_or("unknown", Code::as_str)
 }
 
-/// Records a new installation, and warns maintainers if the member has unusually many (GW-05).
+/// Records a new installation, and warns maintainers if the member has unusually many new installations
+/// (GW-05).
 pub(super) fn record_installation(member: &MemberId, of_day: u32, usual: u32) {
     counter!("exchange_new_installations_total").increment(1);
     if of_day > usual {

@@ -1,4 +1,4 @@
-//! A cache of verified access tokens by their hash, so that each signature is verified once.
+//! A cache of verified access tokens by their hashes, so that the signature of a token is verified only once.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use moka::sync::Cache;
 use crate::idp::tokens::{TokenClaims, TokenError, TokenVerifier};
 use crate::time::Moment;
 
-/// A token verifier with a bounded cache. Revocations are checked per request, in other stages.
+/// A token verifier with a bounded cache. Other stages check revocations for each request.
 pub(super) struct TokenCache {
     verifier: Arc<dyn TokenVerifier>,
     verified: Cache<TokenHash, Arc<TokenClaims>>,
 }
 
 impl TokenCache {
-    /// Creates a cache of at most `limit` tokens.
+    /// Creates a cache for at most `limit` tokens.
     pub(super) fn new(verifier: Arc<dyn TokenVerifier>, limit: u64) -> Self {
         Self { verifier, verified: Cache::new(limit) }
     }
 
-    /// Returns the claims of a token, from the cache or after verifying it.
+    /// Returns the claims of a token, from the cache or by verifying the token.
     pub(super) async fn verify_token(
         &self,
         token: &str,

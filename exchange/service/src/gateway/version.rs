@@ -1,14 +1,15 @@
-//! The client version in `User-Agent` (ERR-16, CLI-01).
+//! The version of the client in the header `User-Agent` (ERR-16, CLI-01).
 
 use semver::Version;
 
-/// Returns true if the `User-Agent` version is at least `oldest`. A missing or invalid version is older than any.
+/// Returns true if the version in `User-Agent` is at least `oldest`. Returns false if the version is missing
+/// or invalid.
 pub(super) fn is_at_least(user_agent: Option<&str>, oldest: &Version) -> bool {
     let read = user_agent.and_then(parse_product_version);
     read.is_some_and(|own| own.cmp_precedence(oldest).is_ge())
 }
 
-/// Parses `<name>/<semver>`, and ignores everything after a space.
+/// Parses `<name>/<semver>` and ignores everything after the first space or tab.
 fn parse_product_version(user_agent: &str) -> Option<Version> {
     let product = user_agent.split([' ', '\t']).next()?;
     let (name, version) = product.split_once('/')?;
@@ -19,7 +20,7 @@ fn parse_product_version(user_agent: &str) -> Option<Version> {
 mod tests {
     use super::*;
 
-    /// ERR-16: a pre-release precedes its release; build metadata is ignored.
+    /// ERR-16: a pre-release is older than its release, and build metadata is ignored.
     #[test]
     fn client_versions_are_compared_by_precedence() {
         let oldest = Version::parse("1.4.0").unwrap();

@@ -1,4 +1,4 @@
-//! Byte budgets for stored responses: per member, per client and in total (LIM-20).
+//! The byte budgets for stored responses, per member, per client and in total (LIM-20).
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::ids::{ClientId, MemberId};
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// The longest `Retry-After` time of a full budget (ERR-35).
+/// The maximum `Retry-After` delay for a full budget (ERR-35).
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// How long responses and claims are kept, and how many bytes they may occupy.
@@ -17,17 +17,17 @@ const MAX_WAIT: Duration = Duration::from_secs(3600);
 pub struct KeyRetention {
     /// How long a response is stored.
     pub window: Duration,
-    /// How long a claim holds before another request may take it over. Longer than any request.
+    /// How long a claim lasts before another request may take it over. Longer than any request takes.
     pub lease: Duration,
-    /// The largest response that is stored, in bytes.
+    /// The maximum size of a stored response, in bytes.
     pub max_answer_bytes: u64,
-    /// The bytes that a claim reserves. A smaller budget accepts no claim.
+    /// The number of bytes that a claim reserves. With a smaller budget, no claim is possible.
     pub reserved_bytes: u64,
-    /// The budget in bytes per client and member.
+    /// The budget per client and member, in bytes.
     pub bytes_per_member: u64,
-    /// The budget in bytes per client.
+    /// The budget per client, in bytes.
     pub bytes_per_client: u64,
-    /// The budget in bytes in total.
+    /// The total budget, in bytes.
     pub total_bytes: u64,
 }
 
@@ -37,7 +37,8 @@ impl KeyRetention {
     pub fn from_config(limits: &LimitsConfig) -> Self {
         Self {
             window: Duration::from_secs(limits.idempotency_seconds),
-            // Twice the backend timeout, so that the client has given up before a claim is taken over.
+            // The lease is twice the backend timeout, so that the client has given up before the claim can be
+            // taken over.
             lease: limits.relay_timeout().saturating_mul(2),
             max_answer_bytes: limits.kept_answer_bytes as u64,
             reserved_bytes: limits.reserved_bytes(),
@@ -48,7 +49,7 @@ impl KeyRetention {
     }
 }
 
-/// Adds bytes (negative to release) to the counts of the member, the client and the total.
+/// Adds bytes to the counts of the member, of the client and in total. A negative number releases bytes.
 pub(super) fn add_bytes(
     connection: &Connection,
     client: &ClientId,
@@ -62,14 +63,15 @@ pub(super) fn add_bytes(
         statement.execute(params![client, member, bytes])?;
     }
     if bytes < 0 {
-        // Members without stored responses have no row.
+        // A member without stored responses has no row.
         let sql = "DELETE FROM kept_bytes WHERE client = ?1 AND member = ?2 AND bytes <= 0";
         connection.prepare_cached(sql)?.execute(params![client, member])?;
     }
     Ok(())
 }
 
-/// Checks the budgets for one more response. The inner error is the time until enough bytes are released.
+/// Checks that the budgets have room for one more response. The inner error is the delay until enough bytes
+/// are released.
 pub(super) fn check_room(
     connection: &Connection,
     client: &ClientId,
@@ -98,7 +100,8 @@ pub(super) fn check_room(
     Ok(longest_wait.map_or(Ok(()), Err))
 }
 
-/// Returns the time until `over` bytes of a scope expire, at most [`MAX_WAIT`]. Reads only rows that expire by then.
+/// Returns the delay until `over` bytes of a scope expire, at most [`MAX_WAIT`]. Reads only the rows that
+/// expire within [`MAX_WAIT`].
 fn wait_for_room(
     connection: &Connection,
     client: &str,
@@ -107,7 +110,8 @@ fn wait_for_room(
     terms: &KeyRetention,
     now: Moment,
 ) -> Result<Duration, StoreError> {
-    // A claim expires with its lease, like a response that was stored one window earlier.
+    // A claim expires with its lease. It is treated as a response that was stored one window before that
+    // time.
     let sql = "SELECT lease_until - ?1 AS since, size FROM idempotency \
                WHERE status IS NULL AND lease_until <= ?1 + ?2 \
                AND (?3 = '' OR client = ?3) AND (?4 = '' OR member = ?4) \

@@ -1,4 +1,4 @@
-//! Claims on idempotency keys: claiming, completing, releasing, expiring.
+//! Claims on idempotency keys: they are created, completed, released, or expire.
 
 use std::time::Duration;
 
@@ -17,54 +17,56 @@ use crate::time::Moment;
 /// A request to claim a key.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimRequest<'a> {
-    /// The client. Keys of different clients are distinct.
+    /// The id of the client. Keys of different clients are distinct.
     pub client: &'a ClientId,
-    /// The member. Keys of different members are distinct.
+    /// The id of the member. Keys of different members are distinct.
     pub member: &'a MemberId,
-    /// The client's key, as sent.
+    /// The idempotency key, as sent.
     pub key: &'a str,
     /// The hash of the request ([`request_hash`]).
     pub request: [u8; 32],
-    /// The fencing token of the new claim: random, so that no two claims share one.
+    /// The fencing token of the new claim. It is random, so that no two claims have the same token.
     pub fence: i64,
 }
 
 /// The outcome of claiming a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimOutcome {
-    /// The key was free; the request now holds this claim.
+    /// The key was free; the request now has this claim.
     Claimed(KeyClaim),
-    /// The stored response to the same request.
+    /// The key has a stored response to the same request.
     Answered(EncodedResponse),
-    /// The key belongs to another request (ERR-24).
+    /// The key was used for another request (ERR-24).
     Reused,
     /// The same request is still running (ERR-25).
     InProgress,
-    /// The key is free but a response budget is full; it has room after this time (ERR-35).
+    /// The key is free, but a budget for stored responses is full until this time has passed (ERR-35).
     BudgetExhausted(Duration),
 }
 
 /// The outcome of completing a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// The response is stored and replayed to repetitions of the request.
+    /// The response is stored, and repetitions of the request get it.
     Stored,
-    /// The response is too large or of a kind that is never stored. The key is free again.
+    /// The response is not stored, because it is too large or of a kind that is never stored. The key is free
+    /// again.
     NotStored,
-    /// The lease has expired and another attempt may hold the key. This write must be rolled back.
+    /// The claim is lost, because its lease has expired and another attempt may have the key. The write must
+    /// be rolled back.
     Lost,
 }
 
-/// Returns the hash that identifies a request: operation and body, byte by byte (GW-10).
+/// Returns the hash that identifies a request by its operation and the bytes of its body (GW-10).
 #[must_use]
 pub fn request_hash(operation: &str, body: &[u8]) -> [u8; 32] {
     secrets::sha256_parts(&[operation.as_bytes(), &[0], body])
 }
 
-/// Finds the key, and claims it if it is free.
+/// Looks up a key, and claims it if it is free.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn claim_key(
     connection: &Connection,
     claim_request: &ClaimRequest<'_>,
@@ -106,10 +108,11 @@ pub fn claim_key(
 
 /// Stores the response to a write, in the transaction of the write.
 ///
-/// Returns [`Completion::NotStored`] for a caller without a claim, such as a batch that the member confirmed on a page.
+/// Returns [`Completion::NotStored`] if the caller has no claim, as for a batch that the member confirmed on
+/// a web page.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn complete_claim(
     connection: &Connection,
     caller: &Caller,
@@ -140,10 +143,10 @@ pub fn complete_claim(
     Ok(Completion::Stored)
 }
 
-/// Deletes at most `limit` expired claims and stored responses, and returns the number deleted.
+/// Deletes at most `limit` expired claims and stored responses. Returns the number of deleted ones.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn expire_keys(
     connection: &Connection,
     terms: &KeyRetention,
@@ -165,7 +168,8 @@ pub fn expire_keys(
     Ok(over.len())
 }
 
-/// The number of expired keys that a claim deletes. More than the one row that a claim adds, so rows cannot pile up.
+/// The number of expired keys that a claim deletes. It exceeds the one row that a claim adds, so that expired
+/// rows cannot accumulate.
 const MAX_EXPIRED_PER_CLAIM: usize = 8;
 
 struct KeyRow {
@@ -176,7 +180,8 @@ struct KeyRow {
 }
 
 impl KeyRow {
-    /// The time from which the key is free: the end of the lease, or of the storage window.
+    /// Returns the time from which the key is free: the end of the lease or, with a response, of the storage
+    /// window.
     fn expires_at(&self, terms: &KeyRetention) -> Moment {
         if self.answer.is_some() { self.created_at.plus(terms.window) } else { self.lease_until }
     }
@@ -205,7 +210,7 @@ fn find_row(
     }))
 }
 
-/// Returns the bytes that an open claim of the caller has reserved; `None` if the claim is lost or completed.
+/// Returns the number of bytes that a claim has reserved. Returns `None` if the claim is lost or completed.
 fn reserved_size(
     connection: &Connection,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Which responses are stored, and how they are encoded.
+//! Decides which responses are stored, and encodes and decodes them.
 
 use bytes::Bytes;
 use contract_runtime::server::{EncodedResponse, HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -7,10 +7,12 @@ use serde::Deserialize;
 
 use crate::store::StoreError;
 
-/// Returns true if a response is stored for its key (A2): successes, and refusals that a repetition would get again.
+/// Returns true if a response is stored under its key (A2). This holds for success responses, and for
+/// refusals that a repetition would get again.
 ///
-/// Refusals after which the client retries with the same key are never stored: `409` for a batch that waits for the
-/// member, `409 IDEMPOTENCY_IN_PROGRESS`, `422 IDEMPOTENCY_KEY_REUSED`, 401, 403, 413, 415, 429 and every 5xx (GW-11).
+/// Refusals after which the client retries with the same key are never stored: `409` for a batch that is held
+/// for confirmation, `409 IDEMPOTENCY_IN_PROGRESS`, `422 IDEMPOTENCY_KEY_REUSED`, 401, 403, 413, 415, 429 and
+/// every 5xx (GW-11).
 #[must_use]
 pub fn is_stored(response: &EncodedResponse) -> bool {
     match response.status.as_u16() {
@@ -36,7 +38,7 @@ fn is_transient(problem: &[u8]) -> bool {
     )
 }
 
-/// Encodes headers as a JSON list of name and value pairs, in their order.
+/// Encodes headers as a JSON list of pairs of name and value, in the order of the headers.
 pub(super) fn encode_headers(headers: &HeaderMap) -> String {
     let pairs: Vec<(&str, &str)> =
         headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
@@ -46,7 +48,7 @@ pub(super) fn encode_headers(headers: &HeaderMap) -> String {
 /// Decodes a stored response.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] if the row was not written by this service.
+/// Returns [`StoreError::Corrupt`] if the row was not written by this service.
 pub(super) fn parse_response(
     status: u16,
     headers: &str,
@@ -77,7 +79,7 @@ mod tests {
         }
     }
 
-    /// GW-11, A2: storage by problem code.
+    /// GW-11, A2: the problem code determines whether a response is stored.
     #[test]
     fn stored_responses_depend_on_the_problem_code() {
         for code in Code::ALL {
@@ -93,7 +95,7 @@ mod tests {
         assert!(is_stored(&answer(200, "{}")) && !is_stored(&answer(304, "")));
     }
 
-    /// GW-10: headers are restored unchanged, repeated ones in their order.
+    /// GW-10: headers are restored unchanged, and repeated headers keep their order.
     #[test]
     fn headers_round_trip() {
         let mut headers = HeaderMap::new();

@@ -1,4 +1,4 @@
-//! Tests of the life cycle of claims, over a store.
+//! Tests of the life cycle of claims, with a store in memory.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn caller(member: &str, claim: &KeyClaim) -> Caller {
     }
 }
 
-/// Claims a key as a member, for a request body, with a fencing token.
+/// Claims a key for a member and a request body, with a fencing token.
 async fn ask(
     store: &Store,
     (member, key, body): (&str, &str, &str),
@@ -98,7 +98,7 @@ async fn kept(store: &Store) -> (i64, i64) {
     read.await.unwrap()
 }
 
-/// GW-10: a retry under the same key gets the first response, byte for byte.
+/// GW-10: a retry with the same key gets the first response, byte for byte.
 #[tokio::test]
 async fn retry_gets_the_first_response() {
     let store = store();
@@ -114,7 +114,8 @@ async fn retry_gets_the_first_response() {
     }
 }
 
-/// GW-10, ERR-24: with another body or route the key belongs to another request, also while that one runs.
+/// GW-10, ERR-24: a key that was used for another body or operation is rejected, even while the first request
+/// is running.
 #[tokio::test]
 async fn key_reused_for_another_request_is_rejected() {
     let store = store();
@@ -125,7 +126,7 @@ async fn key_reused_for_another_request_is_rejected() {
     assert_ne!(request_hash("a", b"bc"), request_hash("ab", b"c"));
 }
 
-/// GW-10: keys of different members are distinct.
+/// GW-10: the same key of another member is a different key.
 #[tokio::test]
 async fn keys_are_per_member() {
     let store = store();
@@ -133,7 +134,7 @@ async fn keys_are_per_member() {
     assert!(matches!(ask(&store, ("n", "key-0001", "[]"), 2, NOW).await, ClaimOutcome::Claimed(_)));
 }
 
-/// GW-11: a response that is never stored leaves the key free.
+/// GW-11: the key is free again after a response that is never stored.
 #[tokio::test]
 async fn transient_error_frees_the_key() {
     let store = store();
@@ -141,7 +142,7 @@ async fn transient_error_frees_the_key() {
         answer(403, r#"{"code":"NO_ROLE"}"#),
         answer(409, r#"{"code":"MASS_CHANGE_CONFIRMATION_REQUIRED"}"#),
         answer(500, "{}"),
-        // LIM-22: too large to be stored.
+        // LIM-22: this response is too large to be stored.
         answer(200, &"x".repeat(32 << 10)),
     ]
     .into_iter()
@@ -153,7 +154,7 @@ async fn transient_error_frees_the_key() {
     assert_eq!(kept(&store).await, (0, 0));
 }
 
-/// LIM-22: after its window a response is deleted, and the key is free.
+/// LIM-22: a stored response expires after its window, and the key is then free.
 #[tokio::test]
 async fn responses_expire() {
     let store = store();
@@ -163,8 +164,8 @@ async fn responses_expire() {
     assert!(matches!(found, ClaimOutcome::Claimed(_)), "{found:?}");
 }
 
-/// ERR-25, GW-10: a process dies with its claim. After the lease a retry takes it over, and the first attempt loses the
-/// claim, regardless of its response.
+/// ERR-25, GW-10: if a process dies with its claim, a retry takes the claim over after the lease. The first
+/// attempt then loses the claim, whatever its response is.
 #[tokio::test]
 async fn claim_taken_over_after_its_lease_is_lost() {
     let store = store();
@@ -180,8 +181,8 @@ async fn claim_taken_over_after_its_lease_is_lost() {
     assert_eq!(found, ClaimOutcome::Answered(answer(200, "taken over")));
 }
 
-/// LIM-20: an abandoned claim occupies its bytes for its lease, not for the storage window. An attempt that is
-/// overtaken this way loses its claim.
+/// LIM-20: an abandoned claim occupies its bytes until its lease ends, not for the whole storage window. An
+/// attempt whose expired claim was deleted loses the claim.
 #[tokio::test]
 async fn abandoned_claims_release_their_bytes() {
     let store = store();
@@ -190,20 +191,20 @@ async fn abandoned_claims_release_their_bytes() {
     let ask = async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, after(seconds), terms).await;
     let ClaimOutcome::Claimed(abandoned) = ask("key-0000", 0).await else { panic!("there is room") };
     assert!(matches!(ask("key-0001", 30).await, ClaimOutcome::Claimed(_)));
-    // As long as the first of them holds, and no longer.
+    // The delay ends exactly when the lease of the first claim ends.
     assert_eq!(ask("key-0002", 30).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(30)));
     assert_eq!(ask("key-0002", 59).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(1)));
     assert!(matches!(ask("key-0002", 60).await, ClaimOutcome::Claimed(_)));
     assert_eq!(kept(&store).await, (3024, 3024));
     assert_eq!(completed(&store, &abandoned, answer(200, "{}"), after(61)).await, Completion::Lost);
-    // Without further requests, upkeep deletes them.
+    // Without further requests, upkeep deletes the expired claims.
     let gone = store.write(move |connection| expire_keys(connection, &terms, after(120), 1));
     assert_eq!((gone.await.unwrap(), kept(&store).await), (1, (1512, 1512)));
     let gone = store.write(move |connection| expire_keys(connection, &terms, after(120), 9));
     assert_eq!((gone.await.unwrap(), kept(&store).await), (1, (0, 0)));
 }
 
-/// A slow attempt whose lease has expired still completes if no other attempt took the claim over.
+/// A slow attempt whose lease has expired can still complete its claim if no other attempt took it over.
 #[tokio::test]
 async fn expired_lease_without_takeover_completes() {
     let store = store();
@@ -211,8 +212,8 @@ async fn expired_lease_without_takeover_completes() {
     assert_eq!(completed(&store, &claim, answer(200, "{}"), after(600)).await, Completion::Stored);
 }
 
-/// LIM-20, ERR-35: claims reserve bytes and responses replace the reservation. If none are left the client gets the
-/// time until enough are released, at most an hour.
+/// LIM-20, ERR-35: claims reserve bytes, and responses replace the reservations. If the budget is exhausted,
+/// the client gets the delay until enough bytes are released, at most an hour.
 #[tokio::test]
 async fn stored_bytes_are_bounded() {
     let store = store();
@@ -227,7 +228,7 @@ async fn stored_bytes_are_bounded() {
         claims.push(claim);
     }
     assert_eq!(kept(&store).await, (3024, 3024));
-    // A running request occupies its bytes no longer than its lease.
+    // A running request occupies its bytes at most until its lease ends.
     assert_eq!(ask("key-0002", 0).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(60)));
     for claim in &claims {
         assert_eq!(completed(&store, claim, answer(200, "{}"), NOW).await, Completion::Stored);
@@ -238,15 +239,15 @@ async fn stored_bytes_are_bounded() {
     let ClaimOutcome::Claimed(claim) = ask("key-0002", 0).await else { panic!("there is room again") };
     assert_eq!(completed(&store, &claim, answer(200, &"x".repeat(900)), NOW).await, Completion::Stored);
     assert_eq!(ask("key-0003", 0).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(3600)));
-    // Another member has its own budget.
+    // Another member has a separate budget.
     let other = ask_within(&store, ("n", "key-0001", "{}"), 1, NOW, terms).await;
     assert!(matches!(other, ClaimOutcome::Claimed(_)));
-    // Near the end of the window the wait is exact.
+    // Near the end of the window, the delay is exact.
     assert_eq!(ask("key-0003", 86_400 - 90).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(90)));
     assert!(matches!(ask("key-0003", 86_400).await, ClaimOutcome::Claimed(_)));
 }
 
-/// A released claim leaves no row and no bytes.
+/// A released claim leaves no row and no reserved bytes.
 #[tokio::test]
 async fn released_claim_leaves_nothing() {
     let store = store();
@@ -258,7 +259,7 @@ async fn released_claim_leaves_nothing() {
         let sql = "SELECT count(*) FROM kept_bytes WHERE member <> ''";
         Ok::<i64, StoreError>(connection.query_row(sql, [], |row| row.get(0))?)
     });
-    assert_eq!(rows.await.unwrap(), 0, "no row of a member who keeps nothing");
+    assert_eq!(rows.await.unwrap(), 0, "a member without stored responses has no row");
     assert!(matches!(ask(&store, ("m", "key-0001", "[]"), 2, NOW).await, ClaimOutcome::Claimed(_)));
 }
 

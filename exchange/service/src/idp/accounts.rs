@@ -1,6 +1,7 @@
-//! Accounts: a user name and a password (argon2id) of a member.
+//! Accounts: the user names and password hashes (argon2id) of members.
 //!
-//! A password check takes the same time whether or not the account exists. Few run at once, because each needs memory.
+//! A password check takes the same time whether or not the account exists. Only a few checks run at once,
+//! because each one needs memory.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,9 +21,9 @@ use crate::environment::Environment;
 use crate::ids::MemberId;
 use crate::store::StoreError;
 
-/// The number of passwords that are checked at once.
+/// The maximum number of passwords that are checked at once.
 const MAX_CONCURRENT_CHECKS: usize = 2;
-/// The number of checks that may wait.
+/// The maximum number of checks that wait for their turn.
 const MAX_WAITING_CHECKS: usize = 32;
 const MAX_PASSWORD_BYTES: usize = 1024;
 /// The size of a salt, in bytes.
@@ -30,10 +31,10 @@ const SALT_BYTES: usize = 16;
 /// The size of a password hash, in bytes.
 const HASH_BYTES: usize = Params::DEFAULT_OUTPUT_LEN;
 
-/// The reason a password was not checked or hashed.
+/// The reason a password could not be checked or hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordError {
-    /// Too many other checks are running.
+    /// Too many other checks are running. Contains the delay before a retry.
     #[error("too many sign-ins at once")]
     Busy(Duration),
     /// The configured cost is invalid, or no random numbers are available.
@@ -41,11 +42,11 @@ pub enum PasswordError {
     Failed,
 }
 
-/// Hashes and verifies passwords.
+/// A hasher and verifier of passwords.
 #[derive(Clone)]
 pub struct PasswordHasher {
     argon2: Argon2<'static>,
-    /// A hash that no password matches, verified when an account does not exist.
+    /// A hash that no password matches. It is verified if an account does not exist.
     dummy_hash: Arc<str>,
     running: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
@@ -61,7 +62,7 @@ impl PasswordHasher {
     /// Creates a hasher with the configured cost.
     ///
     /// # Errors
-    /// [`PasswordError::Failed`] if the cost is invalid or no random numbers are available.
+    /// Returns [`PasswordError::Failed`] if the cost is invalid or no random numbers are available.
     pub fn new(config: &IdpConfig, environment: &Environment) -> Result<Self, PasswordError> {
         let params = Params::new(config.password_kib, config.password_passes, 1, None);
         let params = params.map_err(|_| PasswordError::Failed)?;
@@ -73,10 +74,11 @@ impl PasswordHasher {
         })
     }
 
-    /// Returns a password's hash in PHC format, with salt and cost. Takes as long as a check.
+    /// Returns the hash of a password in PHC format, with salt and cost. Takes as long as a check.
     ///
     /// # Errors
-    /// [`PasswordError::Failed`], also for a password of more than 1,024 bytes.
+    /// Returns [`PasswordError::Failed`] if the password has more than 1,024 bytes, or if no random numbers
+    /// are available.
     pub fn hash_password(&self, password: &str, environment: &Environment) -> Result<String, PasswordError> {
         if password.len() > MAX_PASSWORD_BYTES {
             return Err(PasswordError::Failed);
@@ -86,10 +88,11 @@ impl PasswordHasher {
         hash.map(|hash| hash.to_string()).map_err(|_| PasswordError::Failed)
     }
 
-    /// Returns true if the password matches the hash. Without a hash it takes the same time and returns false.
+    /// Returns true if the password matches the hash. If `hash` is `None`, takes the same time and returns
+    /// false.
     ///
     /// # Errors
-    /// [`PasswordError::Busy`] if too many checks are running.
+    /// Returns [`PasswordError::Busy`] if too many checks are running.
     pub async fn verify_password(
         &self,
         password: String,
@@ -100,7 +103,7 @@ impl PasswordHasher {
         let turn = Arc::clone(&self.running).acquire_owned().await.map_err(|_| busy)?;
         let (argon2, dummy) = (self.argon2.clone(), Arc::clone(&self.dummy_hash));
         let checked = tokio::task::spawn_blocking(move || {
-            // The caller may have given up; the permit is held until the work is done.
+            // If the caller drops the future, the permit is still held until the check has ended.
             let _turn = turn;
             let fits = password.len() <= MAX_PASSWORD_BYTES;
             let password = if fits { password.as_str() } else { "" };
@@ -111,8 +114,8 @@ impl PasswordHasher {
     }
 }
 
-/// Makes a hash of this cost that no password matches, from random bytes in the place of the output. Unlike hashing a
-/// password it takes no time at startup.
+/// Creates a hash with this cost that no password matches, by using random bytes as the output. Unlike
+/// hashing a password, this takes no time at startup.
 fn make_dummy_hash(params: &Params, environment: &Environment) -> Result<String, PasswordError> {
     let failed = |_| PasswordError::Failed;
     let salt = BASE64.encode(environment.random_bytes::<SALT_BYTES>().map_err(failed)?);
@@ -125,17 +128,18 @@ fn matches_hash(argon2: &Argon2<'_>, password: &str, hash: &str) -> bool {
     PasswordHash::new(hash).is_ok_and(|hash| argon2.verify_password(password.as_bytes(), &hash).is_ok())
 }
 
-/// Normalizes a user name: trimmed, lower case, NFC.
+/// Normalizes a user name: trims it, and converts it to lower case and NFC.
 #[must_use]
 pub fn normalize_username(username: &str) -> String {
-    // A lower-case letter may compose with a mark that does not compose with the capital.
+    // NFC is applied again, because a lower-case letter may compose with a mark with which the upper-case
+    // letter does not.
     username.trim().nfc().flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// Finds an account by its user name. Returns the member and the password hash.
+/// Finds an account by its user name. Returns the id of the member and the password hash.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn find_account(
     connection: &Connection,
     username: &str,
@@ -147,11 +151,13 @@ pub fn find_account(
     Ok(found)
 }
 
-/// Creates an account for a member, or changes user name and password of the existing one. The name is stored in its
-/// normalized form ([`normalize_username`]); the hash must be of [`PasswordHasher::hash_password`].
+/// Creates an account for a member, or changes the user name and the password of the existing account. The
+/// user name is stored in its normalized form ([`normalize_username`]). The hash must be a result of
+/// [`PasswordHasher::hash_password`].
 ///
 /// # Errors
-/// [`StoreError`] if another member has the name, the member does not exist, or the database fails.
+/// Returns a [`StoreError`] if another member has the user name, if the member does not exist, or if the
+/// database fails.
 pub fn set_account(
     connection: &Connection,
     member: &MemberId,
@@ -204,7 +210,7 @@ mod tests {
         assert_eq!(normalize_username("J\u{30c}"), "\u{1f0}");
     }
 
-    /// Normalization is idempotent, for each letter that has cases and each combining mark.
+    /// Normalization is idempotent for each letter that has a lower-case form, with each combining mark.
     #[test]
     fn normalization_is_idempotent() {
         for letter in ('\0'..=char::MAX).filter(|letter| letter.to_lowercase().ne([*letter])) {
@@ -215,7 +221,7 @@ mod tests {
         }
     }
 
-    /// The dummy hash has the form and the cost of a real one.
+    /// The dummy hash has the same form and cost as a real hash.
     #[test]
     fn dummy_hash_costs_as_much_as_a_real_one() {
         let environment = Environment::system();
@@ -232,7 +238,7 @@ mod tests {
         assert_ne!(passwords.dummy_hash, another.dummy_hash);
     }
 
-    /// A hash of another cost is verified at its own cost.
+    /// A hash is verified with the cost that it contains, not with the configured cost.
     #[tokio::test]
     async fn hash_is_verified_at_its_own_cost() {
         let environment = Environment::system();

@@ -1,7 +1,8 @@
-//! User codes: short enough to type, hard to misread (RFC 8628, 6.1).
+//! User codes, which are short enough to type and hard to misread (RFC 8628, section 6.1).
 //!
-//! A code has eight of nineteen consonants: no vowels, so no words, and no `Q`, which resembles `O`. Its 34 bits
-//! suffice for ten minutes with the limits on guessing (RFC 8628, 5.1).
+//! A code consists of eight letters from nineteen consonants. It contains no vowels, so it forms no words,
+//! and no `Q`, which resembles `O`. Its 34 bits suffice for ten minutes, given the limits on guessing (RFC
+//! 8628, section 5.1).
 
 use std::fmt;
 
@@ -16,7 +17,7 @@ const CODE_LENGTH: usize = 8;
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserCode(String);
 
-/// Omits the code, which is a secret between a device and its member.
+/// The code is omitted, because it is a secret between a device and its member.
 impl fmt::Debug for UserCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("UserCode(…)")
@@ -27,12 +28,12 @@ impl UserCode {
     /// Generates a random code.
     ///
     /// # Errors
-    /// [`RandomError`] if no random numbers are available.
+    /// Returns a [`RandomError`] if no random numbers are available.
     pub fn generate(environment: &Environment) -> Result<Self, RandomError> {
         let mut text = String::with_capacity(CODE_LENGTH);
         while text.len() < CODE_LENGTH {
             for byte in environment.random_bytes::<16>()? {
-                // Each letter occurs 13 times among the bytes below 247, so all are equally likely.
+                // The bytes below 247 contain each letter 13 times, so that all letters are equally likely.
                 if text.len() < CODE_LENGTH && byte < 247 {
                     text.push(char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
                 }
@@ -41,8 +42,9 @@ impl UserCode {
         Ok(Self(text))
     }
 
-    /// Parses a typed code: in any case, with or without dashes and spaces, with similar characters corrected. Returns
-    /// `None` if it cannot be a code.
+    /// Parses a typed code, in upper or lower case, with or without dashes and spaces. Characters that
+    /// resemble a letter of the alphabet are replaced with that letter. Returns `None` if the string cannot
+    /// be a code.
     #[must_use]
     pub fn from_input(text: &str) -> Option<Self> {
         if text.len() > 64 {
@@ -71,13 +73,13 @@ impl UserCode {
         (code.len() == CODE_LENGTH).then_some(Self(code))
     }
 
-    /// The eight letters, without a dash.
+    /// Returns the eight letters, without a dash.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Formats the code for people: two groups of four letters.
+    /// Formats the code for people, as two groups of four letters.
     #[must_use]
     pub fn to_display(&self) -> String {
         let (first, second) = self.0.split_at(CODE_LENGTH / 2);
@@ -85,7 +87,7 @@ impl UserCode {
     }
 }
 
-/// Returns true for characters that people type between letters: whitespace and dashes of every length.
+/// Returns true for characters that people type between letters: whitespace, dots and dashes of every length.
 fn is_filler(character: char) -> bool {
     character.is_whitespace()
         || matches!(character, '-' | '_' | '.' | '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}')
@@ -97,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// List F: normalization (`wdjb-mjht`).
+    /// List F: typed codes are normalized, such as `wdjb-mjht`.
     #[test]
     fn typed_codes_are_normalized() {
         let check = |typed: &str, expect: Option<&str>| {
@@ -117,8 +119,8 @@ mod tests {
         check(&"-".repeat(100), None);
     }
 
-    /// IDP-10: the page accepts every code that a device shows, and codes contain no characters that are easily
-    /// confused.
+    /// IDP-10: the page accepts every code that a device shows, and codes contain no characters that are
+    /// easily confused.
     #[test]
     fn displayed_codes_can_be_typed() {
         let environment = Environment::system();

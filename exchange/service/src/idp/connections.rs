@@ -1,12 +1,15 @@
-//! Connections: a member's client with one key, for as long as its refresh tokens are renewed (IDP-21).
+//! Connections: a member's client with one key. A connection lasts as long as its refresh tokens are renewed
+//! (IDP-21).
 //!
-//! A refresh token is `<connection id>.<secret>`. The store has the hashes of the current token and of its predecessor.
-//! The successor of a token is derived from the token and a key of the service. A client that repeats a refresh,
-//! because the response was lost or two threads refreshed at once, therefore gets the same successor.
+//! A refresh token has the form `<connection id>.<secret>`. The store contains the hashes of the current
+//! token and of its predecessor. The successor of a token is derived from the token and a key of the service.
+//! If a client repeats a refresh, because the response was lost or two threads refreshed at once, it
+//! therefore gets the same successor.
 //!
-//! Once the successor is used, the predecessor is invalid. If it, or an older token, is used again, the token has
-//! leaked and the connection ends. The connection also ends if the token was issued after the backup from which the
-//! store was restored; this is reported as [`EndReason::Restored`], not as reuse.
+//! Once the successor was used, the predecessor is invalid. If the predecessor or an older token is used
+//! again, a token has leaked and the connection ends. The connection also ends if the token was issued after
+//! the backup from which the store was restored. This case is reported as [`EndReason::Restored`] and not as
+//! reuse.
 
 use std::time::Duration;
 
@@ -25,7 +28,7 @@ use crate::store::{StoreError, restored_at, sql_limit};
 use crate::time::Moment;
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// The number of days for which an ended connection is kept.
+/// The number of days for which an ended connection is kept in the store.
 const KEPT_DAYS: u32 = 90;
 
 #[derive(Clone, Debug)]
@@ -36,7 +39,7 @@ pub(super) struct ClientConnection {
     pub(super) jkt: String,
     pub(super) scopes: ScopeSet,
     pub(super) auth_time: Moment,
-    /// The browser session with which the connection ends (IDP-08).
+    /// The browser session with which the connection ends (IDP-08), if any.
     pub(super) session: Option<Sha256Hash>,
     pub(super) current: Sha256Hash,
     pub(super) previous: Option<Sha256Hash>,
@@ -47,7 +50,7 @@ pub(super) struct ClientConnection {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EndReason {
-    /// The client revoked it (IDP-23).
+    /// The client revoked the connection (IDP-23).
     Revoked,
     /// A refresh token was reused after its successor had been used.
     Reused,
@@ -55,13 +58,13 @@ pub(super) enum EndReason {
     Restored,
     /// The connection was not used for the configured time (LIM-08).
     Unused,
-    /// The connection reached its maximum age (LIM-08).
+    /// The connection has reached its maximum age (LIM-08).
     MaxAge,
-    /// Its browser session has ended (IDP-08).
+    /// The browser session of the connection has ended (IDP-08).
     SignedOut,
-    /// Its member has left or was disabled.
+    /// The member has left or is disabled.
     Member,
-    /// Its installation or its client was disconnected.
+    /// The installation or the client was disconnected.
     Disconnected,
     /// The same key started a new connection.
     Replaced,
@@ -83,17 +86,17 @@ impl EndReason {
     }
 }
 
-/// State outside the connection that decides whether it can be used.
+/// The state outside of a connection that determines whether it can be used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionContext {
     pub(super) member_may_act: bool,
-    /// True if the key, or the client after the sign-in, was disconnected.
+    /// Whether the key was disconnected, or the client was disconnected after the sign-in.
     pub(super) disconnected: bool,
-    /// When the connection ends at the latest. The epoch if its browser session has ended.
+    /// The latest time at which the connection ends; the Unix epoch if its browser session has ended.
     pub(super) ends_at: Moment,
-    /// True if [`Self::ends_at`] is the end of the browser session.
+    /// Whether [`Self::ends_at`] is the end of the browser session.
     pub(super) limited_by_session: bool,
-    /// The time of the last restore from a backup.
+    /// The time of the last restore from a backup, if any.
     pub(super) restored_at: Option<Moment>,
 }
 
@@ -105,7 +108,7 @@ pub(super) enum RefreshDecision {
     End(EndReason),
 }
 
-/// Decides about a refresh with the token of this hash, for a client with a key.
+/// Decides how to respond to a refresh with a token, given its hash, by a client with a key.
 pub(super) fn decide_refresh(
     connection: &ClientConnection,
     around: &ConnectionContext,
@@ -128,15 +131,15 @@ pub(super) fn decide_refresh(
     } else if connection.previous.is_some_and(|previous| constant_time_eq(token, &previous)) {
         RefreshDecision::Repeat
     } else if around.restored_at.is_some_and(|at| connection.used_at < at) {
-        // Renewals after the backup are lost, so unused and used successors cannot be distinguished.
+        // Renewals after the backup are lost, so it is unknown whether the successor was used.
         RefreshDecision::End(EndReason::Restored)
     } else {
         RefreshDecision::End(EndReason::Reused)
     }
 }
 
-/// Returns a reason to refuse if another client or key presents the token. Such a request neither uses nor ends the
-/// connection.
+/// Returns the reason for refusing a token that another client or key presents, if any. Such a request
+/// neither uses nor ends the connection.
 pub(super) fn foreign_token_reason(
     connection: &ClientConnection,
     client: &str,
@@ -185,7 +188,7 @@ pub(super) fn load_context(
         }
     };
     let ends_at = session_end.map_or(longest, |end| end.min(longest));
-    // A browser session may have begun before a disconnect; then the gateway refuses its tokens (IDP-08).
+    // The gateway refuses the tokens of a browser session that began before a disconnect (IDP-08).
     let client_revoked = connection.session.is_none()
         && registry::client_is_revoked(
             database,
@@ -202,8 +205,8 @@ pub(super) fn load_context(
     })
 }
 
-/// Returns true if the member may sign in and stay connected. The exchange checks its further requirements itself
-/// (A19).
+/// Returns true if the member may sign in and stay connected. The exchange itself checks its further
+/// requirements (A19).
 pub(super) fn may_act(database: &Database, member: &MemberId) -> Result<bool, StoreError> {
     let member = crate::members::find_member(database, member)?;
     Ok(member
@@ -235,7 +238,8 @@ fn read_connection(row: &Row<'_>) -> rusqlite::Result<ClientConnection> {
     })
 }
 
-/// Creates a connection, replaces those of the same key, and notifies the member (WEB-04).
+/// Creates a connection, ends earlier ones of the same client, member and key, and notifies the member
+/// (WEB-04).
 pub(super) fn begin_connection(database: &Database, connection: &ClientConnection) -> Result<(), StoreError> {
     let ClientConnection { id, client, member, jkt, created_at, .. } = connection;
     let replaced =
@@ -267,7 +271,7 @@ pub(super) fn begin_connection(database: &Database, connection: &ClientConnectio
     records::record_audit(database, *created_at, Actor::Member(member), deed)
 }
 
-/// Stores a token's successor. A repetition only updates the time of use.
+/// Stores the successor of a token. For a repeated refresh, only the time of use changes.
 pub(super) fn renew_token(
     database: &Database,
     id: &str,
@@ -281,7 +285,7 @@ pub(super) fn renew_token(
     Ok(())
 }
 
-/// Ends a connection, and notifies the member of a reused token.
+/// Ends a connection. Notifies the member if a token was reused.
 pub(super) fn end_connection(
     database: &Database,
     connection: &ClientConnection,
@@ -306,10 +310,11 @@ pub(super) fn end_connection(
     records::record_audit(database, now, actor, deed)
 }
 
-/// Ends at most `limit` connections that exceed a time limit (LIM-08), and returns the number ended.
+/// Ends at most `limit` connections that exceed a time limit (LIM-08). Returns the number of ended
+/// connections.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn end_expired(
     database: &Database,
     config: &IdpConfig,
@@ -334,10 +339,11 @@ pub(crate) fn end_expired(
     Ok(ids.len())
 }
 
-/// Deletes at most `limit` connections that ended at least 90 days ago, and returns the number deleted.
+/// Deletes at most `limit` connections that ended at least 90 days ago. Returns the number of deleted
+/// connections.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_ended(database: &Database, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let before = now.minus(DAY.saturating_mul(KEPT_DAYS)).as_millis();
     let sql = "DELETE FROM connection WHERE id IN (SELECT id FROM connection WHERE ended_at <= ?1 LIMIT ?2)";
@@ -361,7 +367,7 @@ pub(super) fn end_for_session(
     Ok(())
 }
 
-/// Lists the ids of active connections that match an SQL condition.
+/// Returns the ids of the active connections that match an SQL condition.
 pub(super) fn list_ids_where(
     database: &Database,
     condition: &str,

@@ -1,6 +1,7 @@
-//! Device logins (RFC 8628): pending, then approved or declined by a member, then consumed by one poll.
+//! Device logins (RFC 8628). A login is pending until a member approves or declines it. An approved login is
+//! consumed by one poll.
 //!
-//! This module has the rows and the decisions. It does not verify proofs.
+//! This module contains the rows and the decisions. It does not verify proofs.
 
 use std::time::Duration;
 
@@ -13,11 +14,12 @@ use crate::secrets::{self, Sha256Hash};
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// The number of seconds by which an early poll increases the interval permanently (ERR-44).
+/// The number of seconds by which a poll that is too early permanently increases the interval (ERR-44).
 const SLOW_DOWN_SECS: i64 = 5;
-/// How much earlier than its interval a poll may arrive, because network latency varies.
+/// The time by which a poll may precede its due time, because network latency varies.
 const POLL_TOLERANCE: Duration = Duration::from_secs(1);
-/// How long a login is kept after its end, so that an expired code differs from an unknown one.
+/// How long a login is kept after it expired, so that an expired code can be distinguished from an unknown
+/// one.
 const KEPT_AFTER_END: Duration = Duration::from_secs(86_400);
 
 #[derive(Clone, Debug)]
@@ -34,13 +36,13 @@ pub(super) struct DeviceLogin {
 /// The state of a device login (IDP-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginState {
-    /// Not decided yet.
+    /// The login was not decided yet.
     Pending,
-    /// A member approved it.
+    /// A member approved the login.
     Approved,
-    /// A member declined it.
+    /// A member declined the login.
     Declined,
-    /// Its tokens were issued.
+    /// The tokens of the login were issued.
     Consumed,
 }
 
@@ -58,14 +60,14 @@ impl LoginState {
 #[derive(Clone, Debug)]
 pub(super) struct LoginApproval {
     pub(super) member: MemberId,
-    /// The browser session with which the connection ends (IDP-08).
+    /// The browser session with which the connection ends (IDP-08), if any.
     pub(super) session: Option<Sha256Hash>,
     pub(super) auth_time: Moment,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum PollOutcome {
-    /// The code is unknown, belongs to another client, or was used.
+    /// The device code is unknown, belongs to another client, or was already used.
     Unknown,
     Pending,
     /// The member has not decided yet, and the poll was too early.
@@ -93,7 +95,7 @@ pub(super) fn decide_poll(login: Option<&DeviceLogin>, client: &str, now: Moment
     }
 }
 
-/// Stores a new login. Returns false if its user code is in use.
+/// Stores a new login. Returns false and stores nothing if its user code is in use.
 pub(super) fn insert_login(
     database: &Database,
     device: &Sha256Hash,
@@ -102,7 +104,7 @@ pub(super) fn insert_login(
     now: Moment,
 ) -> Result<bool, StoreError> {
     let code = secrets::sha256(code.as_str());
-    // The code of an expired login is free again, although the login is still kept.
+    // The user code of an expired login can be used again, so the expired login is deleted.
     database
         .prepare_cached("DELETE FROM device_login WHERE user_code_hash = ?1 AND expires_at <= ?2")?
         .execute(params![code, now.as_millis()])?;
@@ -124,7 +126,7 @@ pub(super) fn insert_login(
     Ok(inserted == 1)
 }
 
-/// Deletes at most `limit` logins that expired at least a day ago, and returns the number deleted.
+/// Deletes at most `limit` logins that expired at least a day ago. Returns the number of deleted logins.
 pub(crate) fn prune_expired(database: &Database, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM device_login WHERE device_hash IN \
                (SELECT device_hash FROM device_login WHERE expires_at <= ?1 LIMIT ?2)";
@@ -183,7 +185,7 @@ fn read_login(row: &Row<'_>) -> rusqlite::Result<DeviceLogin> {
     })
 }
 
-/// Records a poll, and increases the interval if it was too early.
+/// Records a poll. Increases the interval if the poll was too early.
 pub(super) fn record_poll(
     database: &Database,
     device: &Sha256Hash,
@@ -199,7 +201,7 @@ pub(super) fn record_poll(
     Ok(())
 }
 
-/// Stores the member's decision. Returns false if the login was decided already.
+/// Stores the member's decision. Returns false if the login was already decided.
 pub(super) fn record_decision(
     database: &Database,
     code: &UserCode,
@@ -221,7 +223,7 @@ pub(super) fn record_decision(
     Ok(changed == 1)
 }
 
-/// Marks an approved login as consumed. Returns true only for the first caller.
+/// Marks an approved login as consumed. Returns true only for the first call.
 pub(super) fn consume_login(database: &Database, device: &Sha256Hash) -> Result<bool, StoreError> {
     let changed = database
         .prepare_cached(
@@ -231,7 +233,7 @@ pub(super) fn consume_login(database: &Database, device: &Sha256Hash) -> Result<
     Ok(changed == 1)
 }
 
-/// Declines approved logins of a client that were not consumed yet.
+/// Declines all approved logins of a member's client that are not consumed yet.
 pub(super) fn decline_approved(
     database: &Database,
     client: &ClientId,

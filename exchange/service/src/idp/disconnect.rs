@@ -1,7 +1,7 @@
-//! Disconnecting an installation or a client, by its member or an administrator (WEB-06).
+//! Disconnects an installation or a client, on behalf of its member or of an administrator (WEB-06).
 //!
-//! The revocations that the gateway checks at each request, and the ends of connections that the provider checks at
-//! each refresh, are written in one transaction. No request can pass in between.
+//! One transaction writes both the revocations, which the gateway checks for each request, and the ends of
+//! the connections, which the provider checks for each refresh. No request can be accepted in between.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -15,18 +15,18 @@ use crate::time::Moment;
 /// The outcome of a disconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisconnectOutcome {
-    /// It was connected, and is disconnected now.
+    /// The installation or client was connected and is now disconnected.
     Disconnected,
-    /// It was disconnected before.
+    /// The installation was already disconnected.
     AlreadyDisconnected,
-    /// It does not exist, or does not belong to the actor.
+    /// The installation or client does not exist, or it does not belong to the actor.
     NotFound,
 }
 
 /// Disconnects one installation. Its key is refused permanently (ERR-13).
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn disconnect_installation(
     connection: &Connection,
     actor: Actor<'_>,
@@ -61,10 +61,10 @@ pub fn disconnect_installation(
     Ok(DisconnectOutcome::Disconnected)
 }
 
-/// Disconnects a client of a member. Tokens of sign-ins up to now are refused (ERR-12).
+/// Disconnects a member's client. The tokens of all sign-ins up to now are refused (ERR-12).
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn disconnect_client(
     connection: &Connection,
     actor: Actor<'_>,
@@ -80,7 +80,7 @@ pub fn disconnect_client(
     if !connection.prepare_cached(sql)?.query_row(params![client, member], |row| row.get(0))? {
         return Ok(DisconnectOutcome::NotFound);
     }
-    // `auth_time` is in whole seconds, and may be slightly in the future.
+    // `auth_time` has a resolution of one second, and can be slightly in the future.
     let latest: Option<i64> = connection
         .prepare_cached(
             "SELECT max(auth_time) FROM connection WHERE client = ?1 AND member = ?2 AND ended_at IS NULL",

@@ -1,4 +1,4 @@
-//! The provider's HTTP endpoints: discovery, keys, device authorization, tokens, revocation.
+//! The HTTP endpoints of the provider: discovery, keys, device authorization, tokens and revocation.
 
 use axum::Router;
 use axum::extract::rejection::FormRejection;
@@ -20,12 +20,13 @@ use crate::telemetry::with_telemetry;
 
 const MAX_FORM_BYTES: usize = 16 << 10;
 
-/// Returns a router with all endpoints, below the path of the issuer.
+/// Returns a router with all endpoints below the path of the issuer.
 pub fn router(provider: IdentityProvider) -> Router {
     let path = provider.config().issuer_path().to_owned();
     let at = |endpoint: &str| format!("{path}/{endpoint}");
     let endpoints = Router::new()
-        // The same document for OpenID Connect Discovery 1.0, 4 (below the path) and RFC 8414, 3 (before it).
+        // Both paths serve the same document: OpenID Connect Discovery 1.0 (section 4) requires it below the
+        // issuer's path, and RFC 8414 (section 3) in front of the path.
         .route(&at(".well-known/openid-configuration"), get(serve_discovery))
         .route(&format!("/.well-known/oauth-authorization-server{path}"), get(serve_discovery))
         .route(&at("jwks"), get(serve_keys))
@@ -116,7 +117,7 @@ fn render_answer(response: Result<Value, OauthRefusal>) -> Response {
     }
 }
 
-/// Adds the nonce for the next proof to a response (RFC 9449, 8.2).
+/// Adds the nonce for the next proof to a response (RFC 9449, section 8.2).
 fn with_nonce(provider: &IdentityProvider, mut response: Response) -> Response {
     if let Some(nonce) = provider.nonce() {
         response.headers_mut().insert(dpop_bound::http::DPOP_NONCE, (&nonce).into());

@@ -1,9 +1,10 @@
-//! Access tokens of an external OpenID provider, in place of the built-in one.
+//! Verifies the access tokens of an external OpenID provider, which replaces the built-in one.
 //!
-//! The issuer is pinned: a discovery document with another issuer is rejected (IDP-02). Keys are cached, and fetched
-//! again when they are old or a token names an unknown key, by one request at a time. Unknown key ids are remembered
-//! for a while, so that forged tokens do not cause requests. While the provider is unreachable, tokens of cached keys
-//! are verified as usual, and all others are reported as unavailable (A9).
+//! The issuer is fixed: a discovery document with another issuer is rejected (IDP-02). Keys are cached. They
+//! are fetched again if they are old or if a token names an unknown key, but only by one request at a time.
+//! Unknown key ids are remembered for a while, so that forged tokens do not cause requests to the provider.
+//! While the provider is unreachable, tokens with cached keys are verified as usual, and all other tokens are
+//! reported as unavailable (A9).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,46 +24,46 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::time::Moment;
 
-/// The age up to which cached keys are used without fetching.
+/// The maximum age of cached keys that are used without fetching them again.
 const FRESH_AGE: Duration = Duration::from_secs(600);
-/// The age up to which cached keys are used while the provider is unreachable.
+/// The maximum age of cached keys that are used while the provider is unreachable.
 const STALE_AGE: Duration = Duration::from_secs(86_400);
 const RETRY_PAUSE: Duration = Duration::from_secs(5);
-/// How long an unknown key id is not fetched again.
+/// How long an unknown key id does not cause another fetch.
 const UNKNOWN_KEY_AGE: Duration = Duration::from_secs(60);
-/// The number of unknown key ids that are remembered.
+/// The maximum number of unknown key ids that are remembered.
 const MAX_UNKNOWN_KEYS: usize = 1024;
-/// The number of keys of a provider that are used.
+/// The maximum number of keys of a provider that are used.
 const MAX_KEYS: usize = 64;
 
-/// The error of a document that could not be fetched.
+/// The reason a document could not be fetched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FetchError(pub String);
 
-/// The future of a fetched document.
+/// The future that [`DocumentFetcher::fetch_document`] returns.
 pub type FetchFuture<'a> = MaybeReady<'a, Result<Vec<u8>, FetchError>>;
 
-/// Fetches documents: over the network, or from a table in tests.
+/// A fetcher of documents: over the network or, in tests, from memory.
 pub trait DocumentFetcher: Send + Sync + fmt::Debug {
-    /// Fetches the document at a URL, within a bounded time and size, without following redirects.
+    /// Fetches the document at a URL, with limits on time and size. Does not follow redirects.
     fn fetch_document<'a>(&'a self, url: &'a str) -> FetchFuture<'a>;
 }
 
-/// Verifies access tokens of an external OpenID provider.
+/// A verifier of the access tokens of an external OpenID provider.
 pub struct ExternalProvider {
     issuer: String,
     types: Vec<String>,
     environment: Environment,
     fetch: Arc<dyn DocumentFetcher>,
     keys: ArcSwapOption<ExternalKeys>,
-    /// Held by the task that fetches the keys. Contains the time of the last fetch, and whether it succeeded.
+    /// The time of the last fetch, and whether it succeeded. The task that fetches the keys holds the lock.
     last_fetch: tokio::sync::Mutex<Option<(Moment, bool)>>,
-    /// Unknown key ids, and until when they are not fetched again.
+    /// The unknown key ids, each with the time until which it does not cause a fetch.
     unknown_keys: Mutex<HashMap<String, Moment>>,
 }
 
-/// Shows the issuer.
+/// Only the issuer is printed.
 impl fmt::Debug for ExternalProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExternalProvider").field("issuer", &self.issuer).finish_non_exhaustive()
@@ -74,11 +75,11 @@ struct ExternalKeys {
     all: HashMap<String, (DecodingKey, Vec<Algorithm>)>,
 }
 
-/// The outcome of a request to fetch keys.
+/// The outcome of a request for fetching the keys.
 #[derive(Clone, Copy)]
 enum KeyFetchOutcome {
     Fetched,
-    /// Another task has fetched the keys recently.
+    /// Another task has recently fetched the keys.
     RecentlyFetched,
     Unreachable,
 }
@@ -95,7 +96,7 @@ struct KeyDocument {
 }
 
 impl ExternalProvider {
-    /// Creates a verifier for the provider of the configuration.
+    /// Creates a verifier for the provider in the configuration.
     #[must_use]
     pub fn new(config: &Config, environment: Environment, fetch: Arc<dyn DocumentFetcher>) -> Self {
         let types = config.idp.external.clone().unwrap_or_default().token_types;
@@ -141,22 +142,23 @@ impl ExternalProvider {
 
     fn cached_key(&self, kid: &str, age: Duration) -> Option<(DecodingKey, Vec<Algorithm>)> {
         let keys = self.keys.load();
-        // Read the clock after the keys, which another task may have fetched just now. Keys from the future were
-        // fetched before the clock was set back, so their age is unknown and they count as stale.
+        // The clock is read after the keys, because another task may have just stored them. If the keys seem
+        // to be from the future, the clock was set back after they were fetched. Their age is then unknown,
+        // and they count as stale.
         let now = self.environment.now();
         let keys = keys.as_ref().filter(|keys| keys.read_at <= now && now.since(keys.read_at) < age)?;
         keys.all.get(kid).cloned()
     }
 
-    /// Fetches the keys, unless another task just did.
+    /// Fetches the keys, unless another task has recently fetched them.
     async fn refresh_keys(&self, kid: &str) -> KeyFetchOutcome {
         let mut last_fetch = match self.last_fetch.try_lock() {
             Ok(last_fetch) => last_fetch,
-            // Another task is fetching, and a stale key suffices meanwhile.
+            // Another task is fetching the keys, and a stale key suffices in the meantime.
             Err(_) if self.cached_key(kid, STALE_AGE).is_some() => return KeyFetchOutcome::RecentlyFetched,
             Err(_) => self.last_fetch.lock().await,
         };
-        // The previous holder of the lock may have fetched the key, and may have taken long.
+        // The previous holder of the lock may have fetched the key, and may have taken a long time.
         if self.cached_key(kid, FRESH_AGE).is_some() {
             return KeyFetchOutcome::RecentlyFetched;
         }
@@ -168,7 +170,7 @@ impl ExternalProvider {
             return if reached { KeyFetchOutcome::RecentlyFetched } else { KeyFetchOutcome::Unreachable };
         }
         let read = self.fetch_keys().await;
-        // The pause begins when the fetch has ended.
+        // The pause starts when the fetch has ended.
         *last_fetch = Some((self.environment.now(), read.is_ok()));
         match read {
             Ok(keys) => {
@@ -195,7 +197,7 @@ impl ExternalProvider {
         let published: KeyDocument =
             parse_document(&self.fetch.fetch_document(&discovery.jwks_uri).await?, "list of keys")?;
         let all = published.keys.into_iter().take(MAX_KEYS).filter_map(parse_key).collect();
-        // The clock may have been set back during the fetch.
+        // The clock is read again, because it may have been set back during the fetch.
         Ok(ExternalKeys { read_at: self.environment.now(), all })
     }
 
@@ -209,15 +211,15 @@ impl ExternalProvider {
         if unknown.len() >= MAX_UNKNOWN_KEYS {
             unknown.retain(|_, until| is_remembered(*until, now));
         }
-        // When the table is full, the pause between two fetches bounds the requests.
+        // If the table is full, requests are still limited by the pause between two fetches.
         if unknown.len() < MAX_UNKNOWN_KEYS && kid.len() <= 256 {
             unknown.insert(kid.to_owned(), now.plus(UNKNOWN_KEY_AGE));
         }
     }
 }
 
-/// Returns true if an entry that expires at `until` is valid. If the clock was set back, an entry is valid for no
-/// longer than a new one.
+/// Returns true if an entry that expires at `until` is still valid. After the clock was set back, an entry is
+/// valid at most as long as a new one.
 fn is_remembered(until: Moment, now: Moment) -> bool {
     now < until && until <= now.plus(UNKNOWN_KEY_AGE)
 }
@@ -226,10 +228,10 @@ fn parse_document<T: for<'de> Deserialize<'de>>(document: &[u8], what: &str) -> 
     serde_json::from_slice(document).map_err(|_| FetchError(format!("its {what} is invalid")))
 }
 
-/// The accepted algorithms: no shared secrets, and not `none`.
+/// The accepted algorithms. Algorithms with a shared secret and `none` are not accepted.
 const ALGORITHMS: [Algorithm; 4] = [Algorithm::ES256, Algorithm::RS256, Algorithm::PS256, Algorithm::EdDSA];
 
-/// Parses a signature key with its algorithms: those of its type, or only the one in `alg`.
+/// Parses a signature key with its algorithms: all algorithms of the key type, or only the one in `alg`.
 fn parse_key(jwk: Value) -> Option<(String, (DecodingKey, Vec<Algorithm>))> {
     let named = jwk.get("alg").and_then(Value::as_str).map(str::to_owned);
     let jwk: Jwk = serde_json::from_value(jwk).ok()?;
@@ -240,7 +242,8 @@ fn parse_key(jwk: Value) -> Option<(String, (DecodingKey, Vec<Algorithm>))> {
         AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => {
             &[(Algorithm::ES256, "ES256")]
         }
-        // At least 256 bytes of modulus, because RFC 7518, 3.3 and 3.5 require 2048 bits.
+        // RFC 7518 (sections 3.3 and 3.5) requires at least 2048 bits. A modulus of 256 bytes has 342
+        // base64url characters.
         AlgorithmParameters::RSA(key) if key.n.len() >= 342 => {
             &[(Algorithm::RS256, "RS256"), (Algorithm::PS256, "PS256")]
         }

@@ -1,4 +1,4 @@
-//! Fetches documents of an external provider by HTTP.
+//! Fetches documents of an external provider over HTTP.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ const MAX_DOCUMENT_BYTES: usize = 256 << 10;
 pub struct HttpFetcher(reqwest::Client);
 
 impl HttpFetcher {
-    /// Creates a client with a timeout per document.
+    /// Creates a client with a timeout for each document.
     ///
     /// # Errors
-    /// [`FetchError`] if the system has no certificates to trust.
+    /// Returns a [`FetchError`] if the system has no trusted certificates.
     pub fn new(wait: Duration) -> Result<Self, FetchError> {
         let client = reqwest::Client::builder()
             .timeout(wait)
-            // With redirects, a response could replace the pinned address.
+            // Redirects are disabled, because a redirect could replace the configured address.
             .redirect(reqwest::redirect::Policy::none())
             .build();
         client.map(Self).map_err(|error| FetchError(error_chain(&error)))

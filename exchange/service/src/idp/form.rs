@@ -1,5 +1,5 @@
-//! Form parameters of the provider's endpoints. A parameter must not repeat, and an empty one counts as absent
-//! (RFC 6749, 3.2).
+//! The form parameters of the provider's endpoints. A parameter must not be repeated, and an empty one counts
+//! as absent (RFC 6749, section 3.2).
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ const MAX_FIELDS: usize = 32;
 
 pub(super) struct FormFields(Vec<(String, String)>);
 
-/// Shows only the names, because most values are secrets.
+/// Only the names are printed, because most values are secrets.
 impl fmt::Debug for FormFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
@@ -50,7 +50,7 @@ mod tests {
         FormFields::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
     }
 
-    /// ERR-49
+    /// ERR-49: a repeated parameter is rejected, and an empty parameter counts as absent.
     #[test]
     fn repeated_parameters_are_rejected() {
         let some = fields(&[("a", "1"), ("b", "")]).unwrap();

@@ -1,8 +1,10 @@
-//! Limits on guessing (user codes, passwords), on requests without a valid proof, and on new device logins.
+//! Limits on guesses of user codes and passwords, on requests without a valid proof, and on new device
+//! logins.
 //!
-//! Every attempt is counted before it is made, so concurrent attempts do not evade a limit. A correct attempt is
-//! returned, but does not reset the count, so a success makes no room for more guesses. [`MemoryAttemptLimiter`] counts
-//! for one process; several processes would need another implementation of [`AttemptLimiter`].
+//! Every attempt is counted before it is made, so concurrent attempts cannot evade a limit. A correct attempt
+//! is refunded, but the count is not reset, so a success does not allow more guesses.
+//! [`MemoryAttemptLimiter`] counts within one process; several processes would need another implementation of
+//! [`AttemptLimiter`].
 
 use std::fmt;
 use std::time::Duration;
@@ -13,28 +15,30 @@ use crate::secrets;
 use crate::shared::buckets::{DrawOutcome, RatePolicy, TokenBuckets};
 use crate::time::Moment;
 
-/// The kinds of attempts, each with its own limit.
+/// A kind of attempt. Each kind has a separate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GuessAttempt {
-    /// A user code, by the source address.
+    /// An attempt to enter a user code, counted by source address.
     CodeFromAddress,
-    /// One user code, from any address.
+    /// An attempt to enter one user code, counted for all addresses together.
     Code,
-    /// A password, by the source address.
+    /// An attempt to enter a password, counted by source address.
     PasswordFromAddress,
-    /// A password of one account, by the source address.
+    /// An attempt to enter the password of one account, counted by account and source address.
     AccountPasswordFromAddress,
-    /// A password of one account, from any address. The limit is loose, because attackers also count against the owner.
+    /// An attempt to enter the password of one account, counted for all addresses together. The limit is
+    /// high, because attempts of attackers also count against the owner.
     AccountPassword,
-    /// A device login, by the source address, because many live codes make guessing easier.
+    /// The start of a device login, counted by source address. Many pending codes would make guessing easier.
     LoginFromAddress,
-    /// A request without a valid proof, by the source address. Each costs a read and a signature check. The limit
-    /// allows for many members behind one address, and for proofs that are repeated with a nonce.
+    /// A request without a valid proof, counted by source address. Each one costs a read and a signature
+    /// check. The limit is high enough for many members behind one address, and for proofs that are repeated
+    /// with a nonce.
     ProofFromAddress,
 }
 
 impl GuessAttempt {
-    /// The rate limit of this kind.
+    /// Returns the rate limit of this kind.
     #[must_use]
     pub const fn rate_policy(self) -> RatePolicy {
         let (at_once, one_more_in) = match self {
@@ -53,15 +57,15 @@ impl GuessAttempt {
 /// The reason an attempt is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AttemptError {
-    /// There were too many attempts; the next one is allowed after this time.
+    /// There were too many attempts. The next one is allowed after this time.
     #[error("too many attempts")]
     Wait(Duration),
-    /// The counter is unavailable, so no attempt is allowed.
+    /// The counter is unavailable, so that no attempt is allowed.
     #[error("attempts cannot be counted")]
     Unavailable,
 }
 
-/// Takes one attempt of each entry, or none of them.
+/// Counts one attempt for each entry. If one entry is refused, counts none of them.
 pub(crate) async fn take_all(
     guesses: &dyn AttemptLimiter,
     attempts: &[(GuessAttempt, String)],
@@ -76,41 +80,43 @@ pub(crate) async fn take_all(
     Ok(())
 }
 
-/// Returns one attempt of each entry. A failure of the counter does not change the outcome of the request.
+/// Refunds one attempt for each entry. An error of the counter does not change the outcome of the request.
 pub(crate) async fn give_back(guesses: &dyn AttemptLimiter, attempts: &[(GuessAttempt, String)]) {
     for (attempt, name) in attempts {
-        // The limit is stricter for a while, which is acceptable.
+        // If the refund fails, the limit is stricter for a while, which is acceptable.
         let _ = guesses.give_back(*attempt, name).await;
     }
 }
 
-/// The future of an attempt.
+/// The future that [`AttemptLimiter::take_attempt`] and [`AttemptLimiter::give_back`] return. It is ready at
+/// once for counters in memory.
 pub type AttemptFuture<'a> = MaybeReady<'a, Result<(), AttemptError>>;
 
 /// A counter of attempts.
 pub trait AttemptLimiter: Send + Sync + fmt::Debug {
-    /// Takes one attempt for a name. A refused attempt is not counted.
+    /// Counts one attempt for a name. A refused attempt is not counted.
     fn take_attempt<'a>(&'a self, attempt: GuessAttempt, name: &'a str, now: Moment) -> AttemptFuture<'a>;
 
-    /// Returns one attempt that was not a guess.
+    /// Refunds one attempt that was not a guess.
     fn give_back<'a>(&'a self, attempt: GuessAttempt, name: &'a str) -> AttemptFuture<'a>;
 }
 
 type NameHash = [u8; 16];
 
-/// Counts attempts in the memory of one process, for a bounded number of names.
+/// A counter of attempts in the memory of one process, for a bounded number of names.
 #[derive(Debug)]
 pub struct MemoryAttemptLimiter(TokenBuckets<NameHash>);
 
 impl Default for MemoryAttemptLimiter {
-    /// Creates a limiter for 65,536 names, which takes about three megabytes.
+    /// Creates a limiter for 65,536 names, which needs about three megabytes.
     fn default() -> Self {
         Self::with_capacity(1 << 16)
     }
 }
 
 impl MemoryAttemptLimiter {
-    /// Creates a limiter for this number of names. When it is full, the names with the shortest wait are dropped.
+    /// Creates a limiter for `room` names. When it is full, it drops the names that could make their next
+    /// attempt soonest.
     #[must_use]
     pub fn with_capacity(room: usize) -> Self {
         Self(TokenBuckets::new(room))
@@ -135,7 +141,7 @@ fn name_key(attempt: GuessAttempt, name: &str) -> NameHash {
     secrets::hash_prefix(&secrets::sha256_parts(&[&[attempt as u8], name.as_bytes()]))
 }
 
-/// Tests that every limiter must pass.
+/// Tests that every implementation of `AttemptLimiter` must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use super::*;
@@ -162,7 +168,7 @@ pub(crate) mod contract {
         attempts_made
     }
 
-    /// List F: each address and each code has its own limit.
+    /// List F: each name has a separate limit for each kind of attempt.
     async fn names_and_kinds_have_limits_of_their_own(guesses: &impl AttemptLimiter) {
         let all = [
             GuessAttempt::CodeFromAddress,
@@ -189,7 +195,7 @@ pub(crate) mod contract {
         }
     }
 
-    /// List F: a success returns its own attempt, and does not reset others.
+    /// List F: a success refunds its own attempt and does not reset the count.
     async fn a_success_resets_nothing(guesses: &impl AttemptLimiter) {
         for _ in 0..10 {
             guesses.take_attempt(GuessAttempt::CodeFromAddress, "a", NOW).await.unwrap();
@@ -200,7 +206,7 @@ pub(crate) mod contract {
         assert_eq!(burst(guesses, GuessAttempt::CodeFromAddress, "nobody", NOW).await, 10);
     }
 
-    /// A refused set takes nothing, also from names with attempts left.
+    /// If one attempt of a group is refused, none of the group is counted.
     async fn all_or_none_are_taken(guesses: &impl AttemptLimiter) {
         burst(guesses, GuessAttempt::Code, "code", NOW).await;
         let both = [(GuessAttempt::CodeFromAddress, "a".to_owned()), (GuessAttempt::Code, "code".to_owned())];
@@ -215,7 +221,7 @@ pub(crate) mod contract {
     async fn a_clock_that_was_ahead_locks_nobody_out(guesses: &impl AttemptLimiter) {
         let year = Duration::from_secs(365 * 86_400);
         burst(guesses, GuessAttempt::Code, "a", NOW.plus(year)).await;
-        // Exactly one is left.
+        // Exactly one attempt is allowed.
         assert_eq!(guesses.take_attempt(GuessAttempt::Code, "a", NOW).await, Ok(()));
         let wait = guesses.take_attempt(GuessAttempt::Code, "a", NOW).await;
         assert_eq!(wait, Err(AttemptError::Wait(Duration::from_secs(120))));
@@ -229,13 +235,13 @@ mod tests {
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// List F
+    /// List F: the limiter in memory passes the contract tests.
     #[tokio::test]
     async fn memory_passes_the_contract_tests() {
         contract::every_rule(async || MemoryAttemptLimiter::default()).await;
     }
 
-    /// The number of names is bounded, and the name with the longest wait is kept.
+    /// The number of names is bounded, and the name whose next attempt is farthest away is kept.
     #[tokio::test]
     async fn memory_is_bounded() {
         let guesses = MemoryAttemptLimiter::with_capacity(64);

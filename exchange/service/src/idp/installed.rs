@@ -1,4 +1,5 @@
-//! A member's connected applications: each client with its installations, and which of them are new (WEB-04, WEB-05).
+//! The connected applications of a member: each client with its installations, and which installations are
+//! new (WEB-04, WEB-05).
 
 use rusqlite::{Connection, params};
 
@@ -6,40 +7,41 @@ use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// A client that may call for the member.
+/// A client that may call the exchange for the member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectedApplication {
-    /// The client.
+    /// The id of the client.
     pub client: ClientId,
-    /// The registered name.
+    /// The registered name of the client.
     pub name: String,
-    /// The installations, last seen first. Empty before the first call.
+    /// The installations, most recently used first. Empty before the client's first call.
     pub installations: Vec<ConnectedInstallation>,
-    /// True if the client is also connected on a device from which it has not called yet.
+    /// True if the client is also connected on a device from which it has not called the exchange yet.
     pub is_awaited: bool,
 }
 
-/// An installation: a client on one device.
+/// An installation, which is a client on one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectedInstallation {
-    /// The installation.
+    /// The id of the installation.
     pub id: InstallationId,
-    /// The client's label of the installation (SVC-10).
+    /// The label that the client gave the installation (SVC-10).
     pub label: Option<String>,
-    /// The time of its first call.
+    /// The time of the installation's first call.
     pub first_seen: Moment,
-    /// The time of its last call, to within a few minutes.
+    /// The time of the installation's last call, accurate to a few minutes.
     pub last_seen: Moment,
-    /// True if the member has not acknowledged it.
+    /// True if the member has not acknowledged the installation yet.
     pub is_new: bool,
-    /// True if it has an active connection at this provider.
+    /// True if the installation has an active connection at the built-in provider.
     pub is_connected: bool,
 }
 
-/// Lists connected clients by name. A disconnected client reappears once it is connected again.
+/// Lists the connected clients of a member, sorted by name. A disconnected client appears again once the
+/// member has connected it again.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn list_applications(
     connection: &Connection,
     member: &MemberId,
@@ -85,10 +87,11 @@ pub fn list_applications(
     Ok(all)
 }
 
-/// Acknowledges installations first seen, and connections made, up to a moment. Later ones stay new.
+/// Acknowledges the installations that were first seen, and the connections that were made, up to a moment.
+/// Later ones remain new.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn acknowledge_installations(
     connection: &Connection,
     member: &MemberId,

@@ -1,6 +1,6 @@
-//! Verification of access tokens that are JWTs (RFC 9068): header, signature, issuer, time.
+//! Verifies access tokens that are JWTs (RFC 9068): header, signature, issuer and time.
 //!
-//! The built-in and the external verifier share this module. They differ in the source of the keys.
+//! Both the built-in and the external verifier use this module. They differ in the source of the keys.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,38 +13,38 @@ use super::tokens::{TokenClaims, TokenError};
 use crate::ids::{ClientId, MemberId};
 use crate::time::Moment;
 
-/// The longest accepted token, in bytes, which must fit into a header.
+/// The maximum length of an accepted token, in bytes. A token must fit into a header.
 const MAX_TOKEN_BYTES: usize = 8 << 10;
-/// The tolerated clock difference to the issuer.
+/// The tolerated difference between the issuer's clock and ours.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5);
 
-/// A token with its parsed header, before verification.
+/// A token whose header was parsed, but whose signature and claims were not verified yet.
 pub(super) struct UnverifiedToken<'a> {
     text: &'a str,
     header: Header,
 }
 
 impl<'a> UnverifiedToken<'a> {
-    /// Parses the header of a token with one of these `typ` values.
+    /// Parses the header of a token. Requires that its `typ` is one of `types`.
     pub(super) fn parse_header(text: &'a str, types: &[impl AsRef<str>]) -> Result<Self, TokenError> {
         if text.len() > MAX_TOKEN_BYTES {
             return Err(TokenError::Malformed);
         }
         let header = jsonwebtoken::decode_header(text).map_err(|_| TokenError::Malformed)?;
-        // RFC 9068, 4: case-insensitive, with or without `application/`.
+        // RFC 9068, section 4: `typ` is case-insensitive, with or without `application/`.
         let actual_type = header.typ.as_deref().unwrap_or_default();
         let actual_type = strip_prefix(actual_type, "application/").unwrap_or(actual_type);
         if !types.iter().any(|each| each.as_ref().eq_ignore_ascii_case(actual_type)) {
             return Err(TokenError::WrongType);
         }
-        // RFC 7515, 4.1.11: no critical extensions are supported.
+        // RFC 7515, section 4.1.11: a token with a critical extension is rejected, because none is supported.
         if header.crit.is_some() {
             return Err(TokenError::Malformed);
         }
         Ok(Self { text, header })
     }
 
-    /// The id of the signing key, from the header.
+    /// Returns the id of the signing key in the header.
     pub(super) fn key_id(&self) -> Option<&str> {
         self.header.kid.as_deref()
     }
@@ -53,7 +53,7 @@ impl<'a> UnverifiedToken<'a> {
         self.header.alg
     }
 
-    /// Verifies signature, issuer and time, and returns the claims.
+    /// Verifies the signature, the issuer and the time, and returns the claims.
     pub(super) fn verify_claims(
         &self,
         key: &DecodingKey,
@@ -65,7 +65,7 @@ impl<'a> UnverifiedToken<'a> {
             return Err(TokenError::Algorithm);
         }
         let mut validation = Validation::new(self.header.alg);
-        // The time is checked against our own clock below, the audience in a later stage (GW-01).
+        // The time is checked below with the clock of the service, and the audience in a later stage (GW-01).
         (validation.validate_exp, validation.validate_nbf, validation.validate_aud) = (false, false, false);
         validation.required_spec_claims.clear();
         let token = jsonwebtoken::decode::<JwtClaims>(self.text, key, &validation).map_err(|error| {
@@ -84,7 +84,7 @@ fn strip_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     head.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// The claims of RFC 9068, 2.2, and RFC 9449, 6.1. Keycloak names the client in `azp`.
+/// The claims of RFC 9068 (section 2.2) and RFC 9449 (section 6.1). Keycloak stores the client id in `azp`.
 #[derive(Deserialize)]
 struct JwtClaims {
     iss: String,
@@ -143,15 +143,15 @@ impl JwtClaims {
                 AudienceClaim::One(one) => BTreeSet::from([one]),
                 AudienceClaim::Several(several) => several,
             },
-            // A token without `auth_time` may be of any sign-in, so every disconnect of its client revokes it, however
-            // often it is renewed (ERR-12).
+            // Without `auth_time`, the time of the sign-in is unknown. Every disconnect of the client then
+            // revokes the token, even if the token was renewed since (ERR-12).
             auth_time: self.auth_time.map_or(Moment::default(), |time| time.0),
             expires_at: self.exp.0,
         })
     }
 }
 
-/// Seconds since the Unix epoch, with an optional fraction (RFC 7519, 2).
+/// Seconds since the Unix epoch, with an optional fraction (RFC 7519, section 2).
 struct NumericDate(Moment);
 
 impl<'de> Deserialize<'de> for NumericDate {
@@ -160,7 +160,7 @@ impl<'de> Deserialize<'de> for NumericDate {
         if !(0.0..1e12).contains(&seconds) {
             return Err(serde::de::Error::custom("not a time in seconds since the epoch"));
         }
-        // Below 10^15, so exact.
+        // The value is below 10^15 and therefore exact.
         Ok(Self(Moment::from_millis((seconds * 1000.0).floor() as i64)))
     }
 }

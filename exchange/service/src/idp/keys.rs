@@ -1,7 +1,7 @@
-//! Signing keys of access tokens: the current one, and retired ones whose tokens have not expired.
+//! The signing keys of access tokens: the current key, and retired keys whose tokens have not expired.
 //!
-//! Keys are in the store. A process reloads them every few seconds, and when a token names an unknown key, so that
-//! [`rotate_signing_key`] by another process needs no restart.
+//! The keys are in the store. A process reloads them every few seconds, and when a token names an unknown
+//! key. After another process called [`rotate_signing_key`], no restart is therefore needed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use crate::store::{Store, StoreError, sql_limit};
 use crate::time::Moment;
 
-/// The `typ` of access tokens (RFC 9068, 2.1).
+/// The `typ` of access tokens (RFC 9068, section 2.1).
 pub(super) const TOKEN_TYPE: &str = "at+jwt";
 const CACHE_AGE: Duration = Duration::from_secs(5);
-/// How long loaded keys are used if a token names an unknown key.
+/// The maximum age of loaded keys that are used if a token names an unknown key.
 const MISS_CACHE_AGE: Duration = Duration::from_secs(1);
 
 /// How long a retired key is kept in the store.
@@ -29,7 +29,7 @@ const RETIRED_KEY_AGE: Duration = Duration::from_secs(30 * 86_400);
 /// Replaces the signing key. The old key stays published until its tokens have expired.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails or no key can be generated.
+/// Returns a [`StoreError`] if the database fails or no key can be generated.
 pub fn rotate_signing_key(connection: &Connection, now: Moment) -> Result<(), StoreError> {
     let pair = KeyPair::generate().map_err(|_| StoreError::Random)?;
     let pkcs8 = pair.to_pkcs8().map_err(|_| StoreError::Random)?;
@@ -42,10 +42,10 @@ pub fn rotate_signing_key(connection: &Connection, now: Moment) -> Result<(), St
     Ok(())
 }
 
-/// Deletes at most `limit` keys that retired at least a month ago, and returns the number deleted.
+/// Deletes at most `limit` keys that were retired at least 30 days ago. Returns the number of deleted keys.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_retired(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM signing_key WHERE kid IN \
                (SELECT kid FROM signing_key WHERE retired_at <= ?1 LIMIT ?2)";
@@ -66,7 +66,7 @@ pub(super) fn ensure_signing_key(connection: &Connection, now: Moment) -> Result
 
 pub(super) struct KeyRing {
     store: Store,
-    /// The lifetime of tokens, for which retired keys stay valid.
+    /// The lifetime of tokens, during which a retired key remains valid.
     token_life: Duration,
     keys: ArcSwap<LoadedKeys>,
 }
@@ -96,12 +96,12 @@ impl KeyRing {
         Ok(Self { store, token_life, keys: ArcSwap::from_pointee(keys) })
     }
 
-    /// Returns the current signer. Call this before writes that a signature must follow, because it may fail.
+    /// Returns the current signer. Because this may fail, call it before writes whose tokens must be signed.
     pub(super) async fn current_signer(&self, now: Moment) -> Result<TokenSigner, StoreError> {
         Ok(TokenSigner(self.load_younger_than(CACHE_AGE, now).await?))
     }
 
-    /// Finds a key by its id, while its tokens may be valid.
+    /// Finds a key by its id, as long as tokens with this key may be valid.
     pub(super) async fn find_key(&self, kid: &str, now: Moment) -> Result<Option<DecodingKey>, StoreError> {
         let keys = self.load_younger_than(CACHE_AGE, now).await?;
         if let Some(key) = keys.find_key(kid, now) {
@@ -110,7 +110,7 @@ impl KeyRing {
         Ok(self.load_younger_than(MISS_CACHE_AGE, now).await?.find_key(kid, now))
     }
 
-    /// Returns the published key set (RFC 7517, 5).
+    /// Returns the published key set (RFC 7517, section 5).
     pub(super) async fn published_jwks(&self, now: Moment) -> Result<Value, StoreError> {
         let keys = self.load_younger_than(CACHE_AGE, now).await?;
         let all: Vec<_> = keys.all.iter().filter(|key| key.is_valid(now)).map(|key| &key.jwk).collect();
@@ -119,7 +119,7 @@ impl KeyRing {
 
     async fn load_younger_than(&self, age: Duration, now: Moment) -> Result<Arc<LoadedKeys>, StoreError> {
         let keys = self.keys.load_full();
-        // If the clock was set back, the keys seem to be from the future and are reloaded.
+        // After the clock was set back, the keys seem to be from the future and are reloaded.
         if keys.read_at <= now && now.since(keys.read_at) < age {
             return Ok(keys);
         }
@@ -154,7 +154,7 @@ impl VerificationKey {
 }
 
 async fn read_keys(store: &Store, token_life: Duration, now: Moment) -> Result<LoadedKeys, StoreError> {
-    // Another process may sign with a retired key until its cache expires.
+    // Until its cache expires, another process may still sign tokens with a retired key.
     let life = token_life.saturating_add(CACHE_AGE);
     let since = now.minus(life).as_millis();
     let rows: Vec<(String, Vec<u8>, Option<i64>)> = store

@@ -1,4 +1,4 @@
-//! Checks of DPoP proofs at the token and revocation endpoints, before the grant is read (IDP-22).
+//! Checks the DPoP proofs at the token and revocation endpoints, before the grant is read (IDP-22).
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::config::ProofProfile;
 use crate::peer::PeerAddr;
 use crate::time::Moment;
 
-/// Checks the proofs of the provider's endpoints.
+/// A checker of the proofs at the endpoints of the provider.
 pub(super) struct ProofChecker {
     profile: ProofProfile,
     live: Arc<dyn ReplayStore>,
@@ -27,20 +27,21 @@ pub(super) struct ProofChecker {
 /// The endpoint and the sender of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProofContext<'a> {
-    /// The URL of the endpoint, which `htu` must equal (DPP-08).
+    /// The URL of the endpoint, which the claim `htu` must equal (DPP-08).
     pub(super) endpoint: &'a Htu,
     pub(super) peer: PeerAddr,
-    /// The client's id, already verified: an unverified one would not bound the number of proofs.
+    /// The id of the client, which must be registered: arbitrary ids would not bound the number of stored
+    /// proofs.
     pub(super) client: &'a str,
 }
 
 impl ProofChecker {
-    /// Creates a checker. Processes that share used proofs share the key of nonces.
+    /// Creates a checker. Processes that share the store of used proofs must share the key for nonces.
     pub(super) fn new(profile: ProofProfile, live: Arc<dyn ReplayStore>, key: &NonceKey) -> Self {
         Self { profile, live, nonces: NonceIssuer::new(key, "idp") }
     }
 
-    /// Issues a nonce for a response, if the profile uses nonces.
+    /// Issues a nonce for a response if the profile uses nonces.
     pub(super) fn issue_nonce(&self, now: Moment) -> Option<Nonce> {
         match self.profile {
             ProofProfile::Keycloak => None,
@@ -48,7 +49,7 @@ impl ProofChecker {
         }
     }
 
-    /// Verifies a request's proof, records it as used, and returns its key.
+    /// Verifies the proof of a request, records it as used, and returns the thumbprint of its key.
     pub(super) async fn check_proof(
         &self,
         headers: &HeaderMap,
@@ -83,7 +84,7 @@ impl ProofChecker {
         })?)
     }
 
-    /// Converts a refusal to the error of the profile.
+    /// Converts a refusal into the OAuth error that the profile requires.
     fn to_oauth_refusal(&self, refusal: dpop_bound::VerificationError) -> OauthRefusal {
         if let dpop_bound::VerificationError::Replay(live) = refusal {
             match live {

@@ -1,7 +1,7 @@
-//! The identity provider itself: the operations behind its endpoints and pages.
+//! The built-in identity provider: the operations behind its endpoints and web pages.
 //!
-//! A pure function decides about each grant from rows that one transaction read. The decision is applied in the same
-//! transaction.
+//! Each grant is decided by a pure function over rows that were read in one transaction. The decision is
+//! written in the same transaction.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -37,9 +37,9 @@ use crate::secrets;
 use crate::store::{Store, StoreError, ensure_key};
 use crate::time::Moment;
 
-/// The grant of RFC 8628, 3.4.
+/// The grant type of RFC 8628, section 3.4.
 pub const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
-/// The grant of RFC 6749, 6.
+/// The grant type of RFC 6749, section 6.
 pub const REFRESH_GRANT: &str = "refresh_token";
 
 /// The reason the provider could not start.
@@ -57,14 +57,14 @@ pub enum ProviderError {
     Store(#[from] StoreError),
 }
 
-/// State that a provider shares with others of the same issuer.
+/// The state that all providers of one issuer share.
 #[derive(Clone)]
 pub struct SharedProviderState {
-    /// The used proofs.
+    /// The store of used proofs.
     pub proofs: Arc<dyn ReplayStore>,
-    /// The limits on guessing.
+    /// The limiter of guesses.
     pub guesses: Arc<dyn AttemptLimiter>,
-    /// The key of nonces.
+    /// The key from which nonces are derived.
     pub nonce_key: NonceKey,
 }
 
@@ -75,10 +75,10 @@ impl fmt::Debug for SharedProviderState {
 }
 
 impl SharedProviderState {
-    /// Creates state in the memory of one process. Nonces end with the process.
+    /// Creates the state in the memory of one process. Nonces are lost when the process ends.
     ///
     /// # Errors
-    /// [`RandomError`] if no random numbers are available for the nonce key.
+    /// Returns a [`RandomError`] if no random numbers are available for the nonce key.
     pub fn in_memory(config: &Config, environment: &Environment) -> Result<Self, RandomError> {
         let window = ProofWindow::from_secs(config.idp.proof_past_seconds, config.idp.proof_future_seconds);
         Ok(Self {
@@ -112,12 +112,12 @@ impl fmt::Debug for IdentityProvider {
     }
 }
 
-/// A pending device login, as the consent page shows it (WEB-03).
+/// A pending device login, with the data for the consent page (WEB-03).
 #[derive(Clone, Debug)]
 pub struct PendingLogin {
-    /// The registered client's id.
+    /// The id of the registered client.
     pub client: ClientId,
-    /// The client's name.
+    /// The registered name of the client.
     pub name: String,
     /// The requested scopes.
     pub scopes: ScopeSet,
@@ -126,9 +126,9 @@ pub struct PendingLogin {
 /// A member's decision about a device login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginDecision {
-    /// Connect the client.
+    /// Connects the client.
     Approve,
-    /// Refuse the client.
+    /// Declines the connection.
     Decline,
 }
 
@@ -138,16 +138,16 @@ pub enum DecisionError {
     /// The code is unknown or has expired.
     #[error("unknown or expired code")]
     NotFound,
-    /// The login was decided before.
+    /// The login was already decided.
     #[error("the code has been approved or declined already")]
     AlreadyDecided(device::LoginState),
     /// The browser session has ended.
     #[error("the browser session has ended")]
     SignedOut,
-    /// Too many codes were tried.
+    /// Too many codes were tried. Contains the delay before the next attempt.
     #[error("too many codes were tried")]
     Wait(Duration),
-    /// The limits on guessing are unavailable.
+    /// The limiter of guesses is unavailable.
     #[error("the provider is unavailable")]
     Unavailable,
     /// The store cannot be read or written.
@@ -175,7 +175,7 @@ struct TokenGrant {
 }
 
 impl IdentityProvider {
-    /// Opens a provider that shares no state with other processes.
+    /// Creates a provider that shares no state with other processes.
     ///
     /// # Errors
     /// See [`ProviderError`].
@@ -184,7 +184,8 @@ impl IdentityProvider {
         Self::with_shared(store, environment, config, shared).await
     }
 
-    /// Opens a provider with shared state. Creates its first signing key and its secrets if they do not exist.
+    /// Creates a provider with shared state. Creates the first signing key and the secrets in the store if
+    /// they do not exist.
     ///
     /// # Errors
     /// See [`ProviderError`].
@@ -196,7 +197,7 @@ impl IdentityProvider {
     ) -> Result<Self, ProviderError> {
         let token_endpoint = Htu::from_url(&config.endpoint_url("token"))?;
         let revocation_endpoint = Htu::from_url(&config.endpoint_url("revoke"))?;
-        // An external provider serves its own paths.
+        // The paths of an external issuer are not served by this process.
         if !config.is_external() && !config.has_plain_path() {
             return Err(ProviderError::Path);
         }
@@ -224,19 +225,19 @@ impl IdentityProvider {
         })))
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.0.config
     }
 
-    /// The store.
+    /// Returns the store.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.0.store
     }
 
-    /// The clock and the source of randomness.
+    /// Returns the clock and the source of random numbers.
     #[must_use]
     pub fn environment(&self) -> &Environment {
         &self.0.environment
@@ -246,17 +247,17 @@ impl IdentityProvider {
         &*self.0.guesses
     }
 
-    /// Issues the nonce for a response, if the profile uses nonces.
+    /// Issues a nonce for a response if the profile uses nonces.
     pub(super) fn nonce(&self) -> Option<Nonce> {
         self.0.proofs.issue_nonce(self.0.environment.now())
     }
 
-    /// Returns the published keys (RFC 7517, 5).
+    /// Returns the published keys (RFC 7517, section 5).
     pub(super) async fn published_keys(&self) -> Result<Value, StoreError> {
         self.0.keys.published_jwks(self.0.environment.now()).await
     }
 
-    /// Starts a device login (RFC 8628, 3.1 and 3.2).
+    /// Starts a device login (RFC 8628, sections 3.1 and 3.2).
     pub(super) async fn begin_device_login(
         &self,
         fields: &FormFields,
@@ -286,7 +287,8 @@ impl IdentityProvider {
                     state: device::LoginState::Pending,
                     approval: None,
                 };
-                // With a million live logins, one code in 17,000 is in use.
+                // Codes rarely collide: even with a million pending logins, only one code in 17,000 is in
+                // use.
                 for _ in 0..8 {
                     let code = super::UserCode::generate(&environment).map_err(StoreError::from)?;
                     if device::insert_login(database, &device, &code, &login, now)? {
@@ -307,7 +309,7 @@ impl IdentityProvider {
         }))
     }
 
-    /// Exchanges a grant for tokens: checks the client, then the proof, then the grant (IDP-22).
+    /// Exchanges a grant for tokens. Checks the client, then the proof, then the grant (IDP-22).
     pub(super) async fn exchange_token(
         &self,
         fields: &FormFields,
@@ -328,7 +330,7 @@ impl IdentityProvider {
             Ok((client, secret, key))
         };
         let (client, secret, key) = self.count_unproven(verification, peer, now).await?;
-        // Everything that can fail is done before the grant is consumed.
+        // All steps that can fail are done before the grant is consumed.
         let signer = self.0.keys.current_signer(now).await?;
         let id = self.0.environment.random_token::<16>().map_err(StoreError::from)?;
         let granted = if grant == DEVICE_GRANT {
@@ -340,8 +342,9 @@ impl IdentityProvider {
         self.issue_tokens(&signer, &id, &granted, now)
     }
 
-    /// Counts requests that prove nothing. An address may send only so many that are refused for their contents. A
-    /// request with a valid proof, or one that could not be checked, does not count.
+    /// Counts requests without a valid proof. An address may send only a limited number of requests that are
+    /// refused because of their contents. A request with a valid proof, or one that could not be checked,
+    /// does not count.
     async fn count_unproven<T>(
         &self,
         proven: impl Future<Output = Result<T, OauthRefusal>>,
@@ -409,7 +412,7 @@ impl IdentityProvider {
                         "the member who approved is no longer signed in",
                     )));
                 }
-                // The client may have been removed since the proof was checked.
+                // The client may have been removed after the proof was checked.
                 find_registered(database, &connection.client)?;
                 connections::begin_connection(database, &connection)?;
                 Ok(Ok(build_grant(connection, around.ends_at, refresh_token)))
@@ -443,7 +446,7 @@ impl IdentityProvider {
                     }
                     RefreshDecision::Rotate | RefreshDecision::Repeat => {}
                 }
-                // Wider scopes are refused before the token is spent.
+                // A request for more scopes is refused before the token is consumed.
                 connection.scopes = connection.scopes.narrow_to(scope.as_deref())?;
                 let secret = secrets::hmac_base64(&inner.successors, &[&connection.id, &token]);
                 let successor = format!("{}.{secret}", connection.id);
@@ -474,7 +477,7 @@ impl IdentityProvider {
             return Err(OauthRefusal::TokenType);
         }
         let work = move |database: &rusqlite::Connection| -> Result<(), OauthRefusal> {
-            // RFC 7009, 2.2: revoking an unknown token succeeds.
+            // RFC 7009, section 2.2: revoking an unknown token succeeds.
             let Some(connection) = find_by_refresh_token(database, &token)? else { return Ok(()) };
             if let Some(why) = connections::foreign_token_reason(&connection, client.as_str(), &jkt) {
                 return Err(OauthRefusal::invalid_grant(why));
@@ -497,7 +500,7 @@ impl IdentityProvider {
     ) -> Result<Value, OauthRefusal> {
         let config = &self.0.config;
         let life = Duration::from_secs(config.idp.access_token_seconds);
-        // No token outlives its connection, but each is valid for at least one second.
+        // A token must not outlive its connection, but is valid for at least one second.
         let expires = now.plus(life).min(granted.ends_at).as_secs().max(now.as_secs() + 1);
         let scope = granted.scopes.to_scope_string();
         let is_for_gateway = granted.scopes.capabilities().next().is_some();
@@ -523,7 +526,7 @@ impl IdentityProvider {
         }))
     }
 
-    /// Finds the pending login of a code, for the member to decide.
+    /// Finds the pending login with a code, so that the member can decide about it.
     ///
     /// # Errors
     /// See [`DecisionError`].
@@ -539,10 +542,10 @@ impl IdentityProvider {
         found
     }
 
-    /// Stores a member's decision about the device login of a code.
+    /// Stores the member's decision about the device login with a code.
     ///
     /// # Errors
-    /// See [`DecisionError`]. Nothing is decided in these cases.
+    /// See [`DecisionError`]. In case of an error, no decision is stored.
     pub async fn decide_login(
         &self,
         code: &super::UserCode,
@@ -561,7 +564,7 @@ impl IdentityProvider {
         decided
     }
 
-    /// Counts a lookup as a guess; [`Self::return_guess`] returns it if the code exists.
+    /// Counts a lookup as a guess. [`Self::return_guess`] refunds it if the code exists.
     async fn count_guess(&self, code: &super::UserCode, peer: PeerAddr) -> Result<Moment, DecisionError> {
         let now = self.0.environment.now();
         let attempts = [
@@ -593,7 +596,7 @@ impl TokenVerifier for IdentityProvider {
     }
 }
 
-/// The claims of an access token (RFC 9068, 2.2; RFC 9449, 6.1).
+/// The claims of an access token (RFC 9068, section 2.2; RFC 9449, section 6.1).
 #[derive(Serialize)]
 struct AccessClaims<'a> {
     iss: &'a str,
@@ -626,7 +629,7 @@ fn find_registered(
     registry::find_client(database, client)?.ok_or_else(unknown)
 }
 
-/// Finds the connection that a refresh token names. The token itself is not verified yet.
+/// Finds the connection whose id is in a refresh token. Does not verify the token.
 fn find_by_refresh_token(
     database: &rusqlite::Connection,
     token: &str,
@@ -709,8 +712,8 @@ fn record_decision(
     Ok(waiting)
 }
 
-/// Rounds a sign-in to the whole seconds of `auth_time`. A sign-in after a disconnect in the same second gets the next
-/// second, because every sign-in up to the disconnect is revoked (ERR-12).
+/// Rounds the time of a sign-in down to the whole seconds of `auth_time`. A sign-in after a disconnect within
+/// the same second gets the next second, because all sign-ins up to the disconnect are revoked (ERR-12).
 fn encode_auth_time(signed_in: Moment, revoked: Option<Moment>, later: bool) -> Moment {
     let second = Moment::from_secs(signed_in.as_secs());
     match revoked {

@@ -1,4 +1,4 @@
-//! Error responses of the provider: OAuth error bodies, not problem documents (ERR-42).
+//! The error responses of the provider. They have OAuth error bodies and are not problem documents (ERR-42).
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use crate::store::StoreError;
 use crate::telemetry::ErrorLabel;
 use crate::time::retry_after;
 
-/// A refused request to one of the provider's endpoints.
+/// The reason an endpoint of the provider refuses a request.
 #[derive(Debug)]
 pub enum OauthRefusal {
     /// An OAuth error.
     Error {
         /// The OAuth error code.
         error: OauthError,
-        /// A description for people: the violated rule, without the values that violated it.
+        /// A description for people: the rule that was violated, without the values that violated it.
         description: String,
     },
-    /// The token type cannot be revoked (RFC 7009, 2.2.1).
+    /// Tokens of this type cannot be revoked (RFC 7009, section 2.2.1).
     TokenType,
-    /// A limit is exceeded: 429.
+    /// A limit is exceeded; the response has the status 429 and this `Retry-After` delay.
     Wait(Duration),
-    /// A capacity is used up or state is unavailable: 503.
+    /// A resource is exhausted or unavailable; the response has the status 503 and this `Retry-After` delay.
     Unavailable(Duration),
-    /// The store or a signing key failed: 503.
+    /// The store or a signing key failed; the response has the status 503.
     Store(StoreError),
 }
 
@@ -63,11 +63,11 @@ impl OauthRefusal {
         Self::new(OauthError::InvalidGrant, description)
     }
 
-    /// The error code of the response body.
+    /// Returns the error code for the response body.
     #[must_use]
     pub fn error_code(&self) -> &'static str {
         match self {
-            // Only codes of the contract.
+            // Only codes of the contract are sent.
             Self::Error { error, .. } => {
                 OauthError::ALL.iter().find(|known| *known == error).map_or("unknown", OauthError::as_str)
             }
@@ -101,7 +101,7 @@ impl OauthRefusal {
         match self {
             Self::Error { .. } | Self::TokenType => None,
             Self::Wait(wait) | Self::Unavailable(wait) => Some(retry_after(*wait)),
-            // As for all other responses if the store is unavailable (A9).
+            // All responses have this delay if the store is unavailable (A9).
             Self::Store(_) => Some(60),
         }
     }
@@ -122,7 +122,7 @@ impl IntoResponse for OauthRefusal {
     }
 }
 
-/// Creates a JSON response that must not be cached (RFC 6749, 5.1).
+/// Creates a JSON response that must not be cached (RFC 6749, section 5.1).
 pub(super) fn json_response(status: StatusCode, body: &serde_json::Value) -> Response {
     let mut response = Response::new(body.to_string().into());
     *response.status_mut() = status;

@@ -1,4 +1,4 @@
-//! Sets of OAuth scopes, and which scopes a client may request (IDP-05, IDP-06).
+//! Sets of OAuth scopes, and the check of the scopes that a client requests (IDP-05, IDP-06).
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use exchange_api::scopes::Scope;
 use super::refusal::OauthRefusal;
 use crate::registry::RegisteredClient;
 
-/// The scope that keeps a connection when its member signs out of the browser (IDP-08).
+/// The scope with which a connection outlives the member's browser session (IDP-08).
 pub const OFFLINE_ACCESS: &str = "offline_access";
 
-/// A set of scopes that a client requests or was granted.
+/// A set of scopes that a client requested or was granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopeSet(BTreeSet<String>);
 
 impl ScopeSet {
-    /// Parses a space-separated list of scopes, and checks each (RFC 6749, 3.3).
+    /// Parses a space-separated list of scopes, and checks each scope (RFC 6749, section 3.3).
     ///
     /// # Errors
-    /// `invalid_scope` if the list is empty, or has a scope that does not exist or that the client is not registered
-    /// for.
-    /// `openid`, `profile` and `email` do not exist, because clients must not learn the member's identity (IDP-06).
+    /// Returns `invalid_scope` if the list is empty, or if it contains a scope that does not exist or for
+    /// which the client is not registered. The scopes `openid`, `profile` and `email` do not exist, because
+    /// clients must not learn the member's identity (IDP-06).
     pub(super) fn parse_requested(text: &str, client: &RegisteredClient) -> Result<Self, OauthRefusal> {
         let scopes = Self::from_stored(text);
         if scopes.0.is_empty() {
@@ -38,15 +38,16 @@ impl ScopeSet {
         }
     }
 
-    /// Parses stored scopes, which were checked before.
+    /// Parses stored scopes, which were checked before they were stored.
     pub(super) fn from_stored(text: &str) -> Self {
         Self(text.split(' ').filter(|scope| !scope.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Narrows the set to the scopes that a refresh requests (RFC 6749, 6).
+    /// Returns the subset of scopes that a refresh requests (RFC 6749, section 6). Without a request, returns
+    /// all scopes.
     ///
     /// # Errors
-    /// `invalid_scope` if the request is empty or exceeds the set.
+    /// Returns `invalid_scope` if the requested list is empty or is not a subset.
     pub(super) fn narrow_to(&self, requested: Option<&str>) -> Result<Self, OauthRefusal> {
         let Some(requested) = requested else { return Ok(self.clone()) };
         let requested = Self::from_stored(requested);
@@ -57,7 +58,7 @@ impl ScopeSet {
         }
     }
 
-    /// Formats the set as in the store and in responses: separated by spaces.
+    /// Formats the set as a space-separated string, as in the store and in responses.
     #[must_use]
     pub fn to_scope_string(&self) -> String {
         self.0.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -69,7 +70,8 @@ impl ScopeSet {
         self.0.contains(OFFLINE_ACCESS)
     }
 
-    /// Returns the exchange's scopes in the contract's order, one per line of the consent page (WEB-03).
+    /// Returns the scopes of the exchange in the order of the contract. Each one is a line of the consent
+    /// page (WEB-03).
     pub fn capabilities(&self) -> impl Iterator<Item = &'static Scope> {
         Scope::ALL.iter().filter(|scope| self.0.contains(scope.as_str()))
     }
@@ -91,7 +93,8 @@ mod tests {
         }
     }
 
-    /// IDP-05, IDP-06: a client gets only scopes that it is registered for, and none that identify the member.
+    /// IDP-05, IDP-06: a client gets only scopes for which it is registered, and none that identify the
+    /// member.
     #[test]
     fn only_registered_scopes_are_granted() {
         let check = |text: &str, expect: Option<&str>| {
@@ -115,7 +118,7 @@ mod tests {
         }
     }
 
-    /// List G: scope widening.
+    /// List G: a refresh never widens the granted scopes.
     #[test]
     fn refresh_never_widens_scopes() {
         let granted = ScopeSet::from_stored("exchange.connect exchange.stock.read");
@@ -132,7 +135,7 @@ mod tests {
         check(Some(""), None);
     }
 
-    /// WEB-03
+    /// WEB-03: the consent page lists the scopes in the order of the contract.
     #[test]
     fn capabilities_follow_the_contracts_order() {
         let scopes = ScopeSet::from_stored("offline_access exchange.stock.read exchange.connect");

@@ -1,4 +1,4 @@
-//! Browser sessions: a secret in a cookie, its hash in the store.
+//! Browser sessions. The secret of a session is in a cookie, and its hash in the store.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::secrets::{self, Sha256Hash};
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// How long a session is kept after it has expired.
+/// How long a session is kept in the store after it expired.
 const KEPT_AFTER_END: Duration = Duration::from_secs(86_400);
 
 /// An active browser session.
@@ -28,17 +28,17 @@ pub struct BrowserSession {
     pub expires_at: Moment,
 }
 
-/// Shows the member, and omits the hash.
+/// The member is printed; the hash is omitted.
 impl fmt::Debug for BrowserSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BrowserSession").field("member", &self.member).finish_non_exhaustive()
     }
 }
 
-/// Begins a session. Returns it with its secret, which must be stored only in the cookie.
+/// Begins a session and returns it with its secret. The secret must only be stored in the cookie.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails or no random numbers are available.
+/// Returns a [`StoreError`] if the database fails or no random numbers are available.
 pub fn begin_session(
     connection: &Connection,
     environment: &Environment,
@@ -63,10 +63,10 @@ pub fn begin_session(
     Ok((secret, session))
 }
 
-/// Deletes at most `limit` sessions that expired at least a day ago, and returns the number deleted.
+/// Deletes at most `limit` sessions that expired at least a day ago. Returns the number of deleted sessions.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_expired(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM session WHERE hash IN (SELECT hash FROM session WHERE expires_at <= ?1 LIMIT ?2)";
     Ok(connection
@@ -74,10 +74,10 @@ pub(crate) fn prune_expired(connection: &Connection, now: Moment, limit: usize) 
         .execute(params![now.minus(KEPT_AFTER_END).as_millis(), sql_limit(limit)])?)
 }
 
-/// Finds the active session of a cookie's secret.
+/// Finds the active session with the secret of a cookie.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn find_session(
     connection: &Connection,
     secret: &str,
@@ -107,10 +107,10 @@ pub(super) fn find_by_hash(
     Ok(session)
 }
 
-/// Ends a session, and the connections that are bound to it (IDP-08), and records the actor in the audit.
+/// Ends a session and the connections that are bound to it (IDP-08). The audit attributes this to `actor`.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn end_session(
     connection: &Connection,
     session: &BrowserSession,
@@ -123,10 +123,10 @@ pub fn end_session(
     connections::end_for_session(connection, session.hash, EndReason::SignedOut, actor, now)
 }
 
-/// Ends all sessions of a member, and the connections that are bound to them.
+/// Ends all sessions of a member and the connections that are bound to them.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub fn end_all_sessions(
     connection: &Connection,
     member: &MemberId,

@@ -1,7 +1,8 @@
-//! Access tokens as the gateway reads them: the interface between verifiers and the stages.
+//! The claims of access tokens, and the interface between token verifiers and the stages of the gateway.
 //!
-//! A [`TokenVerifier`] decides whether a token was issued and has not expired. Whether it is for the gateway, bound to
-//! the proof's key, or revoked is checked by later stages in the order of GW-01, from the claims.
+//! A [`TokenVerifier`] checks that a token was issued by the provider and has not expired. Later stages use
+//! the claims to check that the token is for the gateway, that it is bound to the key of the proof, and that
+//! it is not revoked, in the order of GW-01.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,20 +13,21 @@ use crate::caller::TokenScopes;
 use crate::ids::{ClientId, MemberId};
 use crate::time::Moment;
 
-/// The claims of a token that its issuer signed and that has not expired.
+/// The claims of a token that the issuer signed and that has not expired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenClaims {
-    /// The client that the token was issued to.
+    /// The client to which the token was issued.
     pub client: ClientId,
     /// The member on whose behalf the client acts.
     pub member: MemberId,
     /// The granted scopes.
     pub scopes: TokenScopes,
-    /// The RFC 7638 thumbprint of the key that the token is bound to; `None` for a bearer token (ERR-06).
+    /// The RFC 7638 thumbprint of the key to which the token is bound; `None` for a bearer token (ERR-06).
     pub jkt: Option<String>,
-    /// The audiences (IDP-07).
+    /// The audiences of the token (IDP-07).
     pub audiences: BTreeSet<String>,
-    /// The time of the member's sign-in. A disconnect at or after it revokes the token (ERR-12).
+    /// The time at which the member signed in to get the token. A disconnect at or after this time revokes
+    /// the token (ERR-12).
     pub auth_time: Moment,
     /// The time at which the token expires.
     pub expires_at: Moment,
@@ -39,13 +41,14 @@ impl TokenClaims {
     }
 }
 
-/// The reason a token is refused: `UNAUTHENTICATED`, except for [`Unavailable`](Self::Unavailable).
+/// The reason a token is refused. The response has the code `UNAUTHENTICATED`, except for
+/// [`Unavailable`](Self::Unavailable).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum TokenError {
-    /// Not a signed JWT, or without the claims of an access token.
+    /// The token is not a signed JWT, or lacks claims of an access token.
     #[error("the token is not an access token")]
     Malformed,
-    /// Another kind of JWT, such as an id token (RFC 9068, 4).
+    /// The token is another kind of JWT, such as an id token (RFC 9068, section 4).
     #[error("the token's type is not that of an access token")]
     WrongType,
     /// The algorithm is not accepted, or does not match the key.
@@ -66,13 +69,13 @@ pub enum TokenError {
     /// The token is not valid yet.
     #[error("the token is not valid yet")]
     NotYetValid,
-    /// The issuer is unreachable: `SERVICE_UNAVAILABLE`, `Retry-After: 5` (A9).
+    /// The issuer is unreachable. The response has the code `SERVICE_UNAVAILABLE` and `Retry-After: 5` (A9).
     #[error("the identity provider cannot be reached")]
     Unavailable,
 }
 
 impl TokenError {
-    /// A stable keyword for logs and counters.
+    /// Returns a stable keyword for logs and counters.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -89,11 +92,11 @@ impl TokenError {
     }
 }
 
-/// The future of a verification.
+/// The future that [`TokenVerifier::verify_token`] returns.
 pub type VerificationFuture<'a> = MaybeReady<'a, Result<TokenClaims, TokenError>>;
 
-/// Verifies access tokens: the provider in this process, or an external one.
+/// A verifier of access tokens: the provider in this process, or an external provider.
 pub trait TokenVerifier: Send + Sync + fmt::Debug {
-    /// Verifies a token at a moment, and returns its claims.
+    /// Verifies a token at the time `now` and returns its claims.
     fn verify_token<'a>(&'a self, token: &'a str, now: Moment) -> VerificationFuture<'a>;
 }

@@ -1,4 +1,4 @@
-//! A member's unacknowledged notices, with the names of clients and people that they refer to.
+//! The unacknowledged notices of a member, with the names of the clients and people to which they refer.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
@@ -9,23 +9,23 @@ use crate::time::Moment;
 /// A notice that the member has not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnreadNotice {
-    /// The sequence number; later notices have higher ones.
+    /// The number of the notice, which grows with every notice.
     pub(crate) number: i64,
     pub(crate) at: Moment,
-    /// The kind of event: `connected`, `org-stock.sale`.
+    /// The kind of event, such as `connected` or `org-stock.sale`.
     pub(crate) kind: String,
-    /// The objects and people of the event.
+    /// The objects and people to which the notice refers.
     pub(crate) about: NoticeSubject,
 }
 
-/// The objects and people that a notice refers to, if they still exist.
+/// The objects and people to which a notice refers, if they still exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NoticeSubject {
-    /// The client that was affected, that acted, or whose writes were undone: its registered name, or its id if it is
-    /// no longer registered.
+    /// The name of the client that was affected, that acted, or whose writes were undone. The name is the
+    /// registered name, or the id if the client is no longer registered.
     pub(crate) client: Option<String>,
     pub(crate) label: Option<String>,
-    /// The person who acted, if it was not the member.
+    /// The person who acted, if this was not the member.
     pub(crate) by: Option<NoticeActor>,
 }
 
@@ -33,14 +33,14 @@ pub(crate) struct NoticeSubject {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoticeActor {
     Member(String),
-    /// An administrator. Members do not see their names.
+    /// An administrator, whose name members do not see.
     Administrator,
 }
 
-/// Lists the latest unread notices, newest first, at most `limit`.
+/// Lists the newest unread notices, newest first; at most `limit`.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn list_unread(
     connection: &Connection,
     member: &MemberId,
@@ -82,7 +82,7 @@ fn describe_installation(
     Ok(NoticeSubject { client: Some(client_name(connection, client)?), label, by: None })
 }
 
-/// Finds the author of a change set in the audit, by the time of the notice.
+/// Finds the author of a change set in the audit log, by the time of the notice and the id of the change set.
 fn describe_change_set(
     connection: &Connection,
     change_set: &str,
@@ -114,23 +114,23 @@ fn client_name(connection: &Connection, client: ClientId) -> Result<String, Stor
     Ok(name.unwrap_or_else(|| client.to_string()))
 }
 
-/// The number up to which unread notices are counted.
+/// The maximum number of unread notices that are counted.
 pub(crate) const MAX_COUNTED: usize = 100;
 
-/// Counts the unread notices, up to [`MAX_COUNTED`].
+/// Counts the unread notices, but at most [`MAX_COUNTED`].
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn count_unread(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
     let sql = "SELECT count(*) FROM \
                (SELECT 1 FROM notice WHERE member = ?1 AND acknowledged_at IS NULL LIMIT ?2)";
     query_count(connection, sql, params![member, sql_limit(MAX_COUNTED)])
 }
 
-/// Acknowledges the notices whose numbers lie in this inclusive range. Newer notices stay unread.
+/// Acknowledges the notices whose numbers are in an inclusive range. Newer notices remain unread.
 ///
 /// # Errors
-/// [`StoreError`] if the database fails.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn acknowledge_notices(
     connection: &Connection,
     member: &MemberId,

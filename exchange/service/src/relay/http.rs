@@ -10,14 +10,15 @@ use super::signature::{self, RelayKey};
 use super::{Relay, RelayError, RelayFuture, RelayedRequest};
 use crate::Environment;
 
-/// The largest accepted response, in bytes. Pages of 1000 entries are far smaller.
+/// The maximum size of an accepted response, in bytes. A page with 1000 entries is far smaller.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// The request headers that the backend needs, and the response headers that are returned to the client.
+/// The names of the request headers that the backend needs.
 const REQUEST_HEADERS: [&str; 3] = ["content-type", "idempotency-key", "user-agent"];
+/// The names of the response headers that the client gets.
 const RESPONSE_HEADERS: [&str; 3] = ["content-type", "retry-after", "x-correlation-id"];
 
-/// Sends signed requests to a backend at a base address.
+/// A relay that sends signed requests to a backend at a base address.
 pub struct HttpRelay {
     client: reqwest::Client,
     base: String,
@@ -31,7 +32,7 @@ impl fmt::Debug for HttpRelay {
     }
 }
 
-/// The error if the HTTP client cannot be created.
+/// The error that [`HttpRelay::new`] returns if the HTTP client cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create the HTTP client for the backend: {0}")]
 pub struct BackendClientError(#[from] reqwest::Error);
@@ -40,7 +41,7 @@ impl HttpRelay {
     /// Creates a relay to a backend at `base`, such as `http://backend.internal:8081`, with a timeout for each call.
     ///
     /// # Errors
-    /// [`BackendClientError`] if the system's HTTP client cannot be created.
+    /// Returns a [`BackendClientError`] if the system's HTTP client cannot be created.
     pub fn new(
         base: &str,
         key: RelayKey,
@@ -59,7 +60,7 @@ impl HttpRelay {
     async fn forward_request(&self, request: RelayedRequest) -> Result<EncodedResponse, RelayError> {
         let context = request.call.context();
         let (method, uri, body) = (context.method(), context.uri(), context.body());
-        // The response to `HEAD` is that to `GET` without its body. The gateway removes the body.
+        // `HEAD` is sent as `GET`. The gateway removes the body from the response.
         let method = if method == http::Method::HEAD { &http::Method::GET } else { method };
         let signature_value =
             signature::sign_request(&self.key, &request.caller, (method, uri, body), self.environment.now())
@@ -78,7 +79,8 @@ impl HttpRelay {
         let (status, headers) = (sent.status(), select_headers(sent.headers(), &RESPONSE_HEADERS));
         let body = read_whole_body(sent).await?;
         let response = EncodedResponse { status, headers, body: body.freeze() };
-        // Responses are not trusted: only valid ones are returned or stored for a key.
+        // Responses are not trusted. Only valid responses are returned to the client or stored under an
+        // idempotency key.
         match response.check_contract(request.call.operation()) {
             Ok(()) => Ok(response),
             Err(broken) => {
@@ -113,7 +115,7 @@ async fn read_whole_body(mut sent: reqwest::Response) -> Result<BytesMut, RelayE
 }
 
 fn relay_error(error: reqwest::Error) -> RelayError {
-    // The base address is configuration; path and query belong to a member and must not be logged.
+    // The URL is removed, because its path and query belong to a member and must not be logged.
     let error = error.without_url();
     tracing::warn!(error = %crate::logging::error_chain(&error), "backend call failed");
     if error.is_timeout() { RelayError::TimedOut } else { RelayError::Unreachable }

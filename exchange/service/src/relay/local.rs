@@ -12,7 +12,8 @@ use http_body_util::BodyExt as _;
 use super::{Relay, RelayError, RelayFuture, RelayedRequest};
 use crate::caller::Caller;
 
-/// Calls the backend's methods. A panic in a method becomes `INTERNAL_ERROR` and is logged.
+/// A relay that calls the backend's methods. A panic in a method is logged, and the response has the code
+/// `INTERNAL_ERROR`.
 pub struct LocalRelay<S> {
     endpoints: Endpoints<S>,
 }
@@ -30,7 +31,7 @@ impl<S: Service> LocalRelay<S> {
         Self { endpoints: endpoints(service, router_options()) }
     }
 
-    /// Calls the method of a parsed request.
+    /// Calls the method for a parsed request.
     pub(super) async fn answer_call(&self, request: RelayedRequest) -> Result<EncodedResponse, RelayError> {
         let RelayedRequest { call, incoming, .. } = request;
         let context = call.context();
@@ -41,7 +42,8 @@ impl<S: Service> LocalRelay<S> {
         }
     }
 
-    /// Returns the service's response to a request that was rejected before or outside its methods.
+    /// Returns the service's response to a request that was rejected before a method was called, or in which
+    /// a method failed.
     pub(super) async fn answer_rejection(
         &self,
         context: &RequestContext,
@@ -59,12 +61,13 @@ impl<S: Service> Relay for LocalRelay<S> {
     }
 }
 
-/// Responses are validated by the caller of the relay, which also covers remote backends.
+/// Returns options without response checks: the caller of the relay validates responses, which also covers
+/// remote backends.
 fn router_options() -> RouterOptions {
     let on_event: EventHook = Arc::new(|context: &RequestContext, event: ServerEvent<'_>| {
         let operation = context.operation().map_or("none", |operation| operation.id);
         if matches!(event, ServerEvent::Panicked) {
-            // The id in the client's response.
+            // The client's response contains the same correlation id.
             let caller = context.extensions().get::<Caller>();
             let correlation_id = caller.map_or("none", |caller| &*caller.correlation_id);
             tracing::error!(correlation_id, operation, "backend method panicked");

@@ -1,4 +1,5 @@
-//! The server side of [`HttpRelay`](super::HttpRelay): a backend that accepts only requests signed by gateways.
+//! The server side of [`HttpRelay`](super::HttpRelay): it passes requests to the backend only if a gateway
+//! signed them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use super::signature::{self, RelayKey, SignatureError};
 use super::{RelayError, RelayedRequest};
 use crate::Environment;
 
-/// Serves a backend's methods to gateways.
+/// A server through which gateways call a backend's methods.
 pub struct BackendServer<S> {
     local: LocalRelay<S>,
     key: RelayKey,
@@ -33,7 +34,8 @@ impl<S> fmt::Debug for BackendServer<S> {
 }
 
 impl<S: Service> BackendServer<S> {
-    /// Creates a server for callers with the key. Bodies may have at most `max_body_bytes`, as in the gateway (LIM-23).
+    /// Creates a server for gateways that have the key. A request body may have at most `largest` bytes,
+    /// which must be the gateway's limit (LIM-23).
     #[must_use]
     pub fn new(service: Arc<S>, key: RelayKey, environment: Environment, largest: usize) -> Self {
         Self { local: LocalRelay::new(service), key, environment, max_body_bytes: largest }
@@ -50,7 +52,7 @@ impl<S: Service> BackendServer<S> {
 
     async fn serve_request(&self, request: Request<Body>) -> Response {
         let (mut parts, body) = request.into_parts();
-        // Unsigned requests are refused before the body is read.
+        // Requests without a valid signature are refused before the body is read.
         let verified = signature::verify_request(
             &self.key,
             &parts.headers,

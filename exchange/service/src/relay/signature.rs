@@ -1,8 +1,9 @@
-//! The signature by which a remote backend recognizes requests of gateways.
+//! The signature by which a remote backend recognizes requests from gateways.
 //!
-//! The header `Exchange-Relay` contains the caller, the method, the path with its query, the hash of the body and the
-//! time, with an HMAC over all of it under a shared key. A replay within the signature's lifetime has no new effect:
-//! reads are idempotent, a change set finds its claim completed, and a label is set to the same value.
+//! The header `Exchange-Relay` contains the caller, the method, the path with its query, the hash of the body
+//! and the time, and an HMAC of all of these with a shared key. A replay within the lifetime of the signature
+//! has no additional effect: reads are idempotent, the claim of a change set is already completed, and a
+//! label is set to the same value.
 
 use std::fmt;
 
@@ -19,19 +20,20 @@ use crate::secrets;
 use crate::store::{StoreError, ensure_key};
 use crate::time::Moment;
 
-/// The signature header. The gateway does not forward a client's header of this name.
+/// The name of the signature header. The gateway does not forward a header with this name from a client.
 pub const HEADER: HeaderName = HeaderName::from_static("exchange-relay");
 
-/// The lifetime of a signature, in seconds. Covers the transfer of the request, not the wait for the response.
+/// The lifetime of a signature, in seconds. It must cover the transfer of the request, but not the time until
+/// the response.
 const LIFE_SECONDS: i64 = 30;
 
-/// The tolerated clock difference between both sides, in seconds.
+/// The tolerated difference between the clocks of gateway and backend, in seconds.
 const LEEWAY_SECONDS: i64 = 5;
 
-/// Separates this use of the key from others.
+/// A label in the signed bytes, which separates this use of the key from others.
 const LABEL: &[u8] = b"Exchange-Relay 1\0";
 
-/// The key that gateways and backends share: 32 random bytes.
+/// The key of 32 random bytes that gateways and backends share.
 #[derive(Clone)]
 pub struct RelayKey(hmac::Key);
 
@@ -48,16 +50,16 @@ impl RelayKey {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// Loads the key from the store that gateways and backends share. Creates it on first use.
+    /// Loads the key from the store that gateways and backends share. Creates the key on first use.
     ///
     /// # Errors
-    /// [`StoreError`] if the database fails or no random numbers are available.
+    /// Returns a [`StoreError`] if the database fails or no random numbers are available.
     pub fn from_store(connection: &Connection, random: &dyn RandomSource) -> Result<Self, StoreError> {
         ensure_key(connection, random, "relay").map(Self)
     }
 }
 
-/// The reason a request is not accepted as signed by a gateway.
+/// The reason a request is rejected because of its signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     /// The header is missing, repeated or malformed.
@@ -66,7 +68,7 @@ pub enum SignatureError {
     /// The HMAC does not match the key.
     #[error("the relay signature is invalid")]
     Signature,
-    /// The signature is too old or from the future.
+    /// The signature is too old, or its time is in the future.
     #[error("the relay signature has expired")]
     Expired,
     /// The signature is for another request.
@@ -84,10 +86,10 @@ struct SignedContent {
     at: i64,
 }
 
-/// Creates the header value for a request.
+/// Creates the value of the signature header for a request.
 ///
 /// # Errors
-/// [`serde_json::Error`] if the caller cannot be serialized, which does not happen.
+/// Returns a [`serde_json::Error`] if the caller cannot be serialized, which does not happen in practice.
 pub fn sign_request(
     key: &RelayKey,
     caller: &Caller,
@@ -109,14 +111,14 @@ pub fn sign_request(
     Ok(value)
 }
 
-/// A signature that is valid for the method, path and time of a request; the body is not checked yet.
+/// A request whose signature is valid for its method, path and time. The body is not verified yet.
 #[derive(Debug)]
 pub struct VerifiedRequest {
     caller: Caller,
     body: String,
 }
 
-/// Verifies everything but the body, so that bodies of unsigned requests are not read.
+/// Verifies the signature, except for the body, so that the bodies of unsigned requests need not be read.
 ///
 /// # Errors
 /// See [`SignatureError`].
@@ -130,7 +132,7 @@ pub fn verify_request(
     let value = values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok());
     let (content, mac) = value.and_then(|value| value.split_once('.')).ok_or(SignatureError::Malformed)?;
     let mac = BASE64.decode(mac).map_err(|_| SignatureError::Malformed)?;
-    // In constant time, and before the content is parsed.
+    // The HMAC is compared in constant time, before the content is parsed.
     hmac::verify(&key.0, &signed_bytes(content), &mac).map_err(|_| SignatureError::Signature)?;
     let content = BASE64.decode(content).map_err(|_| SignatureError::Malformed)?;
     let content: SignedContent = serde_json::from_slice(&content).map_err(|_| SignatureError::Malformed)?;
@@ -145,10 +147,10 @@ pub fn verify_request(
 }
 
 impl VerifiedRequest {
-    /// Returns the caller if the body matches the signature.
+    /// Returns the caller if the body is the one that was signed.
     ///
     /// # Errors
-    /// [`SignatureError::OtherRequest`] for another body.
+    /// Returns [`SignatureError::OtherRequest`] if another body was signed.
     pub fn into_caller(self, body: &[u8]) -> Result<Caller, SignatureError> {
         if self.body == body_hash(body) { Ok(self.caller) } else { Err(SignatureError::OtherRequest) }
     }

@@ -1,6 +1,6 @@
-//! The control interface under `/_sandbox`, through which scripts perform the actions of people.
+//! The control interface at `/_sandbox`, through which scripts perform the actions of people.
 //!
-//! It serves only requests to the loopback interface, and none that a page in a browser sends.
+//! It accepts only requests to the loopback interface, and none that a page in a browser sends.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -36,44 +36,44 @@ use crate::store::StoreError;
 use crate::time::Moment;
 use crate::web::is_cross_site;
 
-/// Maximum step of the clock, in seconds: ten years.
+/// The maximum step of the clock, in seconds: ten years.
 const MAX_STEP_SECONDS: u64 = 10 * 366 * 86_400;
 
 /// The valid states of a job order.
 const JOB_ORDER_STATES: [&str; 4] = ["open", "in-progress", "completed", "cancelled"];
 
-/// An action of a member on the web, or of an administrator.
+/// An action of a member on the web pages, or of an administrator.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "act", rename_all = "kebab-case", rename_all_fields = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum SandboxAction {
-    /// The member changes their blueprints on the web. Products are identified by key.
+    /// The member changes blueprints on the web pages. Products are identified by key.
     Blueprints {
-        /// Keys of products to add.
+        /// The keys of the products to add.
         #[serde(default)]
         add: Vec<String>,
-        /// Keys of products to remove.
+        /// The keys of the products to remove.
         #[serde(default)]
         remove: Vec<String>,
     },
-    /// The member changes their stock on the web, with ops of the contract.
+    /// The member changes stock on the web pages, with ops of the contract.
     Stock {
         /// The ops as JSON, in the contract's form.
         ops: Vec<serde_json::Value>,
     },
-    /// The member changes their ships on the web, with ops of the contract.
+    /// The member changes ships on the web pages, with ops of the contract.
     Ships {
         /// The ops as JSON, in the contract's form.
         ops: Vec<serde_json::Value>,
     },
-    /// The member transfers a lot's unreserved stock to another member.
+    /// The member transfers the unreserved stock of a lot to another member.
     GiveStock {
         /// The key of the lot.
         lot: String,
         /// The account of the other member.
         to: String,
     },
-    /// The member moves a lot's stock to a unit's pool, or makes it personal again.
+    /// The member moves the stock of a lot to the pool of a unit, or makes it personal again.
     ShareStock {
         /// The key of the lot.
         lot: String,
@@ -96,8 +96,8 @@ pub enum SandboxAction {
         /// The new shorthand of the unit.
         shorthand: String,
     },
-    /// The member changes pools on the web, with ops of the contract in which member ids are the holder
-    /// references.
+    /// The member changes pools on the web pages, with ops of the contract. The holder references in the ops
+    /// are member ids.
     OrgStock {
         /// The ops as JSON, in the contract's form.
         ops: Vec<serde_json::Value>,
@@ -113,16 +113,16 @@ pub enum SandboxAction {
         /// The amount in thousandths of SCU or in pieces; 0 removes the earmark.
         amount: i64,
     },
-    /// The member joins a unit, changes the role in it, or leaves it.
+    /// The member joins a unit, gets another role in it, or leaves it.
     Role {
         /// The id of the unit.
         unit: String,
-        /// The new role; without it, the member leaves.
+        /// The new role; without it, the member leaves the unit.
         role: Option<UnitRole>,
     },
-    /// The member hides the name from connected applications, or shows it again.
+    /// The member withholds the name from connected applications, or shows it again.
     WithholdName {
-        /// Whether the name is hidden.
+        /// Whether the name is withheld.
         withholds: bool,
     },
     /// The member changes the name.
@@ -144,17 +144,17 @@ pub enum SandboxAction {
         /// The new state of the order.
         state: String,
     },
-    /// The member undoes a client's writes. The response reports the outcome of each entry.
+    /// The member undoes a client's writes. The response contains the outcome of each entry.
     Undo {
         /// The id of the client.
         client: String,
         /// The start of the time span to undo.
         #[serde(deserialize_with = "parse_string")]
         from: Moment,
-        /// The end of the span, inclusive.
+        /// The end of the time span, inclusive.
         #[serde(deserialize_with = "parse_string")]
         to: Moment,
-        /// `blueprints`, `stock`, `ships` or `org-stock`; all areas if the list is empty.
+        /// The areas to undo: `blueprints`, `stock`, `ships` or `org-stock`. An empty list selects all areas.
         #[serde(default, deserialize_with = "parse_strings")]
         areas: Vec<UndoArea>,
     },
@@ -163,9 +163,9 @@ pub enum SandboxAction {
         /// The id of the client.
         client: String,
     },
-    /// The member stores another handle in the profile, or removes it.
+    /// The member stores another handle of the game account in the profile, or removes it.
     Handle {
-        /// The new game-account handle; without it, the handle is removed.
+        /// The new handle; without it, the handle is removed.
         handle: Option<String>,
     },
     /// An administrator switches the exchange on or off.
@@ -186,9 +186,9 @@ pub enum SandboxAction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ActionOutcome {
-    /// The action was performed and has no report.
+    /// The action was performed; there is nothing to report.
     Done,
-    /// A client's writes were undone; the report lists conflicts.
+    /// A client's writes were undone. The report also lists the conflicts.
     Undone(UndoReport),
 }
 
@@ -232,7 +232,7 @@ where
     String::deserialize(text)?.parse().map_err(D::Error::custom)
 }
 
-/// Deserializes a list of strings and parses each.
+/// Deserializes a list of strings and parses each string.
 fn parse_strings<'de, T, D>(texts: D) -> Result<Vec<T>, D::Error>
 where
     T: FromStr<Err: Display>,
@@ -244,15 +244,15 @@ where
 
 type JsonBody<T> = Result<Json<T>, JsonRejection>;
 
-/// Refuses requests for other hosts, which DNS rebinding can direct here, and requests from pages in a
-/// browser.
+/// Refuses requests for other hosts, which DNS rebinding could direct to this process, and requests that
+/// pages in a browser send.
 async fn require_loopback(request: Request, next: Next) -> Response {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     if !matches!(name, "127.0.0.1" | "localhost" | "[::1]") {
         return error_response(StatusCode::FORBIDDEN, "the host must be 127.0.0.1 or localhost");
     }
-    // A page's form or script can send requests even if it cannot read the response.
+    // A form or a script on a page can send requests even if it cannot read the response.
     if request.headers().contains_key(ORIGIN) || is_cross_site(request.method(), request.headers()) {
         return error_response(StatusCode::FORBIDDEN, "requests from a browser's page are not allowed");
     }
@@ -397,7 +397,7 @@ impl SandboxInner {
             SandboxAction::Role { unit, role } => {
                 require_found(backend.set_role(&member, &unit.into(), role).await?)
             }
-            // An account always has a member, so a result of false means that nothing had to change.
+            // An account always has a member, so `false` means that nothing had to be changed.
             SandboxAction::WithholdName { withholds } => {
                 backend.withhold_name(&member, withholds).await?;
                 Ok(())
@@ -463,7 +463,7 @@ impl SandboxInner {
         require_found(write.await? > 0)
     }
 
-    /// Runs an administrator's command under the account's name.
+    /// Runs an administrative function in the name of the account.
     async fn run_as_administrator(
         &self,
         account: &str,
@@ -479,7 +479,7 @@ impl SandboxInner {
     }
 }
 
-/// Returns an error unless the named object exists.
+/// Returns an error if `is` is false, because the object with the given id does not exist.
 fn require_found(is: bool) -> Result<(), SandboxError> {
     if is { Ok(()) } else { Err(SandboxError::Refused("not found")) }
 }
@@ -490,12 +490,12 @@ fn require_all_applied(result: ChangeResult) -> Result<(), SandboxError> {
     refused.map_or(Ok(()), |(op, reason)| Err(SandboxError::NotApplied { op, reason: reason.to_string() }))
 }
 
-/// Parses a name; the error names the field.
+/// Parses a name. The error contains the name of the field.
 fn parse_name<const MOST: usize>(what: &'static str, text: &str) -> Result<DisplayName<MOST>, SandboxError> {
     text.try_into().map_err(|why| SandboxError::InvalidName { what, why })
 }
 
-/// Parses a change set of the contract from its ops.
+/// Builds a change set of the contract from its ops.
 fn change_set<T: Contract>(ops: Vec<serde_json::Value>) -> Result<T, SandboxError> {
     let body = json!({ "ops": ops }).to_string();
     Ok(T::parse_valid(body.as_bytes())?)

@@ -7,10 +7,10 @@ use dpop_bound::random::RandomError;
 
 use crate::secrets;
 
-/// A generator that hashes a seed and a counter with SHA-256: the same seed produces the same numbers in the
-/// order of the calls.
+/// A generator that hashes a seed and a counter with SHA-256. The same seed and the same sequence of calls
+/// produce the same numbers.
 ///
-/// For the sandbox only: all secrets can be derived from the seed.
+/// Only for the sandbox, because all secrets can be derived from the seed.
 #[derive(Debug)]
 pub struct SeededRandom {
     seed: u64,
@@ -18,7 +18,7 @@ pub struct SeededRandom {
 }
 
 impl SeededRandom {
-    /// Creates a generator at the start of the seed's sequence.
+    /// Creates a generator at the start of the sequence for a seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { seed, count: AtomicU64::new(0) }
@@ -44,7 +44,7 @@ mod tests {
         let random = SeededRandom::new(seed);
         [(); 2].map(|()| {
             let mut bytes = [0; 40];
-            random.fill(&mut bytes).expect("numbers");
+            random.fill(&mut bytes).expect("the generator never fails");
             bytes
         })
     }

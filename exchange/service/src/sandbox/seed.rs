@@ -1,8 +1,8 @@
-//! The initial data of a sandbox: members, units, clients, catalogue, blueprints, goods, missions, job
-//! orders.
+//! The initial data of a sandbox: members, units, clients, catalogue, blueprints, stock, ships, missions and
+//! job orders.
 //!
-//! It equals that of the platform's own sandbox, so that scripts work with both. All data is in `seed.json`;
-//! ids are the same in every run.
+//! The data equals that of the platform's own sandbox, so that scripts work with both. All data is in
+//! `seed.json`, and ids are the same in every run.
 
 mod goods;
 mod orders;
@@ -25,7 +25,7 @@ use orders::SeedOrder;
 
 const SEED: &str = include_str!("seed.json");
 
-/// An account of the sandbox. Its password is public and is valid nowhere else.
+/// An account of the sandbox. Its password is public and is valid only in sandboxes.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxAccount {
@@ -60,7 +60,7 @@ struct SeedUnit {
     shorthand: String,
     kind: String,
     profit_sharing: bool,
-    /// The parent unit.
+    /// The id of the parent unit.
     above: Option<String>,
 }
 
@@ -95,7 +95,7 @@ struct SeedMembership {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SeedBlueprint {
     product: String,
-    /// Milliseconds since the Unix epoch.
+    /// The time in milliseconds since the Unix epoch.
     acquired_at: Option<i64>,
     source: String,
     note: Option<String>,
@@ -120,7 +120,7 @@ impl SandboxSeed {
     /// Parses the embedded `seed.json`.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if the embedded file is invalid.
+    /// Returns [`StoreError::Corrupt`] if the embedded file is invalid.
     pub(super) fn parse_embedded() -> Result<Self, StoreError> {
         let mut seed: Self =
             serde_json::from_str(SEED).map_err(|_| StoreError::Corrupt("the embedded seed is invalid"))?;
@@ -130,7 +130,7 @@ impl SandboxSeed {
         Ok(seed)
     }
 
-    /// Returns the accounts, in the order of their members.
+    /// Returns the accounts in the order of their members.
     pub(super) fn accounts(&self) -> Vec<SandboxAccount> {
         let account = |member: &SeedMember| SandboxAccount {
             username: member.account.clone(),
@@ -144,11 +144,12 @@ impl SandboxSeed {
         self.clients.iter().map(|client| client.id.clone()).collect()
     }
 
-    /// Writes the seed into an empty store. `hashes` are the password hashes of [`accounts`](Self::accounts),
-    /// in the same order.
+    /// Writes the seed into an empty store. `hashes` must contain the password hashes of
+    /// [`accounts`](Self::accounts), in the same order.
     ///
     /// # Errors
-    /// Returns the database's error, or [`StoreError::Random`].
+    /// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+    /// database fails.
     pub(super) fn plant_all(
         &self,
         connection: &Connection,
@@ -172,10 +173,10 @@ impl SandboxSeed {
 }
 
 impl SandboxSeed {
-    /// Replaces all data of a sandbox's store by the seed.
+    /// Replaces all data in the store of a sandbox with the seed.
     ///
     /// # Errors
-    /// As [`plant_all`](Self::plant_all).
+    /// Returns the same errors as [`plant_all`](Self::plant_all).
     pub(super) fn replace_all(
         &self,
         connection: &Connection,
@@ -203,24 +204,24 @@ impl SeedMember {
     }
 }
 
-/// A setting that exists only in a sandbox's store.
+/// The name of a setting that exists only in the stores of sandboxes.
 const MARK: &str = "sandbox";
 
-/// The kind of installation that a store belongs to.
+/// The kind of installation to which a store belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StoreOwner {
-    /// The store has no owner yet.
+    /// The store contains no data yet.
     Unclaimed,
-    /// A sandbox, with the seed.
+    /// The store belongs to a sandbox and contains the seed.
     Sandbox,
-    /// A service with its own members, accounts or clients.
+    /// The store belongs to a service, with members, accounts or clients of that service.
     Service,
 }
 
-/// Determines the owner of a store.
+/// Determines the kind of installation to which a store belongs.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub(super) fn find_owner(connection: &Connection) -> Result<StoreOwner, StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM setting WHERE name = ?1), \
                EXISTS (SELECT 1 FROM member) OR EXISTS (SELECT 1 FROM account) \
@@ -234,10 +235,10 @@ pub(super) fn find_owner(connection: &Connection) -> Result<StoreOwner, StoreErr
     })?)
 }
 
-/// Empties every table except that of the migrations.
+/// Deletes the rows of all tables except the table of migrations.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 fn clear_tables(connection: &Connection) -> Result<(), StoreError> {
     connection.execute_batch("PRAGMA defer_foreign_keys = ON")?;
     let mut tables = connection.prepare(

@@ -1,7 +1,7 @@
-//! Dispatches each request: paths below `/exchange` to the gateway, all others to a router.
+//! Dispatches each request: those for `/exchange` and paths below it to the gateway, all others to a router.
 //!
-//! The gateway finds operations itself. A router in front of it would match the path a second time and clone its
-//! services for every request.
+//! The gateway itself finds the operation of a request. A router in front of it would match the path a second
+//! time, and would clone its services for every request.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use tower::ServiceExt as _;
 
 use crate::gateway::{self, Gateway};
 
-/// A router, with an optional gateway in front.
+/// A router with an optional gateway, which handles the paths of the exchange.
 #[derive(Clone)]
 pub struct RequestDispatcher {
     gateway: Option<Gateway>,
@@ -32,16 +32,16 @@ impl From<Router> for RequestDispatcher {
 }
 
 impl RequestDispatcher {
-    /// Creates a dispatcher from a gateway and a router for all other paths.
+    /// Creates a dispatcher from a gateway, and a router for all other paths.
     #[must_use]
     pub fn with_gateway(gateway: Gateway, router: Router) -> Self {
         Self { gateway: Some(gateway), router }
     }
 
-    /// Adds routes to the router. The existing fallback stays.
+    /// Adds routes to the router and keeps the existing fallback.
     #[must_use]
     pub fn merge(self, more: Router) -> Self {
-        // `merge` keeps the fallback of its argument.
+        // `merge` keeps the fallback of its argument, so the existing router is the argument.
         Self { router: more.merge(self.router), ..self }
     }
 

@@ -1,4 +1,4 @@
-//! The client's address when trusted proxies forward requests (LIM-04).
+//! Determines the address of a client whose requests are forwarded by trusted proxies (LIM-04).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,9 +6,9 @@ use http::HeaderMap;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Returns the source address of a request. With trusted proxies it is the entry of `X-Forwarded-For` that the
-/// outermost trusted proxy added, counted from the end, because clients can forge all entries before it. Without
-/// trusted proxies, or if the entry is not an address, it is the peer.
+/// Returns the source address of a request. With trusted proxies, this is the entry of `X-Forwarded-For` that
+/// the outermost trusted proxy added. It is counted from the end, because clients can forge all earlier
+/// entries. Without trusted proxies, or if the entry is not an address, this is the address of the peer.
 pub(super) fn client_address(headers: &HeaderMap, peer: IpAddr, trusted_hops: u8) -> IpAddr {
     let Some(back) = usize::from(trusted_hops).checked_sub(1) else { return peer };
     let lines: Vec<&str> =
@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(source.to_string(), expect, "{lines:?} {trusted_hops}");
     }
 
-    /// LIM-04: a client cannot choose its own address.
+    /// LIM-04: a client cannot choose its source address by sending the header.
     #[test]
     fn only_trusted_hops_are_used() {
         check(&["192.0.2.9"], 0, "10.0.0.1");

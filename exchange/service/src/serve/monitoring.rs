@@ -1,4 +1,4 @@
-//! Monitoring endpoints: `/healthz`, `/readyz`, and `/metrics` for Prometheus.
+//! The monitoring endpoints: `/healthz`, `/readyz`, and `/metrics` for Prometheus.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 use crate::registry;
 use crate::store::Store;
 
-/// Whether load balancers should send requests to this process.
+/// The readiness of this process: whether load balancers should send requests to it.
 #[derive(Clone)]
 pub struct Readiness {
     store: Store,
@@ -27,13 +27,13 @@ impl fmt::Debug for Readiness {
 }
 
 impl Readiness {
-    /// Creates a readiness check that reads this store.
+    /// Creates a readiness check that reads the given store.
     #[must_use]
     pub fn new(store: Store) -> Self {
         Self { store, stopping: Arc::default() }
     }
 
-    /// Reports "stopping" from now on.
+    /// Makes `/readyz` report that the process is stopping.
     pub fn mark_stopping(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
@@ -49,10 +49,11 @@ impl Readiness {
     }
 }
 
-/// Returns a router with `/healthz` (the process responds) and `/readyz` (the store can be read).
+/// Returns a router with `/healthz`, which succeeds if the process responds, and `/readyz`, which succeeds if
+/// the store can be read.
 ///
-/// A gateway whose backend is unreachable is ready: sign-in, refresh, pages and the contract work without it, and the
-/// backend has its own endpoints.
+/// A gateway is ready even if its backend is unreachable: sign-in, token refresh, web pages and the files of
+/// the contract work without the backend, and the backend has its own endpoints.
 pub fn health_router(readiness: Readiness) -> Router {
     Router::new().route("/healthz", get(async || "ok\n")).route(
         "/readyz",
@@ -63,7 +64,7 @@ pub fn health_router(readiness: Readiness) -> Router {
     )
 }
 
-/// The metrics recorder of this process.
+/// The recorder of the metrics of this process.
 #[derive(Clone)]
 pub struct MetricsRecorder(PrometheusHandle);
 
@@ -73,22 +74,22 @@ impl fmt::Debug for MetricsRecorder {
     }
 }
 
-/// Bucket bounds of the duration histograms, in seconds.
+/// The upper bounds of the buckets of duration histograms, in seconds.
 const BUCKET_BOUNDS: [f64; 11] = [0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
-/// The interval at which histograms are aggregated, regardless of scrapes.
+/// The interval at which histograms are aggregated, even without scrapes.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 impl MetricsRecorder {
     /// Installs the recorder for the whole process.
     ///
     /// # Errors
-    /// [`BuildError`] if a recorder is installed already.
+    /// Returns a [`BuildError`] if a recorder is already installed.
     pub fn install() -> Result<Self, BuildError> {
         Ok(Self(prometheus_builder()?.install_recorder()?))
     }
 
-    /// Aggregates histograms periodically. Never returns.
+    /// Aggregates histograms periodically, without end.
     pub async fn run_upkeep(self) {
         loop {
             tokio::time::sleep(UPKEEP_INTERVAL).await;
@@ -96,7 +97,7 @@ impl MetricsRecorder {
         }
     }
 
-    /// Returns a router with `/metrics`, for a separate listener that must not be public.
+    /// Returns a router with `/metrics`. It must be served by a separate listener that is not public.
     pub fn into_router(self) -> Router {
         Router::new().route(
             "/metrics",

@@ -1,4 +1,4 @@
-//! TLS without a proxy in front: the certificate chain and its key, from PEM files.
+//! TLS without a proxy in front. The certificate chain and its key are read from PEM files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::ServeError;
 
-/// Builds a TLS 1.2 and 1.3 acceptor; `None` if no certificate is configured.
+/// Builds an acceptor for TLS 1.2 and 1.3. Returns `None` if no certificate is configured.
 pub(super) fn build_acceptor(
     certificate: Option<&Path>,
     private_key: Option<&Path>,

@@ -1,4 +1,4 @@
-//! A stream whose writes time out if the peer does not read.
+//! A stream whose writes fail after a timeout if the peer does not read.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::{Sleep, sleep};
 
-/// A stream that fails a write after it has waited for longer than the timeout.
+/// A stream in which a write fails if it made no progress for longer than the timeout.
 pub(super) struct WriteTimeoutStream<S> {
     stream: S,
     timeout: Duration,
@@ -28,7 +28,7 @@ impl<S> WriteTimeoutStream<S> {
         let timeout = self.timeout;
         let waiting = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
         if waiting.as_mut().poll(cx).is_ready() {
-            // A fired timer must not be polled again.
+            // A timer that has fired must not be polled again.
             self.timer = None;
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }

@@ -1,6 +1,6 @@
-//! Token buckets (GCRA), in memory and bounded: one algorithm for all rate limits.
+//! Token buckets (GCRA) in bounded memory. All rate limits use this algorithm.
 //!
-//! The crate `governor` is not used because its map of keys is unbounded, and tokens cannot be returned to a bucket.
+//! The crate `governor` is not used, because its map of keys is unbounded and requests cannot be refunded.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,33 +13,33 @@ use crate::time::Moment;
 /// The size and refill rate of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RatePolicy {
-    /// The number of requests that a full bucket allows, and that each [`RatePolicy::period`] refills. Zero counts as
-    /// one.
+    /// The number of requests that a full bucket allows, and that are refilled in each
+    /// [`RatePolicy::period`]. 0 is treated as 1.
     pub requests: u32,
     /// The time in which an empty bucket becomes full.
     pub period: Duration,
 }
 
 impl RatePolicy {
-    /// Allows this many requests per second.
+    /// Creates a policy that allows `requests` requests per second.
     #[must_use]
     pub const fn per_second(requests: u32) -> Self {
         Self { requests, period: Duration::from_secs(1) }
     }
 
-    /// Allows this many requests per minute.
+    /// Creates a policy that allows `requests` requests per minute.
     #[must_use]
     pub const fn per_minute(requests: u32) -> Self {
         Self { requests, period: Duration::from_secs(60) }
     }
 
-    /// Allows this many requests per hour.
+    /// Creates a policy that allows `requests` requests per hour.
     #[must_use]
     pub const fn per_hour(requests: u32) -> Self {
         Self { requests, period: Duration::from_secs(3600) }
     }
 
-    /// The time in which one request is refilled, in microseconds to avoid rounding errors.
+    /// Returns the time in which one request is refilled, in microseconds to avoid rounding errors.
     fn micros_per_request(&self) -> i64 {
         self.period_micros() / i64::from(self.requests.max(1))
     }
@@ -49,25 +49,25 @@ impl RatePolicy {
     }
 }
 
-/// The outcome of drawing from a bucket.
+/// The outcome of drawing a request from a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrawOutcome {
     /// The request is allowed.
     Allowed {
-        /// The number of requests that may still be sent at once.
+        /// The number of requests that may still be sent immediately.
         remaining: u32,
         /// The time until the bucket is full again.
         full_in: Duration,
     },
-    /// The bucket is empty. Nothing was drawn.
+    /// The bucket is empty, so nothing was drawn.
     Refused {
-        /// The time until one request is allowed.
+        /// The time until a request is allowed.
         wait: Duration,
     },
 }
 
-/// Token buckets by key. At the capacity, full buckets are dropped first, because they equal absent ones, then those
-/// that are nearest to full.
+/// A bounded map of token buckets. At the capacity, full buckets are dropped first, because a full bucket is
+/// equivalent to an absent one; then those that are nearest to full.
 pub struct TokenBuckets<K> {
     capacity: usize,
     /// The time at which each bucket is full, in microseconds since the Unix epoch.
@@ -81,7 +81,7 @@ impl<K> fmt::Debug for TokenBuckets<K> {
 }
 
 impl<K: Clone + Eq + Hash> TokenBuckets<K> {
-    /// Creates a map of at most `limit` buckets.
+    /// Creates a map for at most `limit` buckets.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { capacity: limit.max(1), full_at: Mutex::default() }
@@ -93,15 +93,15 @@ impl<K: Clone + Eq + Hash> TokenBuckets<K> {
         self.full_at.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Returns true if there are no buckets.
+    /// Returns true if the map has no buckets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Draws one request from a bucket, unless it is empty.
+    /// Draws one request from a bucket. Draws nothing if the bucket is empty.
     pub fn draw_token(&self, key: &K, policy: RatePolicy, now: Moment) -> DrawOutcome {
-        // Each entry is written in one assignment, so a poisoned lock holds no partial state.
+        // Each entry is written with one assignment, so the map is consistent even if the lock is poisoned.
         let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         let now = now.as_millis().saturating_mul(1000);
         if let Some(own) = all.get_mut(key) {
@@ -117,7 +117,7 @@ impl<K: Clone + Eq + Hash> TokenBuckets<K> {
         taken
     }
 
-    /// Returns one request to a bucket that was drawn with this policy.
+    /// Refunds one request to a bucket. The request must have been drawn with the same policy.
     pub fn give_back(&self, key: &K, policy: RatePolicy) {
         let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = all.get_mut(key) {
@@ -126,11 +126,13 @@ impl<K: Clone + Eq + Hash> TokenBuckets<K> {
     }
 }
 
-/// Draws from a bucket that is full at `full_at`. Returns the outcome and the new time at which it is full.
+/// Draws a request from a bucket that is full at `full_at`. Returns the outcome and the new time at which the
+/// bucket is full.
 fn evaluate_bucket(full_at: i64, policy: RatePolicy, now: i64) -> (DrawOutcome, i64) {
     let (step, span) = (policy.micros_per_request(), policy.period_micros());
-    // No bucket takes longer than `span` to fill. If this one seems to, the clock was stepped back and the true level
-    // is unknown. Then one request is left: the key is not locked out, and does not get a full bucket either.
+    // No bucket needs more than `span` to fill. If this one seems to need more, the clock was set back and
+    // the true level is unknown. One request is then allowed, so that the key is not locked out but does not
+    // get a full bucket either.
     let latest = now.saturating_add(span);
     let full_at = if full_at > latest { latest.saturating_sub(step) } else { full_at.max(now) };
     let after = full_at.saturating_add(step);
@@ -142,7 +144,7 @@ fn evaluate_bucket(full_at: i64, policy: RatePolicy, now: i64) -> (DrawOutcome, 
     (DrawOutcome::Allowed { remaining, full_in: duration_from_micros(after - now) }, after)
 }
 
-/// Drops at least an eighth of the buckets, so that this runs rarely.
+/// Drops at least an eighth of the buckets, so that this function runs rarely.
 fn make_room<K: Eq + Hash>(all: &mut HashMap<K, i64>, limit: usize, now: i64) {
     let keep = limit - (limit / 8).max(1);
     all.retain(|_, full_at| *full_at > now);
@@ -170,7 +172,7 @@ mod tests {
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// A returned request can be drawn again, and the bucket never exceeds its size.
+    /// A refunded request can be drawn again, and a bucket never exceeds its size.
     #[test]
     fn returned_request_can_be_drawn_again() {
         let (buckets, policy) = (TokenBuckets::new(8), RatePolicy::per_minute(2));
@@ -185,7 +187,7 @@ mod tests {
         assert!(allowed(NOW) && allowed(NOW) && !allowed(NOW));
     }
 
-    /// Memory is bounded for any number of keys, and the emptiest bucket is kept.
+    /// The memory is bounded for any number of keys, and the emptiest bucket is kept.
     #[test]
     fn buckets_are_bounded() {
         let (buckets, policy) = (TokenBuckets::new(64), RatePolicy::per_minute(2));

@@ -9,11 +9,11 @@ use dpop_bound::MaybeReady;
 use super::SharedStateError;
 use crate::time::Moment;
 
-/// A permit, returned on drop.
+/// A permit to run a large change set. It is returned when it is dropped.
 pub struct BulkheadPermit(Option<Box<dyn FnOnce() + Send>>);
 
 impl BulkheadPermit {
-    /// Creates a permit that calls `leave` on drop.
+    /// Creates a permit that calls `leave` when it is dropped.
     #[must_use]
     pub fn new(leave: impl FnOnce() + Send + 'static) -> Self {
         Self(Some(Box::new(leave)))
@@ -34,10 +34,10 @@ impl fmt::Debug for BulkheadPermit {
     }
 }
 
-/// A fixed number of permits.
+/// A limit on large change sets that run at once, with a fixed number of permits.
 pub trait Bulkhead: Send + Sync {
-    /// Acquires a permit if one is free. It becomes free again on drop, or when its lease expires, because the holder
-    /// may have crashed.
+    /// Acquires a permit if one is free. It becomes free again when it is dropped or when its lease expires,
+    /// because its holder may have crashed.
     fn try_enter(&self, now: Moment) -> MaybeReady<'_, Result<Option<BulkheadPermit>, SharedStateError>>;
 }
 
@@ -52,12 +52,12 @@ pub struct MemoryBulkhead {
 #[derive(Debug, Default)]
 struct LeaseTable {
     next_number: u64,
-    /// Number and expiry of each lease.
+    /// The number and the expiry time of each lease.
     leases: Vec<(u64, Moment)>,
 }
 
 impl MemoryBulkhead {
-    /// Creates a bulkhead with this number of permits, each with this lease.
+    /// Creates a bulkhead with `places` permits. Each permit expires after `lease`.
     #[must_use]
     pub fn new(places: usize, lease: Duration) -> Self {
         Self { places, lease, taken: Arc::default() }
@@ -82,31 +82,31 @@ impl Bulkhead for MemoryBulkhead {
     }
 }
 
-/// Tests that every bulkhead must pass.
+/// Tests that every implementation of `Bulkhead` must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use super::*;
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// Runs all tests on bulkheads with these permits and leases.
+    /// Runs all tests. `empty` must create a bulkhead with the given number of permits and the given lease.
     pub(crate) async fn every_rule<B: Bulkhead>(empty: impl AsyncFn(usize, Duration) -> B) {
         let minute = Duration::from_secs(60);
         let bulkhead = empty(2, minute).await;
         let enter = async |time: Moment| bulkhead.try_enter(time).await.unwrap();
         let (first, second) = (enter(NOW).await, enter(NOW).await);
         assert!(first.is_some() && second.is_some());
-        assert!(enter(NOW).await.is_none(), "both are taken");
+        assert!(enter(NOW).await.is_none(), "both permits are taken");
         drop(first);
         let third = enter(NOW).await;
-        assert!(third.is_some(), "one was given back");
+        assert!(third.is_some(), "a returned permit is free again");
         assert!(enter(NOW.plus(minute - Duration::from_millis(1))).await.is_none());
         let late = enter(NOW.plus(minute)).await;
-        assert!(late.is_some(), "the leases are over");
+        assert!(late.is_some(), "expired leases free their permits");
         drop((second, third));
         let last = enter(NOW.plus(minute)).await;
         assert!(last.is_some());
-        assert!(enter(NOW.plus(minute)).await.is_none(), "what was over is not given back twice");
+        assert!(enter(NOW.plus(minute)).await.is_none(), "dropping an expired permit frees no other");
         drop((late, last));
     }
 }
@@ -115,7 +115,7 @@ pub(crate) mod contract {
 mod tests {
     use super::*;
 
-    /// LIM-02
+    /// LIM-02: the bulkhead in memory passes the contract tests.
     #[tokio::test]
     async fn memory_passes_the_contract_tests() {
         contract::every_rule(async |places, lease| MemoryBulkhead::new(places, lease)).await;

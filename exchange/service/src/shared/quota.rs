@@ -1,22 +1,23 @@
-//! The daily write quota of a client for a member (GW-07).
+//! The interface of the daily write quota of a client for a member (GW-07).
 
 use dpop_bound::MaybeReady;
 
 use super::SharedStateError;
 use crate::ids::{ClientId, MemberId};
 
-/// Writes to count against a limit.
+/// The number of writes to count, with the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteCount {
     /// The number of writes.
     pub count: u32,
-    /// The daily limit.
+    /// The limit of writes per day.
     pub limit: u32,
 }
 
 /// A persistent counter of writes per client, member and UTC day.
 pub trait QuotaCounter: Send + Sync {
-    /// Counts the writes if the limit allows all of them; otherwise counts none and returns false. Atomic.
+    /// Atomically counts the writes if the limit allows all of them. Otherwise counts none of them and
+    /// returns false.
     fn take_writes<'a>(
         &'a self,
         client: &'a ClientId,
@@ -25,7 +26,7 @@ pub trait QuotaCounter: Send + Sync {
         writes: WriteCount,
     ) -> MaybeReady<'a, Result<bool, SharedStateError>>;
 
-    /// Returns writes that were counted on that day.
+    /// Refunds writes that were counted on the given day.
     fn give_back<'a>(
         &'a self,
         client: &'a ClientId,
@@ -35,7 +36,7 @@ pub trait QuotaCounter: Send + Sync {
     ) -> MaybeReady<'a, Result<(), SharedStateError>>;
 }
 
-/// Tests that every counter must pass.
+/// Tests that every implementation of `QuotaCounter` must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use super::*;
@@ -58,13 +59,16 @@ pub(crate) mod contract {
             assert!(take(quota, ("c", "m", 1), 1, 3).await, "{index}");
         }
         assert!(!take(quota, ("c", "m", 1), 1, 3).await);
-        assert!(take(quota, ("c", "m", 1), 1, 4).await, "a higher limit counts from what was used");
+        assert!(
+            take(quota, ("c", "m", 1), 1, 4).await,
+            "after the limit is raised, earlier writes still count"
+        );
     }
 
     async fn takes_all_or_none(quota: &impl QuotaCounter) {
         assert!(!take(quota, ("c", "m", 1), 4, 3).await);
-        assert!(take(quota, ("c", "m", 1), 3, 3).await, "what was refused is not counted");
-        assert!(take(quota, ("c", "m", 1), 0, 3).await, "nothing always fits");
+        assert!(take(quota, ("c", "m", 1), 3, 3).await, "refused writes are not counted");
+        assert!(take(quota, ("c", "m", 1), 0, 3).await, "a count of 0 is always allowed");
     }
 
     async fn gives_back(quota: &impl QuotaCounter) {
@@ -74,8 +78,11 @@ pub(crate) mod contract {
         assert!(take(quota, ("c", "m", 1), 2, 3).await);
         quota.give_back(&client, &member, 1, 99).await.unwrap();
         quota.give_back(&client, &member, 2, 99).await.unwrap();
-        assert!(!take(quota, ("c", "m", 1), 4, 3).await, "never below nothing");
-        assert!(!take(quota, ("c", "m", 2), 4, 3).await, "nor on a day without writes");
+        assert!(!take(quota, ("c", "m", 1), 4, 3).await, "the count never becomes negative");
+        assert!(
+            !take(quota, ("c", "m", 2), 4, 3).await,
+            "the count of a day without writes never becomes negative"
+        );
     }
 
     async fn keeps_members_clients_and_days_apart(quota: &impl QuotaCounter) {

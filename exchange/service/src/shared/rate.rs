@@ -1,4 +1,4 @@
-//! Rate limits: one bucket per source, client or member.
+//! The interface of rate limits, with one bucket per source, client or member.
 
 use std::net::IpAddr;
 
@@ -11,32 +11,32 @@ use crate::ids::{ClientId, MemberId};
 use crate::peer::PeerAddr;
 use crate::time::Moment;
 
-/// The key of a bucket: the caller and the kind of request.
+/// The key of a bucket, which identifies the caller and the kind of request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RateBucket {
-    /// All requests of a source (LIM-04), by [`PeerAddr::network`].
+    /// All requests from a source (LIM-04), identified by [`PeerAddr::network`].
     Address(IpAddr),
-    /// Verifications for all sources without a recent valid proof.
+    /// The verifications for all newcomers together, which are sources without a recent valid proof.
     Newcomers,
-    /// All requests of a client for a member (LIM-18).
+    /// All requests of one client for one member (LIM-18).
     Member(ClientId, MemberId),
-    /// All requests of a client (LIM-18).
+    /// All requests of one client (LIM-18).
     Client(ClientId),
-    /// Account checks of a client for a member (LIM-05).
+    /// The account checks of one client for one member (LIM-05).
     AccountCheck(ClientId, MemberId),
 }
 
 impl RateBucket {
-    /// Returns the bucket of a source.
+    /// Returns the bucket for the source of a request.
     #[must_use]
     pub fn for_peer(peer: PeerAddr) -> Self {
         Self::Address(peer.network())
     }
 }
 
-/// A rate limiter.
+/// A limiter of requests per time.
 pub trait RateLimiter: Send + Sync {
-    /// Draws one request from a bucket. Atomic.
+    /// Atomically draws one request from a bucket.
     fn take_request<'a>(
         &'a self,
         bucket: &'a RateBucket,
@@ -59,7 +59,7 @@ impl RateLimiter for MemoryRateLimiter {
     }
 }
 
-/// Tests that every limiter must pass.
+/// Tests that every implementation of `RateLimiter` must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use std::time::Duration;
@@ -160,7 +160,7 @@ pub(crate) mod contract {
     async fn a_clock_that_steps_back_locks_nobody_out(rates: &impl RateLimiter) {
         let policy = RatePolicy::per_minute(2);
         assert!(is_allowed(rates, &member("m"), policy, NOW.plus(Duration::from_secs(86_400))).await);
-        // One request is left, regardless of how many were drawn at the later time.
+        // One request is allowed, however many were drawn at the later time.
         assert!(is_allowed(rates, &member("m"), policy, NOW).await);
         let expected = DrawOutcome::Refused { wait: Duration::from_secs(30) };
         assert_eq!(take(rates, &member("m"), policy, NOW).await, expected);
@@ -194,7 +194,7 @@ pub(crate) mod contract {
 mod tests {
     use super::*;
 
-    /// LIM-04, LIM-05, LIM-18
+    /// LIM-04, LIM-05, LIM-18: the limiter in memory passes the contract tests.
     #[tokio::test]
     async fn memory_passes_the_contract_tests() {
         contract::every_rule(async || MemoryRateLimiter::new(1000)).await;

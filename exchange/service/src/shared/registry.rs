@@ -1,4 +1,4 @@
-//! The registry as a gateway reads it: at most five seconds old (GW-02, LIM-27).
+//! A view of the registry for the gateway, which is at most five seconds old (GW-02, LIM-27).
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,14 +15,15 @@ use crate::time::Moment;
 
 /// A view of the registry that is fast enough for every request.
 pub trait RegistryView: Send + Sync {
-    /// Returns the registry as of at most five seconds before `now`.
+    /// Returns a state of the registry that was current at most five seconds before `now`.
     fn view(&self, now: Moment) -> MaybeReady<'_, Result<Arc<Registry>, SharedStateError>>;
 }
 
 /// The maximum age of the cached registry (LIM-27).
 pub const MAX_AGE: Duration = Duration::from_secs(5);
 
-/// Caches the registry of the store. When it is too old, one request reloads it for all that wait.
+/// A cache of the store's registry. When the cached registry is too old, one request reloads it, and
+/// concurrent requests wait for the result.
 pub struct CachedRegistry {
     store: Store,
     snapshot: ArcSwapOption<RegistrySnapshot>,
@@ -49,7 +50,7 @@ impl CachedRegistry {
 
     fn fresh_registry(&self, now: Moment) -> Option<Arc<Registry>> {
         let seen = self.snapshot.load();
-        // If the clock was stepped back the age is unknown, and the cache counts as stale.
+        // After the clock was set back, the age is unknown, and the cached registry counts as stale.
         let fresh = seen.as_ref().filter(|seen| now >= seen.read_at && now.since(seen.read_at) < MAX_AGE)?;
         Some(Arc::clone(&fresh.registry))
     }
@@ -77,21 +78,21 @@ impl RegistryView for CachedRegistry {
     }
 }
 
-/// Tests that every view must pass.
+/// Tests that every implementation of `RegistryView` must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use super::*;
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// Runs all tests; `set` switches the exchange on or off at the source.
+    /// Runs all tests. `set` must switch the exchange on or off in the source of the view.
     pub(crate) async fn every_rule<V: RegistryView>(view: &V, set: impl AsyncFn(bool)) {
         let sees =
             async |millis| view.view(NOW.plus(Duration::from_millis(millis))).await.unwrap().switched_on;
         set(true).await;
         assert!(sees(0).await);
         set(false).await;
-        assert!(!sees(5000).await, "nothing older than five seconds is seen");
+        assert!(!sees(5000).await, "the view is at most five seconds old");
         set(true).await;
         assert!(sees(10_000).await);
     }
@@ -112,15 +113,15 @@ mod tests {
         done.await.unwrap();
     }
 
-    /// LIM-27, GW-02
+    /// LIM-27, GW-02: the cache passes the contract tests.
     #[tokio::test]
     async fn cache_passes_the_contract_tests() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         contract::every_rule(&CachedRegistry::new(store.clone()), async |on| set(&store, on).await).await;
     }
 
-    /// LIM-27: within five seconds the store is not read, after them once. A clock that was stepped back makes the
-    /// cache stale.
+    /// LIM-27: the store is not read again within five seconds. After the clock was set back, the cached
+    /// registry is stale.
     #[tokio::test]
     async fn store_is_read_once_in_five_seconds() {
         let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();

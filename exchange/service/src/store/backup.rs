@@ -1,4 +1,4 @@
-//! Backup of a store into one file, and restore from it. Both work while a service runs.
+//! Writes a store to a backup file, and restores a backup. Both work while a service is running.
 
 use std::fs;
 use std::io;
@@ -10,21 +10,21 @@ use rusqlite::{Connection, OpenFlags, params};
 use super::{OpenError, StoreError, migrate, private, read_setting};
 use crate::time::Moment;
 
-/// The name of the database file in a store's folder.
+/// The name of the database file in the data folder.
 pub(super) const DATABASE_FILE: &str = "exchange.db";
-/// The files that SQLite keeps beside a database: log, index of the log, rollback journal.
+/// The files that SQLite keeps next to a database: the log, its index, and the rollback journal.
 const SIDECAR_FILES: [&str; 3] = ["exchange.db-wal", "exchange.db-shm", "exchange.db-journal"];
-/// The setting with the time of the last restore.
+/// The name of the setting with the time of the last restore.
 const RESTORED_AT: &str = "restored-at";
 
-/// The error of a backup or a restore.
+/// The reason a backup or a restore failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
     /// The folder does not contain a store.
     #[error("there is no store in {0}: pass the folder of `serve.data`")]
     Missing(PathBuf),
-    /// The target exists already; nothing is overwritten.
+    /// The target already exists. Nothing is overwritten.
     #[error("{0} exists already: pass a path that does not exist")]
     Exists(PathBuf),
     /// The file is not a store or a backup, or it is damaged.
@@ -32,7 +32,7 @@ pub enum BackupError {
     Damaged {
         /// The path of the file.
         path: PathBuf,
-        /// The error that the database reports.
+        /// The error that SQLite reported, or the finding of the integrity check.
         reason: String,
     },
     /// The backup has a version that this service does not support.
@@ -59,13 +59,13 @@ fn map_io_error(path: &Path) -> impl Fn(io::Error) -> BackupError {
     }
 }
 
-/// Writes a consistent copy of the store in a folder to a file that does not exist yet.
+/// Writes a consistent copy of the store in a folder to a new file.
 ///
-/// The store is opened read-only: a running service continues, and a store of another version is not
+/// The store is opened read-only. A running service continues, and a store of another version is not
 /// migrated.
 ///
 /// # Errors
-/// See [`BackupError`]; an incomplete file is deleted.
+/// See [`BackupError`]. An incomplete file is deleted.
 pub fn write_backup(folder: &Path, to: &Path) -> Result<(), BackupError> {
     let from = folder.join(DATABASE_FILE);
     if !from.is_file() {
@@ -80,17 +80,17 @@ pub fn write_backup(folder: &Path, to: &Path) -> Result<(), BackupError> {
     copy_database(&connection, to, || Ok(()))
 }
 
-/// Copies a database including its log into a file that does not exist yet, then runs `rest`. Deletes the
-/// file if any step fails.
+/// Copies a database and its log into a new file, then runs `rest`. Deletes the file if any step fails.
 fn copy_database(
     from: &Connection,
     to: &Path,
     rest: impl FnOnce() -> Result<(), BackupError>,
 ) -> Result<(), BackupError> {
-    // `VACUUM INTO` takes the path as a string.
+    // `VACUUM INTO` requires the path as a string.
     let unnamed = || io::Error::new(io::ErrorKind::InvalidInput, "the path is not valid UTF-8");
     let target = to.to_str().ok_or_else(|| map_io_error(to)(unnamed()))?;
-    // `VACUUM INTO` accepts an empty file. Creating it first restricts its permissions to the owner.
+    // `VACUUM INTO` accepts an existing empty file. Creating the file first restricts its permissions to the
+    // owner.
     let begun = private::create_file(to).map_err(map_io_error(to))?;
     let copied = from.execute("VACUUM INTO ?1", [target]).map_err(StoreError::from);
     let flushed = copied
@@ -103,12 +103,12 @@ fn copy_database(
     flushed
 }
 
-/// Restores a backup into a folder without a store, with a new epoch. All earlier cursors are answered `410
-/// CURSOR_EXPIRED` because later changes are not in the backup. The store records the time of the restore
-/// (`restored_at`).
+/// Restores a backup into a folder without a store, and creates a new epoch. All earlier cursors are answered
+/// with `410 CURSOR_EXPIRED`, because changes after the backup are lost. The store records the time of the
+/// restore (`restored_at`).
 ///
 /// # Errors
-/// See [`BackupError`]; the folder has no store then.
+/// See [`BackupError`]. In case of an error, the folder contains no store.
 pub fn restore_backup(
     from: &Path,
     folder: &Path,
@@ -116,10 +116,10 @@ pub fn restore_backup(
     now: Moment,
 ) -> Result<(), BackupError> {
     let place = folder.join(DATABASE_FILE);
-    // SQLite would apply a log of another database that lies beside the file.
+    // SQLite would apply the log of another database if it were next to the file.
     let parts = std::iter::once(place.clone()).chain(SIDECAR_FILES.map(|name| folder.join(name)));
     for part in parts {
-        // Does not follow links. A path that cannot be checked is not overwritten, either.
+        // Links are not followed, and a path that cannot be checked is not overwritten.
         match fs::symlink_metadata(&part) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Ok(_) => return Err(BackupError::Exists(part)),
@@ -137,19 +137,19 @@ pub fn restore_backup(
     })
 }
 
-/// Returns the time of the last restore; `None` if the store was never restored. Changes between the backup
-/// and this time are lost.
+/// Returns the time of the last restore, or `None` if the store was never restored. Changes between the
+/// backup and this time are lost.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn restored_at(connection: &Connection) -> Result<Option<Moment>, StoreError> {
     let Some(at) = read_setting(connection, RESTORED_AT)? else { return Ok(None) };
     let at = at.parse().map_err(|_| StoreError::Corrupt("invalid time of the last restore"))?;
     Ok(Some(Moment::from_millis(at)))
 }
 
-/// Opens a database that passes the integrity check. The outer error is SQLite's, the inner one the check's
-/// finding.
+/// Opens a database if it passes the integrity check. The outer error comes from SQLite; the inner error is
+/// the finding of the check.
 fn open_intact(file: &Path) -> rusqlite::Result<Result<Connection, String>> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;

@@ -1,5 +1,5 @@
-//! Checkpoints: a background thread writes the log back, so that no write waits for it. Only if the log
-//! exceeds its bound does the writer restart it.
+//! Checkpoints: a background thread writes the log back to the database, so that no write waits for this.
+//! Only if the log exceeds its limit does the writer restart it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,23 +12,24 @@ use rusqlite::Connection;
 
 use super::{BUSY_TIMEOUT, OpenError};
 
-/// Maximum number of pages in the log (64 MiB); the writer restarts a longer log even if writes wait.
+/// The maximum number of pages in the log (64 MiB). The writer restarts a longer log even if writes have to
+/// wait.
 const MAX_LOG_PAGES: i64 = 16_384;
-/// How long a restart of the log waits for readers. Most reads end sooner, a backup does not.
+/// How long a restart of the log waits for readers. Most reads end sooner; a backup does not.
 const READER_TIMEOUT: Duration = Duration::from_millis(50);
-/// Pause between background checkpoints. Pages that are changed repeatedly meanwhile are written back once,
-/// and fewer writes compete with a checkpoint for CPU and disk.
+/// The pause between background checkpoints. Pages that change repeatedly during the pause are written back
+/// only once, and a checkpoint competes less often with writes for CPU and disk.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(1);
-/// Size to which the log file is truncated after a restart, in bytes. A file below it is reused because
-/// overwriting syncs faster than growing.
+/// The size to which the log file is truncated after a restart, in bytes. A smaller file is reused as it is,
+/// because overwriting a file syncs faster than extending it.
 const MAX_LOG_BYTES: i64 = 256 << 20;
 
-/// The nice value of the checkpoint thread. It leaves about a tenth of a contended core to the thread, so
-/// that the log cannot grow without bound.
+/// The nice value of the checkpoint thread. On a busy core, the thread still gets about a tenth of the time,
+/// so that the log cannot grow without limit.
 #[cfg(target_os = "linux")]
 const THREAD_NICENESS: i32 = 10;
 
-/// The writer's handle of the checkpoint thread.
+/// The handle with which the writer controls the checkpoint thread.
 pub(super) struct CheckpointControl {
     background: Option<CheckpointThread>,
     restart_requested: Arc<AtomicBool>,
@@ -36,13 +37,13 @@ pub(super) struct CheckpointControl {
 
 struct CheckpointThread {
     wake: SyncSender<()>,
-    /// Dropped to interrupt the thread's pause; nothing is sent.
+    /// Dropped to end the pause of the thread. Nothing is sent.
     alive: Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl CheckpointControl {
-    /// Returns a handle without a thread, for a store in memory.
+    /// Creates a handle without a thread, for a store in memory.
     pub(super) fn disabled() -> Self {
         Self { background: None, restart_requested: Arc::default() }
     }
@@ -64,33 +65,33 @@ impl CheckpointControl {
         Ok(Self { background: Some(CheckpointThread { wake, alive, thread }), restart_requested })
     }
 
-    /// Stops the checkpoint thread, then writes the whole log back and truncates its file.
+    /// Stops the checkpoint thread, then writes the whole log back and truncates the log file.
     ///
-    /// If a reader holds the log for longer than the busy timeout, the rest stays in the log.
+    /// If a reader uses the log for longer than the busy timeout, the rest remains in the log.
     pub(super) fn stop_thread(self, connection: &Connection) {
         let Some(CheckpointThread { wake, alive, thread }) = self.background else { return };
         drop((wake, alive));
-        // A panicked thread has ended, too.
+        // A thread that panicked has also ended.
         let _ = thread.join();
         let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     }
 
-    /// Wakes the checkpoint thread after a commit, and restarts the log if requested. Runs on the writer's
-    /// thread.
+    /// Wakes the checkpoint thread after a commit, and restarts the log if the thread requested it. Runs on
+    /// the writer's thread.
     pub(super) fn after_commit(&self, connection: &Connection) {
         let Some(CheckpointThread { wake, .. }) = &self.background else { return };
         if self.restart_requested.swap(false, Ordering::Relaxed) {
             restart_log(connection);
         }
-        // A full channel means that the thread is awake already.
+        // If the channel is full, the thread is already awake.
         let _ = wake.try_send(());
     }
 }
 
-/// Disables automatic checkpoints on the writer's connection and limits the size of the log file.
+/// Disables automatic checkpoints on the writer's connection, and limits the size of the log file.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns an error if the database fails.
 pub(super) fn configure_writer(connection: &Connection) -> rusqlite::Result<()> {
     limit_log_file(connection, MAX_LOG_BYTES)
 }
@@ -100,18 +101,19 @@ fn limit_log_file(connection: &Connection, bytes: i64) -> rusqlite::Result<()> {
     connection.execute_batch(&settings)
 }
 
-/// Restarts the log with the next write. If a reader holds the log, the attempt fails after a short wait and
-/// is repeated when the log has grown by its bound again.
+/// Makes the next write restart the log. If a reader uses the log, the attempt fails after a short time and
+/// is repeated when the log has grown by its limit again.
 fn restart_log(connection: &Connection) {
     let _ = connection.busy_timeout(READER_TIMEOUT);
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(RESTART)");
     let _ = connection.busy_timeout(BUSY_TIMEOUT);
 }
 
-/// Lowers the thread's priority. Nothing waits for a checkpoint, but on a machine with few cores it would
-/// delay writes.
+/// Lowers the priority of the thread. Nothing waits for a checkpoint, but on a machine with few cores it
+/// would delay writes.
 fn lower_priority() {
-    // On other systems, the priority of the whole process would change. A failure only costs speed.
+    // On other systems, this would change the priority of the whole process. A failure only affects the
+    // speed.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, THREAD_NICENESS);
 }
@@ -125,7 +127,7 @@ fn run_checkpoints(
     lower_priority();
     let mut bound = LogBound(MAX_LOG_PAGES);
     while woken.recv().is_ok() {
-        // A failed checkpoint is repeated after the next commit.
+        // A checkpoint that failed is repeated after the next commit.
         let pages = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get::<_, i64>(1));
         if pages.is_ok_and(|pages| bound.is_passed(pages)) {
             restart_requested.store(true, Ordering::Relaxed);
@@ -136,12 +138,12 @@ fn run_checkpoints(
     }
 }
 
-/// The number of log pages above which a restart is requested.
+/// The number of pages in the log above which a restart is requested.
 struct LogBound(i64);
 
 impl LogBound {
-    /// Reports whether the log exceeds the bound, and raises the bound then. A negative count means that
-    /// another connection is running a checkpoint.
+    /// Returns true if the log exceeds the limit, and raises the limit in that case. A negative number means
+    /// that another connection is running a checkpoint.
     fn is_passed(&mut self, pages: i64) -> bool {
         let is_passed = pages > self.0;
         if is_passed {
@@ -177,11 +179,11 @@ mod tests {
             requested.map(|pages| bound.is_passed(pages)),
             [false, false, true, false, false, true, false]
         );
-        assert!(!bound.is_passed(3 * MAX_LOG_PAGES), "one that could not be looked at says nothing");
+        assert!(!bound.is_passed(3 * MAX_LOG_PAGES), "a failed checkpoint does not lower the limit");
         assert_eq!([7, MAX_LOG_PAGES + 1].map(|pages| bound.is_passed(pages)), [false, true]);
     }
 
-    /// A long read does not block writes: the restart gives up soon, and the busy timeout is reset.
+    /// A long read does not block writes: the restart gives up soon, and the busy timeout is restored.
     #[test]
     fn long_read_does_not_block_writes() {
         let folder = tempfile::tempdir().unwrap();
@@ -199,7 +201,7 @@ mod tests {
         assert_eq!(Duration::from_millis(patience.into()), BUSY_TIMEOUT);
     }
 
-    /// A log file that grew during a long read is truncated at the restart; a short one keeps its size.
+    /// A log file that grew during a long read is truncated at the restart. A short one keeps its size.
     #[test]
     fn file_of_a_long_log_is_truncated() {
         const LONGEST: u64 = 1 << 20;

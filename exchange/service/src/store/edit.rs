@@ -1,4 +1,4 @@
-//! A single transaction on a store that a service may be using, for commands.
+//! Runs a single transaction on a store that a service may be using, for commands.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::backup::DATABASE_FILE;
 use super::{OpenError, StoreError, migrate};
 
-/// The error of editing or inspecting a store.
+/// The reason a store could not be edited or inspected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
@@ -22,14 +22,14 @@ pub enum EditError {
     Store(#[from] StoreError),
 }
 
-/// Runs a closure in a write transaction on the store in a folder, and commits it. An error rolls the
-/// transaction back.
+/// Runs a closure in a write transaction on the store in a folder, and commits the transaction. Rolls it back
+/// if the closure returns an error.
 ///
-/// A running service continues and sees the change in its next transaction. The function does not create or
+/// A running service continues, and sees the change in its next transaction. The function does not create or
 /// migrate a store; only the service does so when it starts.
 ///
 /// # Errors
-/// Returns the closure's error, or an [`EditError`].
+/// Returns the error of the closure, or an [`EditError`].
 pub fn edit_store<T, E>(folder: &Path, work: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E>
 where
     E: From<EditError>,
@@ -42,10 +42,10 @@ where
     Ok(done)
 }
 
-/// Runs a closure in a read-only snapshot of the store in a folder, without blocking a running service.
+/// Runs a closure over a read-only snapshot of the store in a folder. Does not block a running service.
 ///
 /// # Errors
-/// Returns the closure's error, or an [`EditError`].
+/// Returns the error of the closure, or an [`EditError`].
 pub fn inspect_store<T, E>(folder: &Path, work: impl FnOnce(&Connection) -> Result<T, E>) -> Result<T, E>
 where
     E: From<EditError>,
@@ -64,7 +64,7 @@ fn open_existing(folder: &Path, access: OpenFlags) -> Result<Connection, EditErr
     let failed = database_error::<EditError>;
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
-    // Checkpoints are left to the service.
+    // Checkpoints are left to the running service.
     let settings = "PRAGMA busy_timeout = 5000; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                     PRAGMA wal_autocheckpoint = 0;";
     connection.execute_batch(settings).map_err(failed)?;
@@ -95,7 +95,7 @@ mod tests {
     async fn running_store_is_edited_atomically() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(edit_store(folder.path(), insert), Err(EditError::Missing(_))));
-        assert!(!folder.path().join(DATABASE_FILE).exists(), "nothing is made");
+        assert!(!folder.path().join(DATABASE_FILE).exists(), "no store is created");
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.path().to_owned()))).unwrap();
         let undone = edit_store(folder.path(), |connection| {
             insert(connection)?;
@@ -104,7 +104,7 @@ mod tests {
         assert!(undone.is_err());
         assert_eq!(edit_store(folder.path(), count).unwrap(), 0);
         let written = inspect_store(folder.path(), insert);
-        assert!(matches!(written, Err(EditError::Store(_))), "a look writes nothing");
+        assert!(matches!(written, Err(EditError::Store(_))), "a closure of `inspect_store` cannot write");
         edit_store(folder.path(), insert).unwrap();
         assert_eq!(inspect_store(folder.path(), count).unwrap(), 1);
         let seen = store.read(|connection| count(connection).map_err(|_| StoreError::Closed)).await;

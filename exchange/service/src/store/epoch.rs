@@ -1,22 +1,23 @@
 //! The epoch of a store, which identifies its history.
 //!
-//! Every cursor is bound to it. A restored or reset store has a new epoch, so that cursors of the former
-//! history are invalid (FED-08).
+//! Every cursor is bound to the epoch. A restored or reset store has a new epoch, so that cursors from the
+//! earlier history are invalid (FED-08).
 
 use dpop_bound::RandomSource;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::StoreError;
 
-/// An epoch as random bytes.
+/// An epoch, as random bytes.
 pub type StoreEpoch = [u8; 8];
 
 const NAME: &str = "epoch";
 
-/// Returns the epoch of the store, and creates it if there is none.
+/// Returns the epoch of the store. Creates one if the store has none.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::Random`].
+/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// database fails.
 pub fn ensure_epoch(connection: &Connection, random: &dyn RandomSource) -> Result<StoreEpoch, StoreError> {
     match find_epoch(connection)? {
         Some(epoch) => Ok(epoch),
@@ -24,19 +25,20 @@ pub fn ensure_epoch(connection: &Connection, random: &dyn RandomSource) -> Resul
     }
 }
 
-/// Returns the epoch of the store; `None` if there is none.
+/// Returns the epoch of the store, or `None` if the store has none.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub fn find_epoch(connection: &Connection) -> Result<Option<StoreEpoch>, StoreError> {
     let sql = "SELECT value FROM secret WHERE name = ?1";
     Ok(connection.prepare_cached(sql)?.query_row([NAME], |row| row.get(0)).optional()?)
 }
 
-/// Replaces the epoch of the store by a new one.
+/// Replaces the epoch of the store with a new one.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::Random`].
+/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// database fails.
 pub fn renew_epoch(connection: &Connection, random: &dyn RandomSource) -> Result<StoreEpoch, StoreError> {
     let mut epoch = StoreEpoch::default();
     random.fill(&mut epoch)?;

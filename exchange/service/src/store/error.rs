@@ -1,15 +1,15 @@
-//! The errors of opening, reading and writing the store.
+//! The errors of opening, reading and writing a store.
 
 use std::path::PathBuf;
 
-/// The error of a read or a write.
+/// The reason a read or a write failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The queue is full; retry later.
+    /// The queue is full. A later retry may succeed.
     #[error("the store is busy: its queue is full")]
     Busy,
-    /// The disk has no space for writes; reads continue.
+    /// The disk is full, so that writes fail. Reads continue.
     #[error("the disk is full")]
     Full,
     /// The store is closing or closed.
@@ -21,10 +21,10 @@ pub enum StoreError {
     /// The database contains a value that this version cannot read.
     #[error("corrupt database: {0}")]
     Corrupt(&'static str),
-    /// SQLite rolled back the whole transaction because of another write in it.
+    /// SQLite rolled back the whole transaction because of another write in the same transaction.
     #[error("the database rolled the transaction back")]
     RolledBack,
-    /// The closure panicked; its changes are rolled back.
+    /// The closure panicked. Its changes are rolled back.
     #[error("a read or write of the store panicked")]
     Panicked,
     /// The random number generator failed.
@@ -42,7 +42,7 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl StoreError {
-    /// Returns an equivalent error, for the other writes of the failed transaction.
+    /// Returns an equivalent error for the other writes of a failed transaction.
     pub(super) fn duplicate(&self) -> Self {
         match self {
             Self::Busy => Self::Busy,
@@ -65,7 +65,7 @@ impl From<dpop_bound::random::RandomError> for StoreError {
     }
 }
 
-/// The error of opening or migrating a store.
+/// The reason a store could not be opened or migrated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -82,7 +82,7 @@ pub enum OpenError {
         "the store has version {found}, this service supports up to {known}: start a service at least as new"
     )]
     Newer {
-        /// The version that the store has.
+        /// The version of the store.
         found: u32,
         /// The newest version that this service supports.
         known: u32,
@@ -93,12 +93,12 @@ pub enum OpenError {
          the service of this build"
     )]
     Older {
-        /// The version that the store has.
+        /// The version of the store.
         found: u32,
-        /// The version of this service.
+        /// The version that this service requires.
         known: u32,
     },
-    /// A migration of the store differs from this service's one.
+    /// A migration in the store differs from the one with the same number in this service.
     #[error(
         "migration {number} of the store differs from this service's: another build wrote the store; use that build, \
          or start with an empty folder"
@@ -107,7 +107,7 @@ pub enum OpenError {
         /// The number of the migration.
         number: u32,
     },
-    /// SQLite reported an error other than a full disk.
+    /// SQLite reported an error.
     #[error("the database cannot be opened: {0}")]
     Database(#[from] rusqlite::Error),
     /// A thread could not be started.

@@ -1,4 +1,4 @@
-//! The service's own keys, in the table `secret`.
+//! The keys of the service itself, in the table `secret`.
 
 use aws_lc_rs::hmac;
 use dpop_bound::RandomSource;
@@ -6,10 +6,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::StoreError;
 
-/// Returns a key of the service by name, and creates it if there is none.
+/// Returns the key with a name. Creates it if it does not exist.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::Random`].
+/// Returns [`StoreError::Random`] if no random numbers are available, or another [`StoreError`] if the
+/// database fails.
 pub(crate) fn ensure_key(
     connection: &Connection,
     random: &dyn RandomSource,
@@ -22,10 +23,10 @@ pub(crate) fn ensure_key(
     load_key(connection, name)
 }
 
-/// Returns an existing key of the service by name.
+/// Returns the existing key with a name.
 ///
 /// # Errors
-/// Returns the database's error, or [`StoreError::Corrupt`] if the key is missing.
+/// Returns [`StoreError::Corrupt`] if the key is missing, or another [`StoreError`] if the database fails.
 pub(crate) fn load_key(connection: &Connection, name: &str) -> Result<hmac::Key, StoreError> {
     let sql = "SELECT value FROM secret WHERE name = ?1";
     let stored: Option<Vec<u8>> =

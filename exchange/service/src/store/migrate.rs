@@ -1,4 +1,5 @@
-//! Migrations, which are compiled into the binary. The store records each one with its checksum.
+//! Migrations of the database, which are compiled into the binary. The store records the checksum of each
+//! applied migration.
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
@@ -13,10 +14,11 @@ const MIGRATIONS: [&str; 5] = [
     include_str!("migrations/0005.sql"),
 ];
 
-/// Migrates the database to this service's version.
+/// Migrates the database to the version of this service.
 ///
 /// # Errors
-/// [`OpenError::Newer`] or [`OpenError::Altered`], with nothing changed, or the database's error.
+/// Returns [`OpenError::Newer`] or [`OpenError::Altered`] without changing anything, or an error if the
+/// database fails.
 pub(super) fn run_migrations(connection: &mut Connection) -> Result<(), OpenError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(
@@ -32,16 +34,17 @@ pub(super) fn run_migrations(connection: &mut Connection) -> Result<(), OpenErro
     }
     transaction.commit()?;
     if (1..latest_version()).contains(&ran) {
-        // A migration fills the log; written back here, it does not delay the first writes.
+        // The migration is in the log. Writing the log back here avoids a delay of the first writes.
         connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")?;
     }
     Ok(())
 }
 
-/// Checks that the database has this service's version, without changing it.
+/// Checks that the database has the version of this service. Changes nothing.
 ///
 /// # Errors
-/// [`OpenError::Newer`], [`OpenError::Older`] or [`OpenError::Altered`], or the database's error.
+/// Returns [`OpenError::Newer`], [`OpenError::Older`] or [`OpenError::Altered`], or an error if the database
+/// fails.
 pub(super) fn check_version(connection: &Connection) -> Result<(), OpenError> {
     match applied_version(connection)? {
         found if found < latest_version() => Err(OpenError::Older { found, known: latest_version() }),
@@ -53,7 +56,8 @@ fn latest_version() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
 
-/// Returns the number of the last applied migration, after comparing the checksums of all applied ones.
+/// Returns the number of the last applied migration. Checks that the checksums of all applied migrations
+/// match.
 fn applied_version(connection: &Connection) -> Result<u32, OpenError> {
     let found: Option<u32> =
         connection.query_row("SELECT max(number) FROM migration", [], |row| row.get(0))?;
@@ -79,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// Creates a store with the first `count` migrations applied.
+    /// Creates a database to which the first `count` migrations are applied.
     fn left_by(count: usize) -> Connection {
         leave(Connection::open_in_memory().unwrap(), count)
     }
@@ -107,7 +111,7 @@ mod tests {
         rows.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// WRT-03: a migration preserves the journal; consecutive entries of one change set form a set.
+    /// WRT-03: a migration preserves the journal. Consecutive entries of one change set form one set.
     #[test]
     fn migration_preserves_the_journal() {
         let mut connection = left_by(1);
@@ -137,7 +141,7 @@ mod tests {
         assert_eq!(rows(&connection, &lots), ["Integer(4) Integer(1) ", "Integer(7) Integer(1) "]);
     }
 
-    /// A migration never sorts, since sorting would hold all rows in memory.
+    /// A migration never sorts, because sorting would need all rows in memory.
     #[test]
     fn migration_never_sorts() {
         let connection = Connection::open_in_memory().unwrap();
@@ -159,7 +163,7 @@ mod tests {
         assert_eq!(copies, 3);
     }
 
-    /// The log of a migration is written back without waiting for a write.
+    /// The log of a migration is written back immediately, without waiting for a write.
     #[test]
     fn migration_log_is_checkpointed() {
         let folder = tempfile::tempdir().unwrap();
@@ -173,7 +177,7 @@ mod tests {
         assert_eq!((log(), applied_version(&connection).unwrap()), (0, latest_version()));
     }
 
-    /// GW-05: notices from before ids were recorded still refer to the same installation.
+    /// GW-05: notices that were recorded without an id still refer to the same installation.
     #[test]
     fn older_notices_keep_their_installation() {
         let mut connection = left_by(4);
@@ -192,7 +196,7 @@ mod tests {
         assert_eq!(rows(&connection, ids), ["Integer(1) "]);
     }
 
-    /// A migration that was applied is not repeated.
+    /// A migration that was already applied is not repeated.
     #[test]
     fn store_is_migrated_once() {
         let mut connection = left_by(MIGRATIONS.len());

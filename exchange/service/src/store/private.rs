@@ -1,11 +1,12 @@
-//! Creates folders and files that only their owner can read: a store contains token-signing keys.
+//! Creates folders and files that only their owner can access, because a store contains the keys that sign
+//! tokens.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Creates a folder and its missing parents with access for the owner only. An existing folder stays
-/// unchanged.
+/// Creates a folder and its missing parents, accessible only to their owner. An existing folder is not
+/// changed.
 pub(super) fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -14,10 +15,11 @@ pub(super) fn create_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Creates an empty file with access for the owner only.
+/// Creates an empty file that is accessible only to its owner.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] if the path exists; nothing is overwritten, and no link is followed.
+/// Returns [`io::ErrorKind::AlreadyExists`] if the path exists. Nothing is overwritten, and links are not
+/// followed.
 pub(super) fn create_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

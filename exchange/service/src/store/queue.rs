@@ -1,5 +1,6 @@
-//! The handle of a store: reads ([`Store::read`], [`Store::read_inline`], [`Store::query_inline`]), writes
-//! ([`Store::write`], [`Store::write_ahead`]) and closing ([`Store::close`]).
+//! The handle of a store, with functions for reads ([`Store::read`], [`Store::read_inline`],
+//! [`Store::query_inline`]), for writes ([`Store::write`], [`Store::write_ahead`]) and for closing
+//! ([`Store::close`]).
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,12 +19,12 @@ use super::readers::{InlineReaders, ReadJob};
 use super::writer::{Durability, WriterJob};
 use super::{BUSY_TIMEOUT, OpenError, StoreError, migrate, plan_once, private, readers, writer};
 
-/// The location of a store's data.
+/// The location of the data of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreLocation {
-    /// In memory; lost when the process ends.
+    /// The data is in memory and is lost when the process ends.
     Memory,
-    /// In a folder, which is created if necessary.
+    /// The data is in this folder, which is created if necessary.
     Folder(PathBuf),
 }
 
@@ -32,21 +33,21 @@ pub enum StoreLocation {
 pub struct StoreOptions {
     /// The location of the store.
     pub place: StoreLocation,
-    /// The number of reader threads. Default: 2.
+    /// The number of reader threads; 2 by default.
     pub readers: usize,
-    /// The capacity of each queue; when it is full, calls return [`StoreError::Busy`]. Default: 1024.
+    /// The capacity of each queue; 1024 by default. When a queue is full, calls return [`StoreError::Busy`].
     pub queue: usize,
 }
 
 impl StoreOptions {
-    /// Creates options with default values for a location.
+    /// Creates options for a location, with default values.
     #[must_use]
     pub fn new(place: StoreLocation) -> Self {
         Self { place, readers: 2, queue: 1024 }
     }
 }
 
-/// A handle of the service's store. Clones share one store.
+/// A handle of a store. Clones share one store.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<StoreInner>,
@@ -54,9 +55,9 @@ pub struct Store {
 
 struct StoreInner {
     writes: WorkQueue<Box<dyn WriterJob>>,
-    /// `None` for a store in memory.
+    /// The queue and the connections for reads; `None` for a store in memory.
     reads: Option<(WorkQueue<ReadJob>, InlineReaders)>,
-    /// `None` after the threads were joined.
+    /// The threads of the store; `None` after they were joined.
     threads: Mutex<Option<StoreThreads>>,
 }
 
@@ -65,7 +66,7 @@ struct StoreThreads {
     writer: JoinHandle<()>,
 }
 
-/// A bounded queue to a thread, until the store is closed.
+/// A bounded queue to a thread. It can be used until the store is closed.
 struct WorkQueue<T>(ArcSwapOption<mpsc::Sender<T>>);
 
 impl<T> WorkQueue<T> {
@@ -97,9 +98,9 @@ impl StoreInner {
         }
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(StoreThreads { readers, writer }) = threads.take() {
-            // A panicked thread has ended, too.
+            // A thread that panicked has also ended.
             readers.into_iter().for_each(|reader| drop(reader.join()));
-            // The last open connection removes the log, which needs write access.
+            // The writer ends last, because removing the log on close requires write access.
             self.writes.close();
             let _ = writer.join();
         }
@@ -113,16 +114,16 @@ impl fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens a store, migrates it to this service's version and starts its threads.
+    /// Opens a store, migrates it to the version of this service, and starts its threads.
     ///
     /// # Errors
-    /// See [`OpenError`]; an existing store stays unchanged then.
+    /// See [`OpenError`]. In case of an error, an existing store is unchanged.
     pub fn open(options: &StoreOptions) -> Result<Self, OpenError> {
         let (mut connection, path) = match &options.place {
             StoreLocation::Memory => (Connection::open_in_memory()?, None),
             StoreLocation::Folder(folder) => {
                 let path = folder.join(DATABASE_FILE);
-                // SQLite creates the log with the permissions of the database file.
+                // SQLite creates the log with the same permissions as the database file.
                 private::create_folder(folder)
                     .and_then(|()| private::ensure_file(&path))
                     .map_err(|error| OpenError::Folder { path: folder.clone(), error })?;
@@ -135,7 +136,7 @@ impl Store {
              PRAGMA temp_store = MEMORY;",
         )?;
         checkpoint::configure_writer(&connection)?;
-        // A large change set changes some hundred pages, and the next one changes most of them again.
+        // A large change set modifies some hundred pages, and the next one modifies most of them again.
         connection.execute_batch("PRAGMA cache_size = -8192")?;
         connection.set_prepared_statement_cache_capacity(256);
         plan_once(&connection)?;
@@ -162,24 +163,25 @@ impl Store {
 
     /// Closes the store for all handles. Queued work is completed; later calls return [`StoreError::Closed`].
     /// Then the log is written back, so that the folder contains only the database file, unless another
-    /// process has it open. Without closing, no data is lost: the next [`open`](Self::open) reads the log.
+    /// process has it open. If a store is not closed, no data is lost: the next [`open`](Self::open) reads
+    /// the log.
     pub async fn close(&self) {
         let inner = Arc::clone(&self.inner);
-        // A panic of the task has closed as much as possible.
+        // If the task panics, it has closed as much as possible.
         let _ = tokio::task::spawn_blocking(move || inner.close()).await;
     }
 
-    /// Closes the store and waits up to `limit` for it. Returns false if it is still closing: reads or writes
-    /// are running, and the log stays beside the file. No data is lost.
+    /// Closes the store and waits at most `limit` until this is done. Returns false if reads or writes are
+    /// still running. In that case, the log remains next to the database file, and no data is lost.
     pub async fn close_within(&self, limit: Duration) -> bool {
         tokio::time::timeout(limit, self.close()).await.is_ok()
     }
 
-    /// Runs a write in a transaction, and returns after it is committed and synced to disk. An error rolls it
-    /// back.
+    /// Runs a write in a transaction. Returns after the transaction was committed and synced to disk. If the
+    /// closure returns an error, its changes are rolled back.
     ///
     /// # Errors
-    /// Returns the closure's error or the store's; the write has no effect then.
+    /// Returns the error of the closure or of the store. In either case, the write has no effect.
     pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -189,12 +191,12 @@ impl Store {
         self.enqueue_write(work, Durability::Disk).await
     }
 
-    /// Runs a write without waiting for the disk. It survives a crash of the process. A power failure may
-    /// lose the last such writes and everything after them. The next [`write`](Self::write) makes it durable.
-    /// For writes that are useless without a later one.
+    /// Runs a write without waiting for the disk, for writes that are useless without a later one. The write
+    /// survives a crash of the process. A power failure may lose the last such writes and all later ones. The
+    /// next [`write`](Self::write) makes it durable.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// Returns the same errors as [`write`](Self::write).
     pub async fn write_ahead<T, E, F>(&self, work: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -219,7 +221,7 @@ impl Store {
     /// Runs a read over one snapshot, on a reader thread.
     ///
     /// # Errors
-    /// Returns the closure's error or the store's.
+    /// Returns the error of the closure or of the store.
     pub async fn read<T, E, F>(&self, work: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -229,7 +231,7 @@ impl Store {
         let Some((reads, _)) = &self.inner.reads else { return self.write(work).await };
         let (sender, receiver) = oneshot::channel();
         let read: ReadJob = Box::new(move |connection| {
-            // The caller may have dropped the future.
+            // The receiver is gone if the caller has dropped the future.
             let _ = sender
                 .send(connection.map_err(E::from).and_then(|connection| catch_panics(work, connection)));
         });
@@ -237,11 +239,11 @@ impl Store {
         receiver.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
     }
 
-    /// Runs a read over one snapshot on the caller's thread. For a few rows by their keys, for which waking
-    /// another thread would take longer than the read.
+    /// Runs a read over one snapshot on the caller's thread. The read must fetch only a few rows, by their
+    /// keys. For such a read, waking another thread would take longer than the read itself.
     ///
     /// # Errors
-    /// Returns the closure's error or the store's.
+    /// Returns the error of the closure or of the store.
     pub async fn read_inline<T, E, F>(&self, work: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -254,11 +256,11 @@ impl Store {
         }
     }
 
-    /// Runs a single statement on the caller's thread. It is a snapshot by itself and saves the cost of a
-    /// transaction.
+    /// Runs a single statement on the caller's thread. A single statement sees one snapshot even without a
+    /// transaction, and this saves the cost of one.
     ///
     /// # Errors
-    /// Returns the closure's error or the store's.
+    /// Returns the error of the closure or of the store.
     pub async fn query_inline<T, E, F>(&self, work: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -272,12 +274,12 @@ impl Store {
     }
 }
 
-/// Runs a closure and converts a panic into an error, so that the thread continues.
+/// Runs a closure and converts a panic into an error, so that the thread continues to run.
 fn catch_panics<T, E: From<StoreError>>(
     work: impl FnOnce(&Connection) -> Result<T, E>,
     connection: &Connection,
 ) -> Result<T, E> {
-    // The savepoint or transaction of the closure is rolled back, so no partial state remains.
+    // The savepoint or the transaction of the closure is rolled back, so that no partial state remains.
     let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)));
     outcome.unwrap_or_else(|_| Err(StoreError::Panicked.into()))
 }
@@ -312,7 +314,7 @@ where
             (_, Err(error)) => Err(error.into()),
             (None, Ok(())) => Err(StoreError::Closed.into()),
         };
-        // The caller may have dropped the future.
+        // The receiver is gone if the caller has dropped the future.
         let _ = answer.send(result);
     }
 }
@@ -328,7 +330,7 @@ mod tests {
 
     const NOW: Moment = Moment::from_millis(1_790_000_000_250);
 
-    /// Counts settings, without the one that a restore adds.
+    /// Counts the settings, without the one that a restore adds.
     async fn count(store: &Store) -> i64 {
         store
             .read(|connection| {
@@ -336,7 +338,7 @@ mod tests {
                 Ok::<i64, StoreError>(connection.query_row(sql, [], |row| row.get(0))?)
             })
             .await
-            .expect("a read")
+            .expect("the read succeeds")
     }
 
     async fn set(store: &Store, name: &'static str, keep: bool) -> Result<(), StoreError> {
@@ -351,32 +353,35 @@ mod tests {
     /// A failed write has no effect, and the other writes of its group are kept.
     #[tokio::test]
     async fn failed_write_does_not_affect_its_group() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         for place in [StoreLocation::Memory, StoreLocation::Folder(folder.path().join("store"))] {
-            let store = Store::open(&StoreOptions::new(place)).expect("a store");
+            let store = Store::open(&StoreOptions::new(place)).expect("the store opens");
             let (first, second, third) =
                 tokio::join!(set(&store, "a", true), set(&store, "b", false), set(&store, "c", true));
             assert!(first.is_ok() && third.is_ok());
             assert!(matches!(second, Err(StoreError::Corrupt(_))));
             assert_eq!(count(&store).await, 2);
-            assert!(matches!(set(&store, "d", false).await, Err(StoreError::Corrupt(_))), "nor one alone");
+            assert!(
+                matches!(set(&store, "d", false).await, Err(StoreError::Corrupt(_))),
+                "a single write that fails has no effect"
+            );
             assert_eq!(count(&store).await, 2);
         }
     }
 
-    /// A group of one write has no savepoint, which would copy each page that it changes.
+    /// A group with one write has no savepoint, which would copy each page that the write changes.
     #[tokio::test]
     async fn single_write_has_no_savepoint() {
-        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).expect("a store");
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).expect("the store opens");
         let released = store.write(|connection| {
             let released = connection.execute_batch("RELEASE job");
             Ok::<_, StoreError>(released.is_ok())
         });
-        assert!(!released.await.expect("a write"));
+        assert!(!released.await.expect("the write succeeds"));
     }
 
-    /// The durability is set before the transaction begins: the disk for a group with an ordinary write, the
-    /// system for a group of writes ahead.
+    /// The durability is set before the transaction begins: to the disk if the group contains an ordinary
+    /// write, and to the operating system if it contains only writes ahead.
     #[tokio::test]
     async fn ordinary_write_syncs_and_write_ahead_does_not() {
         fn waits(connection: &Connection) -> Result<i64, StoreError> {
@@ -384,14 +389,14 @@ mod tests {
         }
         const NORMAL: i64 = 1;
         const FULL: i64 = 2;
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.path().to_owned())))
-            .expect("a store");
+            .expect("the store opens");
         for _ in 0..2 {
-            assert_eq!(store.write_ahead(waits).await.expect("a write"), NORMAL);
-            assert_eq!(store.write(waits).await.expect("a write"), FULL);
+            assert_eq!(store.write_ahead(waits).await.expect("the write succeeds"), NORMAL);
+            assert_eq!(store.write(waits).await.expect("the write succeeds"), FULL);
         }
-        // While the writer is blocked, the next writes form one group.
+        // While the writer is blocked, the following writes are queued and form one group.
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let held = store.write_ahead(move |_| {
             let _ = wait.recv();
@@ -403,16 +408,16 @@ mod tests {
             tokio::join!(both, release).0
         };
         let (held, (ahead, waited)) = tokio::join!(held, together);
-        held.expect("a write");
-        assert_eq!((ahead.expect("a write"), waited.expect("a write")), (FULL, FULL));
+        held.expect("the write succeeds");
+        assert_eq!((ahead.expect("the write succeeds"), waited.expect("the write succeeds")), (FULL, FULL));
     }
 
-    /// A closure that panics fails alone: its write is rolled back, and the store continues.
+    /// If a closure panics, only its own write fails and is rolled back. The store continues to run.
     #[tokio::test]
     async fn panic_fails_only_its_own_write() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         for place in [StoreLocation::Memory, StoreLocation::Folder(folder.path().join("store"))] {
-            let store = Store::open(&StoreOptions::new(place)).expect("a store");
+            let store = Store::open(&StoreOptions::new(place)).expect("the store opens");
             let panicked: Result<(), StoreError> = store
                 .write(|connection| {
                     connection.execute("INSERT INTO setting (name, value) VALUES ('p', 'x')", [])?;
@@ -424,19 +429,20 @@ mod tests {
             assert!(matches!(panicked, Err(StoreError::Panicked)));
             let panicked: Result<(), StoreError> = store.read_inline(|_| panic!("on purpose")).await;
             assert!(matches!(panicked, Err(StoreError::Panicked)));
-            set(&store, "a", true).await.expect("a write");
+            set(&store, "a", true).await.expect("the write succeeds");
             assert_eq!(count(&store).await, 1);
         }
     }
 
-    /// An inline read sees the latest commit, one snapshot for all of its statements, and cannot write.
+    /// An inline read sees the latest commit, sees one snapshot in all of its statements, and cannot write.
     #[tokio::test]
     async fn inline_read_is_one_snapshot_and_read_only() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.path().to_owned())))
-            .expect("a store");
-        set(&store, "a", true).await.expect("a write");
-        let other = Connection::open(folder.path().join(DATABASE_FILE)).expect("another process");
+            .expect("the store opens");
+        set(&store, "a", true).await.expect("the write succeeds");
+        let other =
+            Connection::open(folder.path().join(DATABASE_FILE)).expect("a second connection can be opened");
         let counted = store.read_inline(move |connection| {
             let count =
                 || connection.query_row("SELECT count(*) FROM setting", [], |row| row.get::<_, i64>(0));
@@ -444,18 +450,18 @@ mod tests {
             other.execute("INSERT INTO setting (name, value) VALUES ('b', 'x')", [])?;
             Ok::<_, StoreError>((before, count()?))
         });
-        assert_eq!(counted.await.expect("a read"), (1, 1));
+        assert_eq!(counted.await.expect("the read succeeds"), (1, 1));
         let count = "SELECT count(*) FROM setting";
         let counted = store.read_inline(move |connection| {
             Ok::<i64, StoreError>(connection.query_row(count, [], |row| row.get(0))?)
         });
-        assert_eq!(counted.await.expect("a read"), 2);
+        assert_eq!(counted.await.expect("the read succeeds"), 2);
         let written: Result<usize, StoreError> =
             store.read_inline(|connection| Ok(connection.execute("DELETE FROM setting", [])?)).await;
         assert!(written.is_err());
     }
 
-    /// A statement with another limit or start key is not planned again.
+    /// A statement is not planned again for another limit or start key.
     #[tokio::test]
     async fn statements_are_prepared_once() {
         fn plans(connection: &Connection) -> Result<i32, StoreError> {
@@ -467,21 +473,21 @@ mod tests {
             }
             Ok(rows.get_status(rusqlite::StatementStatus::RePrepare))
         }
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         for place in [StoreLocation::Memory, StoreLocation::Folder(folder.path().join("store"))] {
-            let store = Store::open(&StoreOptions::new(place)).expect("a store");
+            let store = Store::open(&StoreOptions::new(place)).expect("the store opens");
             let planned = (store.read(plans).await, store.read_inline(plans).await, store.write(plans).await);
             assert!(matches!(planned, (Ok(0), Ok(0), Ok(0))), "{planned:?}");
         }
     }
 
-    /// A full disk refuses writes, allows reads, and accepts writes again when there is space.
+    /// On a full disk, writes fail and reads continue. Writes succeed again once there is space.
     #[tokio::test]
     async fn full_disk_allows_reads() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.path().to_owned())))
-            .expect("a store");
-        set(&store, "before", true).await.expect("a write");
+            .expect("the store opens");
+        set(&store, "before", true).await.expect("the write succeeds");
         let bound = |pages: i64| {
             let store = store.clone();
             async move {
@@ -491,7 +497,7 @@ mod tests {
                         Ok::<i64, StoreError>(connection.query_row(&sql, [], |row| row.get(0))?)
                     })
                     .await
-                    .expect("a bound")
+                    .expect("the page limit can be set")
             }
         };
         let pages = bound(1).await;
@@ -503,50 +509,55 @@ mod tests {
             })
         };
         assert!(matches!(large().await, Err(StoreError::Full)), "{pages} pages");
-        assert_eq!(count(&store).await, 1, "reads go on");
+        assert_eq!(count(&store).await, 1, "reads continue");
         bound(1_000_000).await;
-        large().await.expect("a write, now that there is room");
+        large().await.expect("the write succeeds once there is space");
     }
 
-    /// A store of a newer service stays unchanged, and the error names the next step.
+    /// A store that a newer service wrote is not changed, and the error contains the next step.
     #[tokio::test]
     async fn newer_store_is_rejected() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let options = StoreOptions::new(StoreLocation::Folder(folder.path().to_owned()));
-        let store = Store::open(&options).expect("a store");
+        let store = Store::open(&options).expect("the store opens");
         let newer = store.write(|connection| {
             connection.execute("INSERT INTO migration (number, checksum) VALUES (99, x'00')", [])?;
             Ok::<(), StoreError>(())
         });
-        newer.await.expect("a write");
-        let refused = Store::open(&options).expect_err("a refusal");
+        newer.await.expect("the write succeeds");
+        let refused = Store::open(&options).expect_err("an error is returned");
         assert!(matches!(refused, OpenError::Newer { found: 99, known: 5 }));
         assert!(refused.to_string().contains("start a service at least as new"));
     }
 
-    /// FED-08: a restored store has all data and another epoch; nothing is overwritten.
+    /// FED-08: a restored store has all data of the backup and another epoch. Nothing is overwritten.
     #[tokio::test]
     async fn restored_backup_is_complete_with_a_new_epoch() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let (first, second) = (folder.path().join("first"), folder.path().join("second"));
         let file = folder.path().join("backup.db");
-        let store = Store::open(&StoreOptions::new(StoreLocation::Folder(first.clone()))).expect("a store");
-        set(&store, "kept", true).await.expect("a write");
+        let store =
+            Store::open(&StoreOptions::new(StoreLocation::Folder(first.clone()))).expect("the store opens");
+        set(&store, "kept", true).await.expect("the write succeeds");
         let epoch = |store: &Store| {
             let store = store.clone();
             async move {
-                store.write(|connection| epoch::ensure_epoch(connection, &SystemRandom)).await.expect("one")
+                store
+                    .write(|connection| epoch::ensure_epoch(connection, &SystemRandom))
+                    .await
+                    .expect("the epoch exists")
             }
         };
         let before = epoch(&store).await;
-        write_backup(&first, &file).expect("a backup");
+        write_backup(&first, &file).expect("the backup is written");
         assert!(matches!(write_backup(&first, &file), Err(BackupError::Exists(_))));
-        set(&store, "later", true).await.expect("a write");
+        set(&store, "later", true).await.expect("the write succeeds");
 
-        restore_backup(&file, &second, &SystemRandom, NOW).expect("restored");
+        restore_backup(&file, &second, &SystemRandom, NOW).expect("the backup is restored");
         assert!(matches!(restore_backup(&file, &second, &SystemRandom, NOW), Err(BackupError::Exists(_))));
-        let restored = Store::open(&StoreOptions::new(StoreLocation::Folder(second))).expect("a store");
-        let when = async |store: &Store| store.read(restored_at).await.expect("a read");
+        let restored =
+            Store::open(&StoreOptions::new(StoreLocation::Folder(second))).expect("the store opens");
+        let when = async |store: &Store| store.read(restored_at).await.expect("the read succeeds");
         assert_eq!((when(&store).await, when(&restored).await), (None, Some(NOW)));
         assert_eq!(count(&restored).await, 1);
         assert_ne!(epoch(&restored).await, before);
@@ -555,13 +566,13 @@ mod tests {
     /// Closing completes queued work, refuses new work, and leaves one file with all data.
     #[tokio::test]
     async fn closed_store_is_one_file() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         for place in [StoreLocation::Memory, StoreLocation::Folder(folder.path().to_owned())] {
-            let store = Store::open(&StoreOptions::new(place)).expect("a store");
-            set(&store, "before", true).await.expect("a write");
+            let store = Store::open(&StoreOptions::new(place)).expect("the store opens");
+            set(&store, "before", true).await.expect("the write succeeds");
             let looked = store.read_inline(|_| Ok::<_, StoreError>(()));
-            looked.await.expect("a read");
-            // Both are queued when the store is closed.
+            looked.await.expect("the read succeeds");
+            // Both writes are queued when the store is closed.
             let (go, wait) = std::sync::mpsc::channel::<()>();
             let held = store.write(move |_| {
                 let _ = wait.recv();
@@ -579,19 +590,19 @@ mod tests {
             assert!(matches!((read, looked), (Err(StoreError::Closed), Err(StoreError::Closed))));
             store.clone().close().await;
         }
-        let left = std::fs::read_dir(folder.path()).expect("a folder");
-        let left: Vec<_> = left.map(|file| file.expect("a file").file_name()).collect();
+        let left = std::fs::read_dir(folder.path()).expect("the folder is readable");
+        let left: Vec<_> = left.map(|file| file.expect("the entry is readable").file_name()).collect();
         assert_eq!(left, [DATABASE_FILE]);
         let options = StoreOptions::new(StoreLocation::Folder(folder.path().to_owned()));
-        assert_eq!(count(&Store::open(&options).expect("a store")).await, 2);
+        assert_eq!(count(&Store::open(&options).expect("the store opens")).await, 2);
     }
 
-    /// A read that does not end cannot delay the shutdown without bound.
+    /// A read that does not end cannot delay the shutdown without limit.
     #[tokio::test]
     async fn shutdown_does_not_wait_without_bound() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let store = Store::open(&StoreOptions::new(StoreLocation::Folder(folder.path().to_owned())))
-            .expect("a store");
+            .expect("the store opens");
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let read = store.read(move |_| {
             let _ = wait.recv();
@@ -600,81 +611,90 @@ mod tests {
         let stopping = async {
             assert!(!store.close_within(Duration::ZERO).await);
             drop(go);
-            assert!(store.close_within(Duration::from_secs(60)).await, "once nobody reads any more");
+            assert!(
+                store.close_within(Duration::from_secs(60)).await,
+                "the store closes once the read has ended"
+            );
         };
         let (read, ()) = tokio::join!(read, stopping);
         read.expect("queued work is completed");
     }
 
-    /// SQLite would apply the log or journal of another database to a restored one.
+    /// A restore is refused if the folder contains a log or journal, which SQLite would apply to the restored
+    /// database.
     #[tokio::test]
     async fn restore_refuses_leftover_log_files() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let path = |name: &str| folder.path().join(name);
-        let store = Store::open(&StoreOptions::new(StoreLocation::Folder(path("first")))).expect("a store");
-        set(&store, "kept", true).await.expect("a write");
+        let store =
+            Store::open(&StoreOptions::new(StoreLocation::Folder(path("first")))).expect("the store opens");
+        set(&store, "kept", true).await.expect("the write succeeds");
         let file = path("backup.db");
-        write_backup(&path("first"), &file).expect("a backup");
-        set(&store, "later", true).await.expect("a write");
-        // Left behind by a killed service.
-        std::fs::create_dir(path("second")).expect("a folder");
+        write_backup(&path("first"), &file).expect("the backup is written");
+        set(&store, "later", true).await.expect("the write succeeds");
+        // A killed service leaves these files behind.
+        std::fs::create_dir(path("second")).expect("the folder is created");
         for name in ["exchange.db-wal", "exchange.db-shm", "exchange.db-journal"] {
             let left = path("second").join(name);
             match name {
-                "exchange.db-journal" => std::fs::write(&left, "").expect("a file"),
-                name => drop(std::fs::copy(path("first").join(name), &left).expect("a copy")),
+                "exchange.db-journal" => std::fs::write(&left, "").expect("the file is written"),
+                name => drop(std::fs::copy(path("first").join(name), &left).expect("the file is copied")),
             }
-            let refused = restore_backup(&file, &path("second"), &SystemRandom, NOW).expect_err("a refusal");
+            let refused =
+                restore_backup(&file, &path("second"), &SystemRandom, NOW).expect_err("an error is returned");
             assert!(matches!(&refused, BackupError::Exists(found) if *found == left), "{refused}");
-            let beside = std::fs::read_dir(path("second")).expect("a folder").count();
-            assert_eq!(beside, 1, "nothing is begun");
-            std::fs::remove_file(left).expect("a file");
+            let beside = std::fs::read_dir(path("second")).expect("the folder is readable").count();
+            assert_eq!(beside, 1, "no further file is created");
+            std::fs::remove_file(left).expect("the file is removed");
         }
-        restore_backup(&file, &path("second"), &SystemRandom, NOW).expect("restored");
+        restore_backup(&file, &path("second"), &SystemRandom, NOW).expect("the backup is restored");
         let restored =
-            Store::open(&StoreOptions::new(StoreLocation::Folder(path("second")))).expect("a store");
+            Store::open(&StoreOptions::new(StoreLocation::Folder(path("second")))).expect("the store opens");
         assert_eq!(count(&restored).await, 1);
     }
 
-    /// Changes in the log of the source are restored, for example from a copied folder of a store.
+    /// Changes in the log of the source are restored, for example from a copy of a data folder.
     #[tokio::test]
     async fn changes_in_the_log_are_restored() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let path = |name: &str| folder.path().join(name);
-        let store = Store::open(&StoreOptions::new(StoreLocation::Folder(path("first")))).expect("a store");
-        set(&store, "kept", true).await.expect("a write");
-        std::fs::create_dir(path("copy")).expect("a folder");
+        let store =
+            Store::open(&StoreOptions::new(StoreLocation::Folder(path("first")))).expect("the store opens");
+        set(&store, "kept", true).await.expect("the write succeeds");
+        std::fs::create_dir(path("copy")).expect("the folder is created");
         for name in ["exchange.db", "exchange.db-wal"] {
-            std::fs::copy(path("first").join(name), path("copy").join(name)).expect("a copy");
+            std::fs::copy(path("first").join(name), path("copy").join(name)).expect("the file is copied");
         }
         restore_backup(&path("copy").join("exchange.db"), &path("second"), &SystemRandom, NOW)
-            .expect("restored");
+            .expect("the backup is restored");
         let restored =
-            Store::open(&StoreOptions::new(StoreLocation::Folder(path("second")))).expect("a store");
+            Store::open(&StoreOptions::new(StoreLocation::Folder(path("second")))).expect("the store opens");
         assert_eq!(count(&restored).await, 1);
     }
 
-    /// A path that is not UTF-8 is refused, and no other file is created.
+    /// A path that is not UTF-8 is rejected, and no file is created.
     #[cfg(unix)]
     #[tokio::test]
     async fn non_utf8_paths_are_rejected() {
         use std::os::unix::ffi::OsStrExt as _;
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let first = folder.path().join("first");
-        let _store = Store::open(&StoreOptions::new(StoreLocation::Folder(first.clone()))).expect("a store");
+        let _store =
+            Store::open(&StoreOptions::new(StoreLocation::Folder(first.clone()))).expect("the store opens");
         let to = folder.path().join(std::ffi::OsStr::from_bytes(b"backup-\xff.db"));
-        let refused = write_backup(&first, &to).expect_err("a refusal");
+        let refused = write_backup(&first, &to).expect_err("an error is returned");
         assert!(matches!(refused, BackupError::Io { .. }), "{refused}");
         assert!(refused.to_string().contains("UTF-8"), "{refused}");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("the folder is readable").count(), 1);
     }
 
-    /// A backup only reads, even from a store of a newer version; without a store, it creates none.
+    /// A backup only reads the store, even one of a newer version. It does not create a missing store.
     #[tokio::test]
     async fn backup_is_read_only() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let (first, file) = (folder.path().join("first"), folder.path().join("backup.db"));
-        let store = Store::open(&StoreOptions::new(StoreLocation::Folder(first.clone()))).expect("a store");
+        let store =
+            Store::open(&StoreOptions::new(StoreLocation::Folder(first.clone()))).expect("the store opens");
         let newer = store.write(|connection| {
             connection.execute_batch(
                 "INSERT INTO migration (number, checksum) VALUES (99, x'00'); \
@@ -682,17 +702,18 @@ mod tests {
             )?;
             Ok::<(), StoreError>(())
         });
-        newer.await.expect("a write");
-        let log = || std::fs::read(first.join("exchange.db-wal")).expect("a log");
+        newer.await.expect("the write succeeds");
+        let log = || std::fs::read(first.join("exchange.db-wal")).expect("the log is readable");
         let before = log();
-        write_backup(&first, &file).expect("a backup");
-        assert!(log() == before, "nothing is written to the store");
-        set(&store, "later", true).await.expect("a write, as before");
-        let restored =
-            restore_backup(&file, &folder.path().join("second"), &SystemRandom, NOW).expect_err("a refusal");
+        write_backup(&first, &file).expect("the backup is written");
+        assert!(log() == before, "the backup does not write to the store");
+        set(&store, "later", true).await.expect("writes still succeed");
+        let restored = restore_backup(&file, &folder.path().join("second"), &SystemRandom, NOW)
+            .expect_err("an error is returned");
         assert!(matches!(restored, BackupError::Version(OpenError::Newer { found: 99, .. })), "{restored}");
         let empty = folder.path().join("empty");
-        let missing = write_backup(&empty, &folder.path().join("other.db")).expect_err("a refusal");
+        let missing =
+            write_backup(&empty, &folder.path().join("other.db")).expect_err("an error is returned");
         assert!(matches!(missing, BackupError::Missing(_)) && !empty.exists(), "{missing}");
         assert!(!folder.path().join("other.db").exists());
     }
@@ -702,15 +723,17 @@ mod tests {
     #[tokio::test]
     async fn store_files_are_private_to_the_owner() {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let (first, second) = (folder.path().join("a/first"), folder.path().join("second"));
         let file = folder.path().join("backup.db");
-        let store = Store::open(&StoreOptions::new(StoreLocation::Folder(first.clone()))).expect("a store");
-        set(&store, "a", true).await.expect("a write");
-        write_backup(&first, &file).expect("a backup");
-        restore_backup(&file, &second, &SystemRandom, NOW).expect("restored");
-        let mode =
-            |path: &std::path::Path| std::fs::metadata(path).expect("a path").permissions().mode() & 0o777;
+        let store =
+            Store::open(&StoreOptions::new(StoreLocation::Folder(first.clone()))).expect("the store opens");
+        set(&store, "a", true).await.expect("the write succeeds");
+        write_backup(&first, &file).expect("the backup is written");
+        restore_backup(&file, &second, &SystemRandom, NOW).expect("the backup is restored");
+        let mode = |path: &std::path::Path| {
+            std::fs::metadata(path).expect("the path exists").permissions().mode() & 0o777
+        };
         for path in [&first, &second] {
             assert_eq!(mode(path), 0o700, "{}", path.display());
         }
@@ -722,22 +745,22 @@ mod tests {
 
     #[test]
     fn invalid_backup_is_rejected() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let file = folder.path().join("letter.txt");
         std::fs::write(&file, "dear reader, this is no database at all, however long it may be")
-            .expect("a file");
+            .expect("the file is written");
         let target = folder.path().join("store");
-        let refused = restore_backup(&file, &target, &SystemRandom, NOW).expect_err("a refusal");
+        let refused = restore_backup(&file, &target, &SystemRandom, NOW).expect_err("an error is returned");
         assert!(matches!(refused, BackupError::Damaged { .. }), "{refused}");
         assert!(!target.exists());
     }
 
-    /// Committed data is in the folder when it is opened again.
+    /// Committed data is present when the folder is opened again.
     #[tokio::test]
     async fn committed_data_persists_in_the_folder() {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("the temporary folder is created");
         let options = StoreOptions::new(StoreLocation::Folder(folder.path().to_owned()));
-        set(&Store::open(&options).expect("a store"), "a", true).await.expect("a write");
-        assert_eq!(count(&Store::open(&options).expect("a store")).await, 1);
+        set(&Store::open(&options).expect("the store opens"), "a", true).await.expect("the write succeeds");
+        assert_eq!(count(&Store::open(&options).expect("the store opens")).await, 1);
     }
 }

@@ -10,10 +10,10 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::{OpenError, StoreError, plan_once, run_statement};
 
-/// A queued read. Must not panic.
+/// A queued read. It must not panic.
 pub(super) type ReadJob = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
-/// Starts the reader threads; they end when the queue is closed.
+/// Starts the reader threads. They end when the queue is closed.
 ///
 /// # Errors
 /// Returns an error if a connection or a thread cannot be created.
@@ -48,7 +48,7 @@ fn run_reader(connection: &Connection, queue: &Mutex<Receiver<ReadJob>>) {
     }
 }
 
-/// A pool of connections for reads on the caller's thread. It grows to the largest number of concurrent
+/// A pool of connections for reads on the caller's thread. It grows to the highest number of concurrent
 /// reads.
 pub(super) struct InlineReaders {
     path: PathBuf,
@@ -70,7 +70,7 @@ impl InlineReaders {
         Self { path, connections: Mutex::default(), returned: Condvar::new() }
     }
 
-    /// Runs a closure over one snapshot, on the caller's thread. The closure must not panic.
+    /// Runs a closure over one snapshot on the caller's thread. The closure must not panic.
     pub(super) fn read_snapshot<T>(&self, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
         self.with_connection(|connection| match connection {
             Ok(connection) => with_snapshot(connection, read),
@@ -78,7 +78,7 @@ impl InlineReaders {
         })
     }
 
-    /// Runs a closure with a connection, on the caller's thread; each statement is its own snapshot.
+    /// Runs a closure with a connection on the caller's thread. Each statement sees its own snapshot.
     pub(super) fn with_connection<T>(&self, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
         let idle = match self.check_out() {
             Ok(idle) => idle,
@@ -96,7 +96,7 @@ impl InlineReaders {
         found
     }
 
-    /// Closes the pool, and waits until all connections are returned and closed.
+    /// Closes the pool and waits until all connections are returned and closed.
     pub(super) fn close(&self) {
         let mut own = self.lock_pool();
         own.is_closed = true;
@@ -106,7 +106,7 @@ impl InlineReaders {
         }
     }
 
-    /// Takes an idle connection; `Ok(None)` if the caller has to open a new one.
+    /// Takes an idle connection. Returns `Ok(None)` if the caller has to open a new one.
     fn check_out(&self) -> Result<Option<Connection>, StoreError> {
         let mut own = self.lock_pool();
         if own.is_closed {
@@ -120,7 +120,7 @@ impl InlineReaders {
         let mut own = self.lock_pool();
         own.lent -= 1;
         if own.is_closed {
-            // The connection is closed before `close` is notified.
+            // The connection is closed before the waiting `close` is notified.
             drop(connection);
             self.returned.notify_all();
         } else {
@@ -142,7 +142,7 @@ fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Runs a closure in a transaction, so that all of its statements see one snapshot.
+/// Runs a closure in a transaction, so that all of its statements see the same snapshot.
 fn with_snapshot<T>(connection: &Connection, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
     let found = match run_statement(connection, "BEGIN") {
         Ok(()) => read(Ok(connection)),

@@ -1,4 +1,4 @@
-//! The writer's thread: runs queued jobs in one transaction, commits once, then reports the results.
+//! The writer's thread. It runs queued jobs in one transaction, commits once, then reports the results.
 
 use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
@@ -7,30 +7,31 @@ use super::StoreError;
 use super::checkpoint::CheckpointControl;
 use super::run_statement;
 
-/// The durability that a commit waits for.
+/// The durability for which a commit waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// The log is synced to disk and survives a power failure.
+    /// The log is synced to disk, so that the commit survives a power failure.
     Disk,
-    /// The operating system has the log, which survives a crash of the process.
+    /// The log is written to the operating system, so that the commit survives a crash of the process.
     System,
 }
 
-/// A queued write, or a read of a store in memory.
+/// A queued write or, for a store in memory, a queued read.
 pub(super) trait WriterJob: Send {
-    /// Returns the durability that the job needs; a group uses the highest of its jobs.
+    /// Returns the durability that the job requires. A group of jobs uses the highest one.
     fn durability(&self) -> Durability;
 
-    /// Runs inside its own transaction or savepoint. Must not panic. Returns false to roll the changes back.
+    /// Runs the job inside a transaction or savepoint. Must not panic. Returns false if the changes must be
+    /// rolled back.
     fn run(&mut self, connection: &Connection) -> bool;
 
-    /// Reports the result after the commit of the transaction, or the error that prevented it.
+    /// Reports the result of the job after the commit, or the error that prevented the commit.
     fn finish(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
 impl Durability {
-    /// Returns the pragma. With a write-ahead log, `NORMAL` syncs only before a checkpoint. Frames are
-    /// recovered in order, so a later synced commit makes all earlier ones durable.
+    /// Returns the pragma that sets the durability. With a write-ahead log, `NORMAL` syncs only before a
+    /// checkpoint. SQLite recovers the log in order, so a later synced commit makes all earlier ones durable.
     const fn pragma(self) -> &'static str {
         match self {
             Self::Disk => "PRAGMA synchronous = FULL",
@@ -39,17 +40,17 @@ impl Durability {
     }
 }
 
-/// Maximum number of jobs in one commit; more would only delay the first one.
+/// The maximum number of jobs in one commit. More jobs would delay the first one too long.
 const MAX_GROUP: usize = 64;
 
-/// Runs jobs until the queue is closed and empty, then stops the checkpoints.
+/// Runs jobs until the queue is closed and empty, then stops the checkpoint thread.
 pub(super) fn run_writer(
     connection: &Connection,
     mut queue: Receiver<Box<dyn WriterJob>>,
     checkpoints: CheckpointControl,
 ) {
     let mut group: Vec<Box<dyn WriterJob>> = Vec::with_capacity(MAX_GROUP);
-    // The setting with which the connection was opened.
+    // The connection was opened with this setting.
     let mut waits = Durability::Disk;
     while let Some(first) = queue.blocking_recv() {
         group.push(first);
@@ -66,7 +67,8 @@ pub(super) fn run_writer(
 fn commit_group(connection: &Connection, group: &mut Vec<Box<dyn WriterJob>>, waits: &mut Durability) {
     let outcome = in_one_transaction(connection, group, waits);
     if outcome.is_err() && !connection.is_autocommit() {
-        // Rolled back before results are reported. If that fails, the next `BEGIN` fails, too.
+        // The transaction is rolled back before results are reported. If this fails, the next `BEGIN` also
+        // fails.
         let _ = connection.execute_batch("ROLLBACK");
     }
     let failure = outcome.err();
@@ -88,7 +90,7 @@ fn in_one_transaction(
     }
     run_statement(connection, "BEGIN IMMEDIATE")?;
     if let [alone] = group {
-        // A single job needs no savepoint, which would copy every page that it changes.
+        // A single job runs without a savepoint, which would copy every page that the job changes.
         let keep = run_job(&mut **alone, connection)?;
         run_statement(connection, if keep { "COMMIT" } else { "ROLLBACK" })?;
         return Ok(());
@@ -104,12 +106,12 @@ fn in_one_transaction(
     Ok(())
 }
 
-/// Runs a job. Returns whether its changes are to be kept.
+/// Runs a job. Returns true if its changes must be kept.
 ///
 /// # Errors
-/// [`StoreError::RolledBack`] if SQLite ended the whole transaction.
+/// Returns [`StoreError::RolledBack`] if SQLite has ended the whole transaction.
 fn run_job(job: &mut dyn WriterJob, connection: &Connection) -> Result<bool, StoreError> {
     let keep = job.run(connection);
-    // SQLite ends the whole transaction on a full or failing disk, regardless of savepoints.
+    // If the disk is full or fails, SQLite ends the whole transaction, regardless of savepoints.
     if connection.is_autocommit() { Err(StoreError::RolledBack) } else { Ok(keep) }
 }

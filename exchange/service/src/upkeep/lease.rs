@@ -1,4 +1,4 @@
-//! The lease by which one of several processes over one store runs its upkeep.
+//! The lease of the upkeep. Of several processes that share a store, only the one with the lease runs tasks.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use crate::store::StoreError;
 use crate::time::Moment;
 
 const NAME: &str = "upkeep";
-/// How long the lease is valid after the last piece of work.
+/// How long the lease remains valid after the last piece of work.
 const LIFETIME: Duration = Duration::from_secs(60);
 
-/// Returns the latest time until which a lease can be valid by the same clock, with a tolerance.
+/// Returns the latest expiry time that a lease can have if the clock was not set back. Includes a tolerance.
 fn latest_expiry(now: Moment) -> Moment {
     now.plus(2 * LIFETIME)
 }
 
-/// Reports whether another process holds the lease.
+/// Returns true if another process has the lease.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub(super) fn is_held_elsewhere(
     connection: &Connection,
     holder: &str,
@@ -31,11 +31,11 @@ pub(super) fn is_held_elsewhere(
     Ok(found.is_some())
 }
 
-/// Acquires or renews the lease. Returns false if another process holds it. A lease with an end too far in
-/// the future is ignored: the clock has stepped back since it was acquired.
+/// Acquires or renews the lease. Returns false if another process has it. A lease whose expiry time is too
+/// far in the future is ignored, because the clock was set back after it was acquired.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub(super) fn acquire_lease(connection: &Connection, holder: &str, now: Moment) -> Result<bool, StoreError> {
     let sql = "INSERT INTO lease (name, holder, until) VALUES (?1, ?2, ?4) \
                ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until \

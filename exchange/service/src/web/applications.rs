@@ -1,5 +1,5 @@
-//! The page of connected applications: which clients may call for the member, which are new, and disconnecting them
-//! (WEB-04 to WEB-06).
+//! The page of connected applications. It shows which clients may call the exchange for the member and which
+//! installations are new, and disconnects them (WEB-04 to WEB-06).
 
 use axum::Router;
 use axum::extract::{Form, State};
@@ -32,7 +32,8 @@ pub(super) fn routes() -> Router<WebState> {
 struct ApplicationsForm {
     #[serde(default)]
     csrf: String,
-    /// Acknowledges installations first seen up to this time, in milliseconds.
+    /// Acknowledges the installations that were first seen up to this time, in milliseconds since the Unix
+    /// epoch.
     seen: Option<i64>,
     installation: Option<String>,
     client: Option<String>,
@@ -41,7 +42,7 @@ struct ApplicationsForm {
 async fn show_applications(State(web): State<WebState>, member: SignedInMember) -> Response {
     let id = member.member().clone();
     let found = web.provider().store().read(move |database| list_applications(database, &id)).await;
-    // Only an external provider knows its own connections.
+    // Only the external provider knows whether the connections are active.
     let is_known = !web.provider().config().is_external();
     match found {
         Ok(found) => render_page(
@@ -98,8 +99,9 @@ fn render_application(application: &ConnectedApplication, is_known: bool, csrf: 
     }
 }
 
-/// Renders an installation: the client's registered name, then the installation's label, since a label could imitate
-/// another client's name. The label is quoted because the client chose it.
+/// Renders an installation. The registered name of the client comes before the label of the installation,
+/// because a label could imitate the name of another client. The label is quoted, because the client chose
+/// it.
 fn render_installation(
     name: &str,
     installed: &ConnectedInstallation,
@@ -139,14 +141,15 @@ async fn submit_form(
     let (id, now) = (member.member().clone(), web.provider().environment().now());
     let work = move |database: &Connection| apply_button(database, &id, form, now);
     match web.provider().store().write(work).await {
-        // An installation of another member, or one that was disconnected before, is not listed on the next page.
+        // If the installation belongs to another member or was already disconnected, the next page does not
+        // list it.
         Ok(true) => Redirect::to(PATH).into_response(),
         Ok(false) => session::forged_form_page(Some(&member)),
         Err(error) => session::error_page(&error),
     }
 }
 
-/// Applies the button that was pressed. Returns false for an invalid combination of fields.
+/// Applies the action of the button that was pressed. Returns false for an invalid combination of fields.
 fn apply_button(
     database: &Connection,
     member: &MemberId,

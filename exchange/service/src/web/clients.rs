@@ -1,7 +1,9 @@
-//! The page of registered clients for members who administer the service: register, suspend, resume (IDP-04, GW-05).
+//! The page of registered clients, on which members who administer the service register, suspend and resume
+//! clients (IDP-04, GW-05).
 //!
-//! For all other members the page does not exist. The `admin` commands offer the same and more. Changes on this page
-//! are audited under the member's id (`member:ID`), unlike those at a command line.
+//! For all other members, the page does not exist. The `admin` commands have the same functions and more. The
+//! audit attributes changes on this page to the member's id (`member:ID`), and changes at a command line to
+//! an administrator.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +27,7 @@ pub(super) fn routes() -> Router<WebState> {
     Router::new().route(PATH, get(show_clients).post(submit_form))
 }
 
-/// The fields of the registration form, with the error if it is rendered again.
+/// The values of the registration form, and the error if the form is rendered again.
 #[derive(Clone, Debug, Default)]
 struct ClientForm {
     id: String,
@@ -42,7 +44,8 @@ enum ClientAction {
 }
 
 impl ClientAction {
-    /// Parses the form's fields. Returns `None` unless exactly one button was pressed and no field but `scope` repeats.
+    /// Parses the fields of the form. Returns `None` unless exactly one button was pressed and each field
+    /// except `scope` occurs at most once.
     fn parse_fields(fields: Vec<(String, String)>) -> Option<Self> {
         let (mut filled, mut pressed) = (ClientForm::default(), None);
         for (name, value) in fields {
@@ -86,7 +89,7 @@ impl ClientAction {
                 };
                 admin::add_client(database, admin, &client)
             }
-            // This page cannot resume a client that was removed at a command line.
+            // A client that was removed at a command line cannot be resumed on this page.
             Self::SetState(client, standing) => match admin::client_state(database, client)? {
                 ClientState::Disabled => Err(AdminError::NotFound { what: "client", id: client.to_string() }),
                 ClientState::Active | ClientState::Suspended => {
@@ -114,7 +117,7 @@ async fn render_clients_page(
         Ok(clients) => {
             let csrf = member.csrf().hidden_field();
             let (list, form) = (render_clients(&clients, &csrf), render_form(filled, &csrf));
-            // An error is shown first, however long the list is.
+            // An error is shown at the top, so that it is visible even if the list is long.
             let body = if filled.wrong.is_some() {
                 html! { (form) (list) }
             } else {
@@ -220,7 +223,7 @@ async fn submit_form(
             let filled = ClientForm { wrong: Some(error.to_string()), ..filled };
             render_clients_page(&web, &member, &filled, StatusCode::UNPROCESSABLE_ENTITY).await
         }
-        // A client that another administrator has removed is not listed on the next page.
+        // If another administrator has removed the client, the next page does not list it.
         Err(AdminError::NotFound { .. }) => Redirect::to(PATH).into_response(),
         Err(error) => session::error_page(&error),
     }

@@ -1,7 +1,8 @@
 //! The page on which a member confirms a held batch (WEB-08, WRT-13).
 //!
-//! Opening the page only shows a preview. One button applies the batch once, the other discards it. The address is a
-//! secret, so it appears in no log and on no page except the sign-in page that leads back to it.
+//! Opening the page only shows a preview. One button applies the batch once, and the other discards it. The
+//! address is a secret. It therefore appears in no log, and on no page except the sign-in page that leads
+//! back to it.
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Form, Path, State};
@@ -18,7 +19,7 @@ use super::{BackendState, WebState, render_message, render_page};
 use crate::backend::confirm::HandoffToken;
 use crate::backend::{Backend, BatchPreview, ConfirmOutcome};
 
-/// Returns the page's route, to be merged with the others.
+/// Returns a router with the confirmation page. It must be merged with the other routers.
 pub fn confirmation_routes(web: WebState, backend: Backend) -> Router {
     let pages = Router::new()
         .route("/confirm/{handoff}", get(show_confirmation).post(submit_confirmation))

@@ -1,4 +1,5 @@
-//! Tokens against cross-site request forgery, derived from the session's secret, so that they need no storage.
+//! Tokens against cross-site request forgery. They are derived from the secret of the session and need not be
+//! stored.
 
 use std::fmt;
 
@@ -10,11 +11,11 @@ use crate::secrets;
 /// The name of the form field with the token.
 const FIELD_NAME: &str = "csrf";
 
-/// The token that a form of a session must contain.
+/// The token that each form of a session must contain.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CsrfToken(String);
 
-/// Omits the token.
+/// The token is not printed.
 impl fmt::Debug for CsrfToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CsrfToken(…)")
@@ -22,19 +23,19 @@ impl fmt::Debug for CsrfToken {
 }
 
 impl CsrfToken {
-    /// Derives the token from the secret of a cookie. The secret cannot be computed from it.
+    /// Derives the token from the secret in a cookie. The secret cannot be computed from the token.
     pub(super) fn from_secret(secret: &str) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
         Self(secrets::hmac_base64(&key, &["csrf"]))
     }
 
-    /// Returns true if a form contains the token. Compares in constant time.
+    /// Returns true if the token of a form matches. The comparison takes constant time.
     #[must_use]
     pub fn matches(&self, token: &str) -> bool {
         secrets::constant_time_eq(self.0.as_bytes(), token.as_bytes())
     }
 
-    /// Renders the hidden field for a form.
+    /// Renders the hidden form field with the token.
     #[must_use]
     pub fn hidden_field(&self) -> Markup {
         html! { input type="hidden" name=(FIELD_NAME) value=(self.0); }

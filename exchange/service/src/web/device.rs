@@ -1,4 +1,5 @@
-//! The device page (WEB-01 to WEB-03): enter the code, review the requested scopes, approve or decline.
+//! The device page, on which a member enters a user code, reviews the requested scopes, and approves or
+//! declines (WEB-01 to WEB-03).
 
 use axum::Router;
 use axum::extract::{Form, Query, State};
@@ -16,7 +17,8 @@ use crate::peer::PeerAddr;
 use crate::time::retry_after;
 
 pub(super) fn routes() -> Router<WebState> {
-    // A member who had to sign in again before a decision returns to its address, and starts over.
+    // If a member has to sign in again before the decision, the browser returns to this address, and the
+    // member starts over.
     let again = get(async || Redirect::to("/device"));
     Router::new()
         .route("/device", get(show_form).post(look_up))
@@ -39,8 +41,8 @@ struct DeviceForm {
     decision: String,
 }
 
-/// Renders the code form. A code in the address is only filled in: the member still sees the warning, submits the form
-/// and consents (WEB-02).
+/// Renders the form for the code. A code in the address only fills in the field: the member still sees the
+/// warning, submits the form and gives consent (WEB-02).
 async fn show_form(member: SignedInMember, Query(prefilled): Query<PrefilledCode>) -> Response {
     let shown = UserCode::from_input(&prefilled.user_code).map(|code| code.to_display()).unwrap_or_default();
     render_form(&member, &shown, None, StatusCode::OK)
@@ -58,7 +60,7 @@ fn render_warning() -> Markup {
     }
 }
 
-/// Renders the code form with `code` filled in.
+/// Renders the form for the code, with `code` filled in.
 fn render_form(member: &SignedInMember, code: &str, error: Option<&str>, status: StatusCode) -> Response {
     let body = html! {
         (render_warning())
@@ -97,7 +99,7 @@ async fn look_up(
     }
 }
 
-/// Renders the consent page with one line per scope, at every login (WEB-03).
+/// Renders the consent page with one line per scope. It is shown for every login (WEB-03).
 fn render_consent(member: &SignedInMember, code: &UserCode, waiting: &PendingLogin, days: u32) -> Response {
     let title = format!("Connect {}?", waiting.name);
     let body = html! {
@@ -163,7 +165,7 @@ async fn submit_decision(
     }
 }
 
-/// Renders the form with the typed code, so that the member can compare it with the device.
+/// Renders the form with the code that the member typed, so that the member can compare it with the device.
 fn no_such_code(member: &SignedInMember, typed: &str) -> Response {
     let text = "The code is unknown or has expired. Compare it with the one on your device.";
     render_form(member, typed, Some(text), StatusCode::NOT_FOUND)

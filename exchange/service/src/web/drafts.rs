@@ -1,8 +1,8 @@
-//! The pages on which a member reviews and accepts a draft that a client prepared, or a file (WEB-09 to WEB-11, DRF-04,
-//! DRF-14).
+//! The pages on which a member reviews and accepts the draft of a client, or an imported file (WEB-09 to
+//! WEB-11, DRF-04, DRF-14).
 //!
-//! The address of a draft is a secret and works once. Opening it creates a review of the member, which can be left and
-//! opened again until it is accepted or discarded.
+//! The address of a draft is a secret and works only once. Opening it creates a review of the member. The
+//! review can be opened repeatedly until it is accepted or discarded.
 
 mod blueprints;
 pub(super) mod import;
@@ -24,13 +24,13 @@ use crate::backend::Backend;
 use crate::backend::confirm::HandoffToken;
 use crate::backend::drafts::{AcceptOutcome, BlueprintChoice, DraftReview, ReviewContent};
 
-/// The largest form of a review, in bytes: 2000 rows with a picked name each.
+/// The maximum size of a submitted review form, in bytes. It suffices for 2000 rows with a picked name each.
 const MAX_FORM_BYTES: usize = 2 << 20;
 
-/// The fields of a review's form. Names may repeat.
+/// The fields of a review form. A name can occur several times.
 type ReviewFields = Vec<(String, String)>;
 
-/// Returns the routes of drafts, to be merged with the others.
+/// Returns a router with the pages for drafts and reviews. It must be merged with the other routers.
 pub fn draft_routes(web: WebState, backend: Backend) -> Router {
     let pages = Router::new()
         .route("/draft/{handoff}", get(open_draft))
@@ -48,7 +48,7 @@ async fn open_draft(
     headers: HeaderMap,
     Path(handoff): Path<String>,
 ) -> Response {
-    // A browser's prefetch must not open the draft.
+    // A browser that prefetches the link must not open the draft.
     let looks_ahead = ["sec-purpose", "purpose"].iter().any(|name| headers.contains_key(*name));
     if method == Method::HEAD || looks_ahead {
         return StatusCode::NO_CONTENT.into_response();
@@ -79,7 +79,7 @@ async fn show_review(
     }
 }
 
-/// Errors and previous input of a form that is rendered again.
+/// The errors and the previous input of a form that is rendered again.
 #[derive(Default)]
 struct ReviewFormState<'a> {
     errors: &'a [String],
@@ -136,7 +136,7 @@ const fn accept_label(reviewed: &ReviewContent) -> &'static str {
     }
 }
 
-/// Returns true if the review has anything to accept.
+/// Returns true if the review contains anything that can be accepted.
 fn has_content(reviewed: &ReviewContent) -> bool {
     match reviewed {
         ReviewContent::Blueprints { new, unmatched, .. } => !new.is_empty() || !unmatched.is_empty(),
@@ -227,7 +227,7 @@ async fn take_over(
     }
 }
 
-/// Parses the selected rows and picked names of a blueprint form.
+/// Parses the selected rows and the picked names of a blueprint review.
 fn parse_choice(fields: &ReviewFields) -> BlueprintChoice {
     let numbered = |name: &str, prefix: &str| name.strip_prefix(prefix)?.parse().ok();
     let take: BTreeSet<usize> = fields

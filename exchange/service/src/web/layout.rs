@@ -1,4 +1,4 @@
-//! The layout and the headers of all pages.
+//! The layout and the headers that all pages have.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{
@@ -14,11 +14,12 @@ use crate::records::MAX_COUNTED;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Allows only the service's own style sheet, forms to the service, and no framing.
+/// The content security policy. It allows only the style sheet of this service and forms that are sent to
+/// this service, and forbids framing.
 const CONTENT_POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; \
                       base-uri 'none'";
 
-/// Renders a page with a title and a body. `member` is the signed-in member, for the navigation.
+/// Renders a page with a title and a body. The navigation is rendered for `member`, the signed-in member.
 #[must_use]
 pub fn render_page(
     status: StatusCode,
@@ -83,13 +84,15 @@ pub fn render_page(
     response
 }
 
-/// Renders the number of unread notices, with a plus sign if there are more than are counted.
+/// Renders the number of unread notices. If there are more than are counted, the number is followed by a plus
+/// sign.
 fn render_unread_count(member: &SignedInMember) -> Markup {
     let (number, limit) = (member.unread_count(), MAX_COUNTED as u64);
     html! { @if number < limit { (number) } @else { (limit - 1) "+" } }
 }
 
-/// Adds security headers to responses that are not pages, such as redirects and refusals of malformed forms.
+/// Adds security headers to responses that are not pages, such as redirects and rejections of malformed
+/// forms.
 pub(super) async fn add_default_headers(mut response: Response) -> Response {
     for (name, value) in
         [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer"), (X_CONTENT_TYPE_OPTIONS, "nosniff")]
@@ -99,7 +102,7 @@ pub(super) async fn add_default_headers(mut response: Response) -> Response {
     response
 }
 
-/// Renders a page with one message, and an optional link to continue.
+/// Renders a page with a message, and an optional link for continuing.
 #[must_use]
 pub fn render_message(
     status: StatusCode,
@@ -117,7 +120,7 @@ pub fn render_message(
     render_page(status, title, member, &body)
 }
 
-/// Returns the style sheet of all pages.
+/// Returns the response with the style sheet of all pages.
 pub(super) fn style_response() -> impl IntoResponse {
     (
         [

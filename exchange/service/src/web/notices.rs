@@ -1,5 +1,5 @@
-//! The page of unread notices: new and ended connections, held batches, and changes of the member's stock by others
-//! (WEB-04, GW-05, OST-19).
+//! The page of unread notices: new and ended connections, held batches, and changes by other people to stock
+//! that the member holds (WEB-04, GW-05, OST-19).
 
 use axum::Router;
 use axum::extract::{Form, State};
@@ -16,7 +16,7 @@ use crate::records::{NoticeActor, NoticeSubject, UnreadNotice, acknowledge_notic
 
 pub(super) const PATH: &str = "/notices";
 
-/// The number of notices that are shown at once.
+/// The maximum number of notices that are shown at once.
 const MAX_SHOWN: usize = 50;
 
 pub(super) fn routes() -> Router<WebState> {
@@ -27,7 +27,7 @@ pub(super) fn routes() -> Router<WebState> {
 struct NoticesForm {
     #[serde(default)]
     csrf: String,
-    /// The sequence numbers of the oldest and the newest notice shown.
+    /// The numbers of the oldest and the newest notice that were shown.
     first: i64,
     last: i64,
 }
@@ -71,7 +71,7 @@ fn render_list(found: &[UnreadNotice], csrf: &Markup) -> Markup {
     }
 }
 
-/// Renders the text of a notice. The label of an installation is quoted because the client chose it.
+/// Renders the message of a notice. The label of an installation is quoted, because the client chose it.
 fn render_notice(kind: &str, about: &NoticeSubject) -> Markup {
     let client = html! { strong { (about.client.as_deref().unwrap_or("An application")) } };
     let device = html! {

@@ -1,5 +1,5 @@
-//! The member's profile, as far as the exchange uses it: the terms, the game account's handle, and whether applications
-//! see the name (WEB-07, WEB-12).
+//! The page with those parts of the member's profile that the exchange uses: the accepted terms, the handle
+//! of the game account, and whether applications see the member's name (WEB-07, WEB-12).
 
 use axum::Router;
 use axum::extract::{Form, State};
@@ -24,11 +24,11 @@ pub(super) fn routes() -> Router<BackendState> {
 struct ProfileForm {
     #[serde(default)]
     csrf: String,
-    /// The version of the terms that the member accepts: the one that was shown.
+    /// The version of the terms that the member accepts, which is the version that the page showed.
     terms: Option<String>,
-    /// The handle. Exactly one of the optional fields is sent.
+    /// The handle of the game account. Each form sends exactly one of the optional fields.
     handle: Option<String>,
-    /// `withhold` or `show`.
+    /// Either `withhold` or `show`.
     name: Option<String>,
 }
 
@@ -109,7 +109,7 @@ async fn submit_profile(
     }
     let (backend, id) = (&pages.backend, member.member());
     let done = match (form.terms, form.handle, form.name.as_deref()) {
-        // If the terms have changed meanwhile, the next page shows the new version.
+        // If the terms have changed in the meantime, the next page shows the new version.
         (Some(terms), None, None) => backend.accept_terms(id, &terms).await.map(drop),
         (None, Some(typed), None) => match typed.trim().parse::<AccountHandle>() {
             Ok(handle) => backend.set_handle(id, &handle).await,

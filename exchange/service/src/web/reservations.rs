@@ -1,4 +1,4 @@
-//! The page of reserved stock, and releasing reservations (WEB-12, STK-13).
+//! The page that lists the member's reserved stock and releases reservations (WEB-12, STK-13).
 
 use axum::Router;
 use axum::extract::{Form, State};
@@ -81,7 +81,7 @@ async fn release_stock(
     }
     let Some(purpose) = form.purpose else { return session::forged_form_page(Some(&member)) };
     match pages.backend.release_stock(member.member(), &form.row, (purpose, &form.target)).await {
-        // A reservation that was released before is not listed on the next page.
+        // If the reservation was already released, the next page does not list it.
         Ok(_) => Redirect::to(PATH).into_response(),
         Err(error) => session::error_page(&error),
     }

@@ -1,4 +1,4 @@
-//! The session of a request: its cookies, and the extractor of the signed-in member.
+//! The browser session of a request: its cookies, and the extractor of the signed-in member.
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -20,7 +20,8 @@ use crate::store::StoreError;
 
 /// A signed-in member.
 ///
-/// As an extractor it redirects to the sign-in page without a session, and refuses cross-site form submissions.
+/// The extractor redirects a request without a session to the sign-in page, and refuses form submissions from
+/// other sites.
 #[derive(Clone, Debug)]
 pub struct SignedInMember {
     session: BrowserSession,
@@ -31,25 +32,25 @@ pub struct SignedInMember {
 }
 
 impl SignedInMember {
-    /// The member's id.
+    /// Returns the member's id.
     #[must_use]
     pub const fn member(&self) -> &MemberId {
         &self.session.member
     }
 
-    /// The name that other members see.
+    /// Returns the name that other members see.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The number of unread notices, up to a maximum.
+    /// Returns the number of unread notices, which are counted only up to a maximum.
     #[must_use]
     pub(super) const fn unread_count(&self) -> u64 {
         self.unread
     }
 
-    /// Returns true if the member administers the service.
+    /// Returns true if the member may administer the service.
     #[must_use]
     pub(super) const fn administers(&self) -> bool {
         self.administers
@@ -60,22 +61,22 @@ impl SignedInMember {
         MEMBER_PAGES.into_iter().chain(ADMIN_PAGES.into_iter().filter(|_| self.administers))
     }
 
-    /// The browser session.
+    /// Returns the browser session.
     #[must_use]
     pub const fn session(&self) -> &BrowserSession {
         &self.session
     }
 
-    /// The token for forms of this session.
+    /// Returns the CSRF token for the forms of this session.
     #[must_use]
     pub const fn csrf(&self) -> &CsrfToken {
         &self.csrf
     }
 
-    /// Checks the token of a form. Handlers must call this before they process the form.
+    /// Checks the CSRF token of a form. A handler must call this function before it processes the form.
     ///
     /// # Errors
-    /// The response to return if the token is wrong.
+    /// Returns the response to send if the token is wrong.
     pub fn check_csrf(&self, csrf: &str) -> Result<(), Box<Response>> {
         if self.csrf.matches(csrf) {
             return Ok(());
@@ -103,7 +104,7 @@ where
                     Method::GET | Method::HEAD => {
                         parts.uri.path_and_query().map_or("/", |path| path.as_str())
                     }
-                    // The submitted form is lost; its page is shown after the sign-in.
+                    // The submitted form is lost. After the sign-in, the member sees the page with the form.
                     _ => parts.uri.path(),
                 };
                 Err(to_sign_in(next))
@@ -113,9 +114,9 @@ where
     }
 }
 
-/// Redirects to the sign-in page, and from there to `next`.
+/// Redirects to the sign-in page, which afterwards redirects to `next`.
 fn to_sign_in(next: &str) -> Response {
-    // Everything but letters and digits is percent-encoded.
+    // All bytes except ASCII letters and digits are percent-encoded.
     let encoded: String =
         next.bytes()
             .map(|byte| {
@@ -129,7 +130,7 @@ fn to_sign_in(next: &str) -> Response {
     Redirect::to(&format!("/sign-in?next={encoded}")).into_response()
 }
 
-/// Finds the signed-in member by the session cookie.
+/// Finds the signed-in member according to the session cookie.
 pub(super) async fn find_signed_in(
     web: &WebState,
     headers: &HeaderMap,
@@ -149,8 +150,8 @@ pub(super) async fn find_signed_in(
     web.provider().store().read(work).await
 }
 
-/// Returns true if the browser reports a cross-site form submission. `Origin` is not used, because browsers without a
-/// referrer send `null` for the service's own pages, too.
+/// Returns true if the browser reports that another site submitted the form. The header `Origin` is not used:
+/// a browser that sends no referrer also sends the origin `null` for pages of this service.
 pub(crate) fn is_cross_site(method: &Method, headers: &HeaderMap) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
         && headers
@@ -158,14 +159,14 @@ pub(crate) fn is_cross_site(method: &Method, headers: &HeaderMap) -> bool {
             .is_some_and(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"))
 }
 
-/// Renders the page for a form with a missing, wrong or expired token.
+/// Renders the page for a form whose token is missing, wrong or expired.
 pub(super) fn forged_form_page(member: Option<&SignedInMember>) -> Response {
     let text = "This form was not sent from its own page, or the page was open for too long. \
                 Nothing was changed. Open the page again.";
     render_message(StatusCode::FORBIDDEN, "Please try again", member, text, Some(("/", "Continue")))
 }
 
-/// Logs an error, and renders the page for a temporary failure.
+/// Logs an error and renders the page for a temporary failure.
 pub(super) fn error_page(error: &(dyn std::error::Error + 'static)) -> Response {
     tracing::error!(error = %error_chain(error), "page failed");
     let text = "The service is temporarily unavailable. Nothing was changed. Try again in a minute.";
@@ -175,12 +176,13 @@ pub(super) fn error_page(error: &(dyn std::error::Error + 'static)) -> Response 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CookieKind {
     Session,
-    /// The secret of the sign-in form, before there is a session.
+    /// The cookie with the secret of the sign-in form, which is needed before there is a session.
     Form,
 }
 
 impl CookieKind {
-    /// The name. With the prefix `__Host-` browsers require TLS, this host and the path `/`.
+    /// Returns the name of the cookie. For a name with the prefix `__Host-`, browsers require TLS, this host
+    /// and the path `/`.
     fn cookie_name(self, secure: bool) -> &'static str {
         match (self, secure) {
             (Self::Session, true) => "__Host-session",
@@ -190,7 +192,7 @@ impl CookieKind {
         }
     }
 
-    /// Returns the cookie's value if it occurs exactly once and has the form of a secret.
+    /// Returns the value of the cookie if it occurs exactly once and has the form of a secret.
     pub(super) fn read_value(self, web: &WebState, headers: &HeaderMap) -> Option<String> {
         let name = self.cookie_name(is_secure(web.provider().config()));
         let mut values = headers
@@ -207,7 +209,7 @@ impl CookieKind {
         }
     }
 
-    /// Sets the cookie, or removes it without a value.
+    /// Sets the cookie. Removes it if `value` is `None`.
     pub(super) fn write_value(self, web: &WebState, value: Option<&str>, headers: &mut HeaderMap) {
         let secure = is_secure(web.provider().config());
         let attributes = "Path=/; HttpOnly; SameSite=Lax";
@@ -229,7 +231,7 @@ fn is_secret(value: &str) -> bool {
     URL_SAFE_NO_PAD.decode(value).is_ok_and(|bytes| bytes.len() == 32)
 }
 
-/// Returns true if cookies require TLS: always, except for a service on a loopback address.
+/// Returns true if cookies require TLS. This is always the case except for a service on a loopback address.
 fn is_secure(config: &Config) -> bool {
     let Some(host) = config.web_origin().strip_prefix("http://") else { return true };
     let host = match host.rsplit_once(':') {

@@ -1,4 +1,4 @@
-//! The sign-in page, and signing out.
+//! The pages for signing in and out.
 
 use axum::Router;
 use axum::extract::{Form, Query, State};
@@ -23,7 +23,8 @@ use crate::store::StoreError;
 use crate::time::retry_after;
 
 pub(super) fn routes() -> Router<WebState> {
-    // A browser that was signed out already is redirected to sign in, and then returns to this address by `GET`.
+    // If the browser is already signed out, it is redirected to the sign-in page. After the sign-in, it
+    // requests this address with `GET`.
     let again = get(async || Redirect::to("/"));
     Router::new().route("/sign-in", get(show_sign_in).post(sign_in)).route("/sign-out", again.post(sign_out))
 }
@@ -58,8 +59,8 @@ async fn show_sign_in(
     }
 }
 
-/// Renders the sign-in page. Its form is bound to a secret in the browser's cookie, so that another site cannot sign
-/// the browser in.
+/// Renders the sign-in page. The form is bound to a secret in a cookie of the browser, so that another site
+/// cannot sign the browser in.
 fn render_sign_in(
     web: &WebState,
     headers: &HeaderMap,
@@ -118,7 +119,7 @@ async fn sign_in(
     match check_sign_in(&web, peer, &submitted, before).await {
         Ok(secret) => {
             let mut response = Redirect::to(local_path(&submitted.next)).into_response();
-            // The new session has a new secret, so a leaked former one is useless.
+            // The new session has a new secret, so that a leaked secret of the previous session is useless.
             CookieKind::Session.write_value(&web, Some(&secret), response.headers_mut());
             CookieKind::Form.write_value(&web, None, response.headers_mut());
             response
@@ -167,11 +168,11 @@ impl From<PasswordError> for SignInError {
     }
 }
 
-/// Counts the attempt, checks user name and password, and replaces the browser's former session. Returns the secret of
-/// the new session.
+/// Counts the attempt, checks the user name and the password, and replaces the previous session of the
+/// browser. Returns the secret of the new session.
 ///
-/// An attempt that was not a wrong guess is returned to the limits. It does not reset them, so a success makes no room
-/// for more guesses.
+/// An attempt that was not a wrong guess is refunded. The count is not reset, so a success does not allow
+/// more guesses.
 async fn check_sign_in(
     web: &WebState,
     peer: PeerAddr,
@@ -182,7 +183,8 @@ async fn check_sign_in(
     let (address, username) = (peer.network().to_string(), accounts::normalize_username(&submitted.username));
     let attempts = [
         (GuessAttempt::PasswordFromAddress, address.clone()),
-        // By address and account, so that an attacker elsewhere does not use up the owner's attempts.
+        // This limit is per address and account, so that an attacker at another address does not use up the
+        // attempts of the owner.
         (GuessAttempt::AccountPasswordFromAddress, format!("{address} {username}")),
         (GuessAttempt::AccountPassword, username.clone()),
     ];
@@ -213,7 +215,8 @@ async fn begin_session(
         let Some(Registration::Active | Registration::Pending) = found.map(|found| found.state) else {
             return Ok::<_, StoreError>(None);
         };
-        // The browser loses the former session's secret, so that session could not be ended later (IDP-08).
+        // The browser loses the secret of the previous session, so the member could not end that session
+        // later (IDP-08).
         if let Some(before) = before
             && let Some(session) = sessions::find_session(database, &before, environment.now())?
         {
@@ -253,7 +256,7 @@ async fn sign_out(
     response
 }
 
-/// Returns `next` if it is a path on this origin, and `/` otherwise.
+/// Returns `next` if it is a path on this origin, otherwise `/`.
 fn local_path(next: &str) -> &str {
     let is_path = next.starts_with('/')
         && !next.starts_with("//")

@@ -1,5 +1,5 @@
-//! The page on which a member undoes an application's writes: select the application and a span, review the preview,
-//! then see the result.
+//! The page on which a member undoes the writes of an application. The member selects the application and a
+//! time span, reviews a preview, then sees the result.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::time::Moment;
 
 pub(super) const PATH: &str = "/take-back";
 
-/// The number of entries that are listed at once.
+/// The maximum number of entries that are listed.
 const MAX_LISTED: usize = 500;
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -39,12 +39,12 @@ struct UndoQuery {
     client: Option<String>,
 }
 
-/// The fields of the form as typed.
+/// The fields of the form, as submitted.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct UndoForm {
     csrf: String,
-    /// `look` or `undo`.
+    /// Either `look` (preview) or `undo`.
     decision: String,
     client: String,
     from: String,
@@ -66,7 +66,7 @@ async fn show_undo(
     render_form(&pages, &member, &submitted, None).await
 }
 
-/// Renders the form with its current values and an optional error.
+/// Renders the form with its current values, and with an error if there is one.
 async fn render_form(
     pages: &BackendState,
     member: &SignedInMember,
@@ -94,7 +94,7 @@ async fn render_form(
     )
 }
 
-/// Returns the name of a client that wrote something.
+/// Returns the name of a client that wrote data for the member, if it is in the list.
 fn client_name<'c>(clients: &'c [WritingClient], chosen: &str) -> Option<&'c str> {
     clients.iter().find(|wrote| wrote.client.as_str() == chosen).map(|wrote| &*wrote.name)
 }
@@ -161,9 +161,9 @@ async fn submit_undo(
     if from > to {
         return render_form(&pages, &member, &submitted, Some("The end is before the beginning.")).await;
     }
-    // Writes that happen after the preview are not undone.
+    // Writes after the preview are not undone.
     let to = to.min(pages.web.provider().environment().now());
-    // The same conditions as for calls of a client: a member who may not act cannot undo.
+    // A member must meet the same conditions as for calls of a client: a member who may not act cannot undo.
     let id = member.member().clone();
     match pages.web.provider().store().read(move |database| members::find_acting_member(database, &id)).await
     {
@@ -221,7 +221,7 @@ async fn submit_undo(
 
 struct UndoSpan<'a> {
     name: &'a str,
-    /// All applications that wrote for the member.
+    /// All clients that wrote data for the member.
     clients: &'a [WritingClient],
     client: &'a str,
     from: Moment,
@@ -291,7 +291,7 @@ fn describe_end(end: &Result<RevertEffect, UndoConflict>, clients: &[WritingClie
     }
 }
 
-/// Returns the name of a change's author, as the member knows them.
+/// Returns the name by which the member knows the author of a change.
 fn author_name<'c>(by: &'c ChangeAuthor, clients: &'c [WritingClient]) -> &'c str {
     match by {
         ChangeAuthor::Client { client, .. } => {
@@ -303,14 +303,14 @@ fn author_name<'c>(by: &'c ChangeAuthor, clients: &'c [WritingClient]) -> &'c st
     }
 }
 
-/// Which end of a day or a minute a typed time means.
+/// The end of a day or a minute that a typed time stands for.
 #[derive(Clone, Copy)]
 enum SpanEdge {
     Begin,
     End,
 }
 
-/// Formats a moment as in the form.
+/// Formats a moment as in the form fields.
 fn format_moment(moment: Moment) -> String {
     moment.to_the_minute().trim_end_matches(" UTC").to_owned()
 }
@@ -334,7 +334,7 @@ fn parse_moment(text: &str, edge: SpanEdge) -> Option<Moment> {
 mod tests {
     use super::*;
 
-    /// WRT-03: the author of a later change is named as the member knows them.
+    /// WRT-03: the author of a later change is shown under the name that the member knows.
     #[test]
     fn later_author_is_named_for_the_member() {
         let clients = [WritingClient { client: "c-2".into(), name: "Second client".to_owned() }];
@@ -369,7 +369,7 @@ mod tests {
         for text in ["", "soon", "2026-13-01", "2026-11-22 9:30", "22.11.2026 09:30"] {
             assert_eq!(parse_moment(text, SpanEdge::Begin), None, "{text}");
         }
-        let time: Moment = "2026-11-22T09:30:01Z".parse().expect("a moment");
+        let time: Moment = "2026-11-22T09:30:01Z".parse().expect("the moment is valid");
         assert_eq!(parse_moment(&format_moment(time), SpanEdge::Begin), "2026-11-22T09:30:00Z".parse().ok());
     }
 }

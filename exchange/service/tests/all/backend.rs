@@ -1,5 +1,5 @@
 //! Tests of the backend behind the generated trait, without a gateway: each test puts a caller into the
-//! context.
+//! request context.
 
 mod blueprints;
 mod bounds;
@@ -65,8 +65,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 const WRITE: &str = "/exchange/v1/me/blueprints/changes";
 const READ: &str = "/exchange/v1/me/blueprints";
 
-/// A backend with a small data set: member `m-1` of unit `u-1` with two installations of client `c-1` and one
-/// of `c-2`, member `m-2` of two units, and some members who are not permitted to call.
+/// A backend with test data: member `m-1` of unit `u-1` with two installations of client `c-1` and one of
+/// `c-2`, member `m-2` of two units, and some members who are not permitted to call.
 struct Bench {
     endpoints: Endpoints<Backend>,
     store: Store,
@@ -74,7 +74,7 @@ struct Bench {
     upkeep: Upkeep,
 }
 
-/// A received response.
+/// A response of the backend.
 #[derive(Debug)]
 struct BackendResponse {
     status: u16,
@@ -84,29 +84,31 @@ struct BackendResponse {
 }
 
 impl BackendResponse {
-    /// Converts the result of a change on the web into a response.
+    /// Converts the result of a change through the web pages into a response.
     fn of(result: &ChangeResult) -> Self {
-        let body = serde_json::to_value(result).expect("JSON");
+        let body = serde_json::to_value(result).expect("valid JSON");
         Self { status: 200, headers: HeaderMap::new(), bytes: Vec::new(), body }
     }
 
     fn code(&self) -> &str {
-        self.body["code"].as_str().unwrap_or_else(|| panic!("no refusal: {}", self.body))
+        self.body["code"].as_str().unwrap_or_else(|| panic!("not an error response: {}", self.body))
     }
 
-    /// Returns `result` and `reason` of each op that was not applied, by index.
+    /// Returns the index of each op that was not applied, with its result and its reason.
     fn outcomes(&self) -> Vec<(u64, String)> {
-        let list = self.body["results"].as_array().unwrap_or_else(|| panic!("no result: {}", self.body));
+        let list =
+            self.body["results"].as_array().unwrap_or_else(|| panic!("not a change result: {}", self.body));
         let one = |one: &Value| {
             let text = |name: &str| one[name].as_str().unwrap_or("-").to_owned();
-            (one["index"].as_u64().expect("an index"), format!("{} {}", text("result"), text("reason")))
+            (one["index"].as_u64().expect("a number"), format!("{} {}", text("result"), text("reason")))
         };
         list.iter().map(one).collect()
     }
 
     fn counts(&self) -> (u64, u64, u64) {
-        let count =
-            |name: &str| self.body[name].as_u64().unwrap_or_else(|| panic!("no result: {}", self.body));
+        let count = |name: &str| {
+            self.body[name].as_u64().unwrap_or_else(|| panic!("not a change result: {}", self.body))
+        };
         (count("applied"), count("unchanged"), count("notApplied"))
     }
 }
@@ -204,23 +206,23 @@ impl Bench {
                 set_defaults(connection, ["BP_CORE", "BP_LAMP"], now)
             })
             .await
-            .expect("a seed");
+            .expect("the test data is stored");
         bench
     }
 
-    /// Creates a backend over a store that contains the data set.
+    /// Opens a backend over a store that contains the test data.
     async fn again(
         place: StoreLocation,
         clock: ManualClock,
         config: Config,
         change: impl FnOnce(Backend) -> Backend,
     ) -> Self {
-        let store = Store::open(&StoreOptions::new(place)).expect("a store");
+        let store = Store::open(&StoreOptions::new(place)).expect("the store opens");
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let config = Arc::new(config);
         let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
-        let upkeep = upkeep.expect("random numbers");
-        let backend = Backend::new(store.clone(), environment, config).await.expect("a backend");
+        let upkeep = upkeep.expect("the random generator works");
+        let backend = Backend::new(store.clone(), environment, config).await.expect("the backend starts");
         let endpoints = endpoints(Arc::new(change(backend)), RouterOptions::default());
         Self { endpoints, store, clock, upkeep }
     }
@@ -236,14 +238,14 @@ impl Bench {
                 request.header("Content-Type", "application/json").header("Idempotency-Key", "key-0001");
         }
         let sent = body.map(Value::to_string).unwrap_or_default();
-        let request = request.body(Body::from(sent)).expect("a request");
+        let request = request.body(Body::from(sent)).expect("a valid request");
         let path = uri.split('?').next().expect("a path");
         let operation = TABLE.all().iter().find(|one| one.method == method && one.path == path);
-        let id = operation.expect("an operation").id;
+        let id = operation.expect("a known operation").id;
         let response = self.endpoints.serve_request(request).await;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body").to_vec();
-        let body_json: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a complete body").to_vec();
+        let body_json: Value = serde_json::from_slice(&bytes).expect("valid JSON");
         if let Some(body) = body {
             CONTRACT_VALIDATOR.request(id, body);
         }
@@ -251,8 +253,8 @@ impl Bench {
         BackendResponse { status, headers, bytes, body: body_json }
     }
 
-    /// Sends a body that may violate the contract. Returns status and body; both are validated, and so is the
-    /// request if it was accepted.
+    /// Sends a body that may violate the contract, and returns the status and the body of the response. The
+    /// response is validated, and so is the request if it was accepted.
     async fn send_raw(&self, caller: &Caller, uri: &str, body: String) -> (u16, Value) {
         let sent = serde_json::from_str(&body).ok();
         let request = http::Request::post(uri)
@@ -260,11 +262,11 @@ impl Bench {
             .header("Content-Type", "application/json")
             .header("Idempotency-Key", "key-0001")
             .body(Body::from(body))
-            .expect("a request");
+            .expect("a valid request");
         let response = self.endpoints.serve_request(request).await;
         let status = response.status().as_u16();
-        let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
-        let body_json: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a complete body");
+        let body_json: Value = serde_json::from_slice(&bytes).expect("valid JSON");
         CONTRACT_VALIDATOR.exchanged(("POST", uri), sent.as_ref(), (status, &body_json));
         (status, body_json)
     }
@@ -277,20 +279,21 @@ impl Bench {
         self.send(caller, "POST", uri, Some(&body)).await
     }
 
-    /// Deletes up to `limit` old tombstones.
+    /// Deletes up to `limit` old tombstones and returns their number.
     async fn retain(&self, limit: usize) -> usize {
         let now = self.clock.now();
         let taken = self.store.write(move |connection| retention::prune_tombstones(connection, now, limit));
-        taken.await.expect("a write")
+        taken.await.expect("the write succeeds")
     }
 
-    /// Runs the due upkeep, and returns the number of rows that one task deleted.
+    /// Runs the upkeep tasks that are due, and returns the number of rows that one of them deleted.
     async fn run_upkeep_task(&self, task: &str) -> usize {
         let done = self.upkeep.run_due_tasks().await;
-        done.iter().find(|done| done.task == task).expect("a task that is due").removed
+        done.iter().find(|done| done.task == task).expect("the task is due").removed
     }
 
-    /// Sends ops, and compares those that were not applied with `<index> <result> <reason>`.
+    /// Sends ops, and compares those that were not applied with lines of the form
+    /// `<index> <result> <reason>`.
     async fn check(&self, caller: &Caller, uri: &str, ops: Vec<Value>, expected: &[&str]) -> BackendResponse {
         let (shown, count) = (format!("{ops:?}"), ops.len() as u64);
         let response = self.post(caller, uri, json!({ "ops": ops })).await;
@@ -303,28 +306,32 @@ impl Bench {
         response
     }
 
-    /// Reads the next page of a collection that fits on one page. Returns its items and the next cursor.
+    /// Reads the next page of a collection and asserts that it is the last one. Returns its items and
+    /// tombstones.
     async fn page(&self, caller: &Caller, uri: &str, cursor: &mut String) -> (Vec<Value>, Vec<Value>) {
         let uri = if cursor.is_empty() { uri.to_owned() } else { format!("{uri}?cursor={cursor}") };
         let page = self.get(caller, &uri).await.body;
-        *cursor = page["nextCursor"].as_str().expect("a cursor").to_owned();
+        *cursor = page["nextCursor"].as_str().expect("a string").to_owned();
         assert_eq!(page["hasMore"], false);
-        let list = |name: &str| page[name].as_array().expect("a list").clone();
+        let list = |name: &str| page[name].as_array().expect("an array").clone();
         (list("items"), list("removed"))
     }
 
-    /// Builds a change set of blueprints.
+    /// Sends a change set of blueprints.
     async fn change(&self, caller: &Caller, ops: Vec<Value>) -> BackendResponse {
         self.post(caller, WRITE, json!({ "ops": ops })).await
     }
 
-    /// Reads the key of every blueprint, and whether it is a default grant, from a snapshot.
+    /// Reads the keys of all blueprints in a snapshot, and whether each is a default grant.
     async fn held(&self, caller: &Caller) -> Vec<(String, bool)> {
         let page = self.get(caller, &format!("{READ}?limit=1000")).await;
         let one = |item: &Value| {
-            (item["key"].as_str().expect("a key").to_owned(), item["isDefault"].as_bool().expect("a flag"))
+            (
+                item["key"].as_str().expect("a string").to_owned(),
+                item["isDefault"].as_bool().expect("a boolean"),
+            )
         };
-        page.body["items"].as_array().expect("items").iter().map(one).collect()
+        page.body["items"].as_array().expect("an array").iter().map(one).collect()
     }
 
     async fn sql(&self, sql: impl Into<String>) {
@@ -332,12 +339,15 @@ impl Bench {
         self.store
             .write(move |connection| Ok::<(), StoreError>(connection.execute_batch(&sql)?))
             .await
-            .expect("a write");
+            .expect("the write succeeds");
     }
 
     async fn defaults(&self, products: Vec<&'static str>) {
         let now = self.clock.now();
-        self.store.write(move |connection| set_defaults(connection, products, now)).await.expect("defaults");
+        self.store
+            .write(move |connection| set_defaults(connection, products, now))
+            .await
+            .expect("the defaults are stored");
     }
 
     /// Returns the first column of every row of a query.
@@ -353,10 +363,10 @@ impl Bench {
             let rows = rows.query_map([], row)?.collect::<rusqlite::Result<Vec<_>>>()?;
             Ok::<_, StoreError>(rows)
         });
-        read.await.expect("a read")
+        read.await.expect("the read succeeds")
     }
 
-    /// Dumps all stored data.
+    /// Returns all stored data as lines.
     async fn everything(&self) -> Vec<String> {
         let mut dump = Vec::new();
         for table in self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").await {
@@ -367,7 +377,7 @@ impl Bench {
     }
 }
 
-/// A guard that never holds a batch.
+/// Returns a configuration whose guard never holds a batch.
 fn unguarded() -> Config {
     let mut config = Config::default();
     config.guard.removals = u32::MAX;
@@ -388,22 +398,22 @@ fn caller(client: &str, member: &str, installation: &str, jkt: &str) -> Caller {
     }
 }
 
-/// The caller of member one's first installation.
+/// Returns the caller of member one's first installation.
 fn first() -> Caller {
     caller("c-1", "m-1", "i-1", "jkt-1")
 }
 
-/// The caller of another installation of the same client.
+/// Returns the caller of another installation of the same client.
 fn second() -> Caller {
     caller("c-1", "m-1", "i-2", "jkt-2")
 }
 
-/// The caller of another client of the same member.
+/// Returns the caller of another client of the same member.
 fn other_client() -> Caller {
     caller("c-2", "m-1", "i-3", "jkt-3")
 }
 
-/// The caller of another member.
+/// Returns the caller of another member.
 fn other_member() -> Caller {
     caller("c-1", "m-2", "i-4", "jkt-4")
 }
@@ -411,8 +421,8 @@ fn other_member() -> Caller {
 /// The members of the model tests.
 const MEMBERS: [&str; 2] = ["m-1", "m-2"];
 
-/// The writers of the model tests: three installations of member one, one of member two, and both members on
-/// the web; each with its member.
+/// The writers of the model tests, each with its member: three installations of member one, one of member
+/// two, and both members through the web pages.
 fn writers() -> [(Option<Caller>, usize); 6] {
     [
         (Some(first()), 0),
@@ -424,12 +434,12 @@ fn writers() -> [(Option<Caller>, usize); 6] {
     ]
 }
 
-/// Returns the index of the writer in [`writers`] that is this member on the web.
+/// Returns the index of this member's web pages in [`writers`].
 fn web_writer_of(member: usize) -> usize {
     4 + member
 }
 
-/// The readers of the model tests, one per client and member; each with its member.
+/// The readers of the model tests, one per client and member, each with its member.
 fn readers() -> [(Caller, usize); 3] {
     [(first(), 0), (other_client(), 0), (other_member(), 1)]
 }
@@ -446,7 +456,7 @@ fn remove(key: &str) -> Value {
     json!({ "op": "remove", "key": key })
 }
 
-/// Parses a name that is valid.
+/// Creates a display name from a valid string.
 fn named<const MOST: usize>(text: &str) -> DisplayName<MOST> {
-    text.try_into().expect("a name")
+    text.try_into().expect("a valid name")
 }

@@ -1,6 +1,6 @@
-//! A client over real sockets that shares no code with the service, and a minimal browser.
+//! A client over real sockets that shares no code with the service, and functions for a minimal browser.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use super::kit::CONTRACT_VALIDATOR;
 
 const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read exchange.blueprints.write";
 
-/// The client `sandbox-client`.
+/// A client of the exchange, by default with the id `sandbox-client`.
 pub(crate) struct Client {
-    /// The gateway's public origin, and its actual address.
+    /// The public origin of the gateway, and its actual address.
     gateway: (String, String),
-    /// The issuer's public origin, and its actual address.
+    /// The public origin of the issuer, and its actual address.
     issuer: (String, String),
     clock: Arc<dyn Clock>,
     http: reqwest::Client,
@@ -31,7 +31,7 @@ pub(crate) struct Client {
     id: &'static str,
 }
 
-/// A device login.
+/// A device login that was started.
 pub(crate) struct Login {
     pub(crate) user_code: String,
     device_code: String,
@@ -53,7 +53,7 @@ impl ClientResponse {
         Ok(Self { status, headers, bytes, body })
     }
 
-    /// Checks an error response against the original files of the contract.
+    /// Validates an error response against the original files of the contract.
     fn assert_contract(&self, method: &str, path: &str, sent: Option<&Value>) {
         CONTRACT_VALIDATOR.exchanged((method, path), sent, (self.status.as_u16(), &self.body));
     }
@@ -62,7 +62,7 @@ impl ClientResponse {
         self.body["code"].as_str().unwrap_or_default()
     }
 
-    /// The `error` of the challenge.
+    /// Returns the `error` of the challenge.
     pub(crate) fn challenge(&self) -> &str {
         let challenge = self.headers.get("www-authenticate").map(|value| value.to_str().unwrap());
         let error = challenge.and_then(|challenge| challenge.split("error=\"").nth(1)?.split('"').next());
@@ -91,18 +91,18 @@ impl Client {
         self
     }
 
-    /// Uses a public address with another actual address.
+    /// Sets the actual addresses of gateway and issuer; the public ones stay the same.
     pub(crate) fn with_addresses(mut self, gateway: &str, issuer: &str) -> Self {
         self.use_addresses(gateway, issuer);
         self
     }
 
-    /// Sends further requests to another address.
+    /// Sends further requests to these actual addresses; the public ones stay the same.
     pub(crate) fn use_addresses(&mut self, gateway: &str, issuer: &str) {
         (self.gateway.1, self.issuer.1) = (gateway.to_owned(), issuer.to_owned());
     }
 
-    /// A second thread of the same installation.
+    /// Returns a copy of the client, as a second thread of the same installation.
     pub(crate) fn twin(&self) -> Self {
         Self {
             gateway: self.gateway.clone(),
@@ -154,12 +154,12 @@ impl Client {
         Ok((response.status(), response.text().await?.parse().unwrap_or_default()))
     }
 
-    /// Requests a user code.
+    /// Starts a device login with the default scopes.
     pub(crate) async fn begin(&self) -> Login {
         self.begin_for(SCOPES).await
     }
 
-    /// Requests a user code for these scopes.
+    /// Starts a device login with these scopes.
     pub(crate) async fn begin_for(&self, scopes: &str) -> Login {
         let fields = [("client_id", self.id), ("scope", scopes)];
         let (status, login) = self.form("device_authorization", &fields, false).await.unwrap();
@@ -168,7 +168,7 @@ impl Client {
         Login { user_code: text("user_code"), device_code: text("device_code") }
     }
 
-    /// Requests the tokens of a login once.
+    /// Requests the tokens of a login once, and returns status and body of the response.
     pub(crate) async fn poll(&self, login: &Login) -> (StatusCode, Value) {
         let fields = [
             ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
@@ -178,7 +178,7 @@ impl Client {
         self.form("token", &fields, true).await.unwrap()
     }
 
-    /// Gets the tokens of an approved login.
+    /// Requests and stores the tokens of an approved login.
     pub(crate) async fn finish(&mut self, login: &Login) {
         let (status, granted) = self.poll(login).await;
         assert_eq!(status, 200, "{granted}");
@@ -189,7 +189,7 @@ impl Client {
         self.try_renew().await.unwrap()
     }
 
-    /// As [`tokens`](Self::tokens), for a response that may be lost.
+    /// Refreshes the tokens; returns an error if there is no response.
     pub(crate) async fn try_renew(&mut self) -> reqwest::Result<(StatusCode, Value)> {
         let refresh = self.refresh.clone();
         let fields = [("grant_type", "refresh_token"), ("refresh_token", &*refresh), ("client_id", self.id)];
@@ -213,7 +213,7 @@ impl Client {
         self.refresh = granted["refresh_token"].as_str().unwrap().to_owned();
     }
 
-    /// Sends a request, again if the gateway returns a nonce; request and response are validated.
+    /// Sends a request, and sends it again if the gateway requires a nonce. Validates request and response.
     pub(crate) async fn call(
         &mut self,
         operation: &str,
@@ -224,7 +224,7 @@ impl Client {
         self.try_call(operation, path, body, key).await.unwrap()
     }
 
-    /// As [`call`](Self::call), for a response that may be lost.
+    /// Sends a request as [`call`](Self::call) does; returns an error if there is no response.
     pub(crate) async fn try_call(
         &mut self,
         operation: &str,
@@ -237,7 +237,8 @@ impl Client {
         }
         let text = body.map(|body| body.to_string());
         let response = self.try_send_text(path, text.as_deref(), key).await?;
-        // Every response was validated by its path; this checks the operation.
+        // The path of the request determined the schema of the earlier validation; this one uses the given
+        // operation.
         CONTRACT_VALIDATOR.answer(operation, response.status.as_u16(), &response.body);
         Ok(response)
     }
@@ -260,19 +261,19 @@ impl Client {
         }
     }
 
-    /// Sends a request once; the response is validated, and so is an accepted request.
+    /// Sends a request once. Validates the response, and also the request if it was accepted.
     pub(crate) async fn once(&mut self, path: &str, body: Option<&Value>, key: &str) -> ClientResponse {
         let text = body.map(Value::to_string);
         self.try_send_once(path, text.as_deref(), key).await.unwrap()
     }
 
-    /// Creates a proof for a call, with the latest nonce.
+    /// Creates a proof for a request, with the latest nonce.
     pub(crate) fn proof_of(&self, method: &str, path: &str) -> String {
         let (public, _) = &self.gateway;
         self.proof(method, &format!("{public}{}", path.split('?').next().unwrap_or_default()), true)
     }
 
-    /// Reads with an existing proof at any address; the nonce of the response is ignored.
+    /// Sends a read with an existing proof to any address. The nonce of the response is not stored.
     pub(crate) async fn send_proof(&self, base: &str, path: &str, proof: &str) -> ClientResponse {
         let request = self.http.get(format!("{base}{path}")).header("dpop", proof);
         let request = request.header("authorization", format!("DPoP {}", self.token));
@@ -322,7 +323,7 @@ impl Client {
     }
 }
 
-/// Returns the keys of entries or tombstones.
+/// Returns the keys of a list of entries or tombstones.
 pub(crate) fn keys(entries: &Value) -> Vec<&str> {
     entries.as_array().unwrap().iter().map(|entry| entry["key"].as_str().unwrap()).collect()
 }
@@ -336,7 +337,7 @@ pub(crate) async fn approve_on_pages(base: &str, username: &str, password: &str,
     assert_eq!(approved.status(), 200);
 }
 
-/// Signs in on the pages of a service, and returns the session cookie.
+/// Signs in on the pages of a service and returns the session cookie.
 pub(crate) async fn sign_in_on_pages(base: &str, username: &str, password: &str) -> String {
     let cookie = |response: &reqwest::Response| {
         let set = response.headers().get(SET_COOKIE).unwrap().to_str().unwrap();
@@ -366,7 +367,7 @@ fn browser() -> reqwest::Client {
     reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }
 
-/// Returns the token of a page's form.
+/// Returns the CSRF token of the form on a page.
 fn token(page: &str) -> String {
     let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
     rest.split('"').next().unwrap().to_owned()

@@ -1,6 +1,6 @@
-//! The command line: output, errors, and exit codes.
+//! Tests of the command line: output, errors, and exit codes.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -21,8 +21,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Defaults, then the file, then the environment; the printed configuration can be read again with the same
-/// meaning.
+/// The configuration file overrides the defaults, and the environment overrides the file. The printed
+/// configuration can be read again and is equivalent.
 #[test]
 fn configuration_merges_defaults_file_and_environment() {
     let folder = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ fn configuration_merges_defaults_file_and_environment() {
         ("EXCHANGE_LIMITS__PER_MEMBER", "9"),
         ("EXCHANGE_SERVE__LISTEN", "127.0.0.1:1234"),
         ("EXCHANGE_SERVE__DATA", "/some where"),
-        // Not part of the configuration.
+        // These variables are not part of the configuration.
         ("EXCHANGE_LOG", "debug"),
         ("EXCHANGE_SANDBOX", "http://127.0.0.1:1"),
     ];
@@ -46,14 +46,14 @@ fn configuration_merges_defaults_file_and_environment() {
     expect.serve.listen = "127.0.0.1:1234".parse().unwrap();
     expect.serve.data = "/some where".into();
     assert_eq!(config, expect);
-    // The environment can name the file, too; without one the defaults hold.
+    // The environment can also name the file; without a file, the defaults apply.
     assert!(text(&run(&["config"], &[("EXCHANGE_CONFIG", file)]).stdout).contains("per-member = 7"));
     let defaults: Config = toml::from_str(&text(&run(&["config"], &[]).stdout)).unwrap();
     assert_eq!(defaults, Config::default());
 }
 
-/// An invalid value is exit code 2. One line names its place, its key, the error and the next step; `serve`
-/// refuses it, too, before it changes anything.
+/// An invalid value causes exit code 2. One line names its location, its key, the error and the next step.
+/// `serve` also rejects the value before it changes anything.
 #[test]
 fn invalid_configuration_names_place_and_key() {
     let folder = tempfile::tempdir().unwrap();
@@ -97,10 +97,10 @@ fn invalid_configuration_names_place_and_key() {
     assert!(text(&missing.stderr).contains("/nowhere/exchange.toml"));
     let unknown = run(&["serve", "--confg", path], &[]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(text(&unknown.stderr).contains("--config"), "the flag that was meant");
+    assert!(text(&unknown.stderr).contains("--config"), "the error suggests the right flag");
 }
 
-/// A missing argument is reported by name; the environment is never mentioned.
+/// A missing argument is reported by name; environment variables are never mentioned.
 #[test]
 fn usage_error_names_the_missing_argument() {
     let message_for = |values| {
@@ -111,13 +111,13 @@ fn usage_error_names_the_missing_argument() {
     let usual = message_for(&[]);
     assert!(usual.contains("Usage: exchange-service admin client suspend <ID>"), "{usual}");
     assert_eq!(message_for(&[("EXCHANGE_CONFIG", "exchange.toml")]), usual);
-    // A flag precedes the environment, and an empty value counts as missing.
+    // A flag overrides the environment, and an empty value counts as missing.
     let missing = run(&["config", "--config", "/nowhere/1.toml"], &[("EXCHANGE_CONFIG", "/nowhere/2.toml")]);
     assert!(text(&missing.stderr).contains("/nowhere/1.toml"), "{}", text(&missing.stderr));
     assert!(run(&["config"], &[("EXCHANGE_CONFIG", "")]).status.success());
 }
 
-/// A backup of a store in use, and its restore; errors are exit code 1 with a reason.
+/// A store can be backed up while it is in use, and restored. Errors cause exit code 1 with a reason.
 #[test]
 fn backup_and_restore() {
     let folder = tempfile::tempdir().unwrap();
@@ -141,7 +141,7 @@ fn backup_and_restore() {
     }
 }
 
-/// Only `sandbox` serves the store of a sandbox, and an invalid log level is reported.
+/// Only `sandbox` opens the store of a sandbox, and an invalid log level is reported.
 #[test]
 fn serve_refuses_sandbox_stores_and_invalid_log_levels() {
     let folder = tempfile::tempdir().unwrap();
@@ -200,14 +200,15 @@ fn help_describes_purpose_flags_and_exit_codes() {
     }
 }
 
-/// The README shows the sandbox's real output, and its example requests get the shown responses.
+/// The README contains the real output of the sandbox, and its example requests have the responses that it
+/// shows.
 #[test]
 fn readme_matches_the_sandbox_output() {
     let mut child = command(&["sandbox", "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut printed = String::new();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     while !printed.contains("--json '{") {
-        assert_ne!(lines.read_line(&mut printed).unwrap(), 0, "it ended: {printed}");
+        assert_ne!(lines.read_line(&mut printed).unwrap(), 0, "the process ended: {printed}");
     }
     let gateway = printed.lines().find_map(|line| line.strip_prefix("gateway   ")).unwrap().to_owned();
     let address = gateway.strip_prefix("http://").unwrap();
@@ -224,10 +225,16 @@ fn readme_matches_the_sandbox_output() {
     child.wait().unwrap();
 
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let shown =
-        readme.split("cargo xtask sandbox --port 8080\n```\n\n```text\n").nth(1).expect("the sandbox's part");
+    let shown = readme
+        .split("cargo xtask sandbox --port 8080\n```\n\n```text\n")
+        .nth(1)
+        .expect("the section about the sandbox");
     let shown = shown.split("```").next().unwrap();
-    assert_eq!(shown, printed.replace(address, "127.0.0.1:8080"), "README.md shows what the sandbox prints");
+    assert_eq!(
+        shown,
+        printed.replace(address, "127.0.0.1:8080"),
+        "README.md contains the output of the sandbox"
+    );
 }
 
 fn send_request(address: &str, method: &str, path: &str, body: &str) -> String {
@@ -242,7 +249,8 @@ fn send_request(address: &str, method: &str, path: &str, body: &str) -> String {
     response
 }
 
-/// `serve` runs until a signal: then its health check fails while it still serves, and it exits cleanly.
+/// `serve` runs until a signal. Then its health check fails while it still serves requests, and it exits
+/// cleanly.
 #[cfg(unix)]
 #[test]
 fn serve_shuts_down_on_signal() {
@@ -259,7 +267,11 @@ fn serve_shuts_down_on_signal() {
     let mut until = |message: &str| -> Value {
         loop {
             let mut line = String::new();
-            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it ended before {message}");
+            assert_ne!(
+                lines.read_line(&mut line).unwrap(),
+                0,
+                "the process ended before it logged {message}"
+            );
             let event: Value = line.parse().unwrap_or_else(|_| panic!("every line is JSON: {line}"));
             if event["message"].as_str().unwrap_or_default().starts_with(message) {
                 return event;
@@ -268,7 +280,7 @@ fn serve_shuts_down_on_signal() {
     };
     let address = until("listening")["address"].as_str().unwrap().to_owned();
     assert!(send_request(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 200"));
-    // GW-13: unknown paths are logged like all others.
+    // GW-13: requests for unknown paths are also logged.
     let nowhere = send_request(&address, "GET", "/nothing", "").to_ascii_lowercase();
     assert!(nowhere.starts_with("http/1.1 404") && nowhere.contains("x-correlation-id: "), "{nowhere}");
     let tell = |name: &str| {
@@ -277,14 +289,20 @@ fn serve_shuts_down_on_signal() {
     };
     tell("-TERM");
     until("stopping");
-    assert!(send_request(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 503"), "balancers are told");
-    assert!(send_request(&address, "GET", "/healthz", "").starts_with("HTTP/1.1 200"), "and it goes on");
+    assert!(
+        send_request(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 503"),
+        "the health check fails during the shutdown"
+    );
+    assert!(
+        send_request(&address, "GET", "/healthz", "").starts_with("HTTP/1.1 200"),
+        "requests are still served"
+    );
     assert!(send_request(&address, "GET", "/exchange/v1/openapi.json", "").starts_with("HTTP/1.1 200"));
-    // A second signal ends the wait.
+    // A second signal ends the process without further waiting.
     tell("-TERM");
     until("stopped");
     assert!(child.wait().unwrap().success());
-    // A copy of the one file is the whole store, and no log lies beside it.
+    // The store consists of a single file: the folder contains no log file of the database.
     let left = fs::read_dir(folder.path().join("data")).unwrap();
     let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
     assert_eq!(left, ["exchange.db"]);

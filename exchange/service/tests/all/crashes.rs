@@ -1,10 +1,10 @@
-//! `kill -9` of the real process under load. Acknowledged writes exist once afterwards, others completely or
-//! not at all; cursors and connections stay valid.
+//! Kills the real process with `kill -9` under load. Afterwards, acknowledged writes exist once, other writes
+//! exist completely or not at all, and cursors and connections are still valid.
 //!
-//! Every test run has a few rounds. `CRASHES=200` sets the number, `CRASH_SEED=7` the moments. Progress is on
-//! stderr (`--no-capture`).
+//! Normal test runs have a few rounds. `CRASHES=200` sets the number of rounds, and `CRASH_SEED=7` the
+//! moments of the crashes. Progress is printed to stderr (`--no-capture`).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -27,19 +27,19 @@ use super::client::{Client, ClientResponse};
 use super::kit::command;
 
 const WRITERS: usize = 8;
-/// Ops per change set, so that a partial write would be detected.
+/// The number of ops per change set: several, so that a partial write would be detected.
 const OPS: usize = 3;
-/// Change sets per writer and round.
+/// The number of change sets per writer and round.
 const SETS: usize = 8;
-/// Longer than the claim of a crashed request (ERR-25).
+/// A duration that exceeds the lease of a crashed request's key (ERR-25).
 const LEASE: Duration = Duration::from_secs(61);
 
-/// `exchange-service sandbox` as a process.
+/// A process that runs `exchange-service sandbox`.
 struct Service(Child);
 
 impl Service {
     fn start(folder: &Path, port: u16) -> Self {
-        // Another process may have taken the port for a moment.
+        // Another process may be using the port for a moment.
         for _ in 0..50 {
             let mut command = command(&["sandbox", "--json", "--port", &port.to_string(), "--data"]);
             command.arg(folder);
@@ -54,9 +54,9 @@ impl Service {
         panic!("exchange-service does not start");
     }
 
-    /// Sends SIGKILL on systems with signals.
+    /// Kills the process, with SIGKILL on systems with signals.
     fn kill(&mut self) {
-        // The process may have ended already if a test fails.
+        // If a test fails, the process may already have ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -75,7 +75,7 @@ async fn control(origin: &str, path: &str, body: Value) {
     assert!(response.status().is_success(), "{path}: {}", response.status());
 }
 
-/// Counts requests, and triggers the crash.
+/// A counter of requests that triggers the crash.
 #[derive(Default)]
 struct Load {
     sent: AtomicUsize,
@@ -93,7 +93,7 @@ impl Load {
     }
 }
 
-/// The result of a change set without a response.
+/// The number of results by kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     acknowledged: usize,
@@ -102,16 +102,16 @@ struct Tally {
     lost_refreshes: usize,
 }
 
-/// A member's client, which writes, reads the feed and refreshes in turn.
+/// The client of a member, which writes, reads the feed and refreshes its tokens.
 struct Writer {
     member: String,
     client: Client,
     next: usize,
-    /// Sent, without a response.
+    /// The change set that was sent without receiving a response.
     pending: Option<usize>,
-    /// Acknowledged since the last crash.
+    /// The change sets that were acknowledged since the last crash, with their responses.
     answers: Vec<(usize, Bytes)>,
-    /// All acknowledged state.
+    /// The products that exist according to all acknowledged writes.
     truth: BTreeSet<String>,
     replica: BTreeSet<String>,
     cursor: String,
@@ -122,13 +122,13 @@ fn products(set: usize) -> impl Iterator<Item = String> {
     (set * OPS..(set + 1) * OPS).map(|number| format!("BP_CRASH_{number:06}"))
 }
 
-/// Reports whether a product belongs to the test and not to the seed.
+/// Returns true if a product belongs to the test, and not to the seed.
 fn is_ours(key: &str) -> bool {
     key.starts_with("BP_CRASH_")
 }
 
 impl Writer {
-    /// Signs the client in.
+    /// Creates a writer and signs its client in.
     async fn new(number: usize, origin: &str, clock: ManualClock) -> Self {
         let mut client = Client::new(origin, &format!("{origin}/idp"), clock);
         let login = client.begin().await;
@@ -162,7 +162,7 @@ impl Writer {
         Ok(response)
     }
 
-    /// Repeats a change set without a known response; returns whether it was applied before.
+    /// Sends a change set, possibly again, and returns whether it had been applied before.
     async fn finish(&mut self, set: usize) -> reqwest::Result<bool> {
         let response = self.write(set).await?;
         self.answers.push((set, response.bytes));
@@ -170,7 +170,7 @@ impl Writer {
         Ok(response.headers.contains_key("idempotency-replayed"))
     }
 
-    /// Follows the feed to its end, with a cursor from before the crash (FED-08).
+    /// Reads the feed to its end, with a cursor from before the crash (FED-08).
     async fn read(&mut self) -> reqwest::Result<()> {
         loop {
             let cursor =
@@ -181,8 +181,8 @@ impl Writer {
             assert_eq!(page.body["removed"], json!([]));
             for item in page.body["items"].as_array().unwrap() {
                 let key = item["key"].as_str().unwrap();
-                // Each write is in the feed once.
-                assert!(!is_ours(key) || self.replica.insert(key.to_owned()), "{key} comes again");
+                // The feed contains each write only once.
+                assert!(!is_ours(key) || self.replica.insert(key.to_owned()), "{key} is in the feed twice");
             }
             page.body["nextCursor"].as_str().unwrap().clone_into(&mut self.cursor);
             if page.body["hasMore"] == false {
@@ -191,7 +191,7 @@ impl Writer {
         }
     }
 
-    /// Runs until the service crashes.
+    /// Sends requests until the service crashes.
     async fn work(mut self, load: Arc<Load>) -> Self {
         let mut turn = 0;
         while load.should_continue() {
@@ -221,9 +221,9 @@ impl Writer {
         self
     }
 
-    /// After a crash: checks all state, and completes the interrupted operation.
+    /// Checks the complete state after a crash, and repeats the interrupted operation.
     async fn recover(mut self) -> Self {
-        // A refresh survives a lost response (list G).
+        // A refresh can be repeated after a lost response (list G).
         let (status, body) = self.client.renew().await;
         assert_eq!(status, 200, "{body}");
         self.tally.acknowledged += self.answers.len();
@@ -235,9 +235,13 @@ impl Writer {
         if is_there {
             self.truth.extend(cut);
         }
-        assert_eq!(self.replica, self.truth, "of {}, {pending:?} was cut off", self.member);
+        assert_eq!(
+            self.replica, self.truth,
+            "the replica of {} differs; {pending:?} was interrupted",
+            self.member
+        );
         if let Some(set) = pending {
-            // The response is stored with the write, or both are missing (WRT-03).
+            // Either both the write and its response are stored, or neither (WRT-03).
             assert_eq!(self.finish(set).await.unwrap(), is_there, "{set} of {}", self.member);
             self.tally.lost_and_there += usize::from(is_there);
             self.tally.lost_and_not_there += usize::from(!is_there);
@@ -253,7 +257,7 @@ impl Writer {
     }
 }
 
-/// Plants the sandbox's members, client and accounts, default products, and higher quotas.
+/// Creates the sandbox's members, client and accounts, default products, and higher quotas.
 async fn seed_store(folder: &Path, products: usize) {
     let options = SandboxOptions { data: Some(folder.to_owned()), ..SandboxOptions::default() };
     Sandbox::with_options(options).await.unwrap().stop().await;
@@ -273,7 +277,7 @@ fn open(folder: &Path) -> rusqlite::Connection {
     database
 }
 
-/// Checks the tables: nothing was applied twice or partially.
+/// Asserts that the tables contain no change that was applied twice or partially.
 fn inspect(folder: &Path, writers: &[Writer]) {
     let database = open(folder);
     let number = |sql: &str, member: &str| -> usize {
@@ -308,7 +312,7 @@ async fn each<F: Future<Output = Writer> + Send + 'static>(
     tasks.join_all().await
 }
 
-/// WRT-03, GW-10, FED-08, LIM-12, list G: see the module documentation.
+/// WRT-03, GW-10, FED-08, LIM-12, list G: acknowledged writes survive crashes (see the module documentation).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_writes_survive_kill_9() {
     let setting = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
@@ -337,7 +341,7 @@ async fn acknowledged_writes_survive_kill_9() {
         let working = each(writers, |writer| writer.work(Arc::clone(&load)));
         let killing = async {
             load.reached.notified().await;
-            // No synchronization: the crash happens at a random moment.
+            // There is no synchronization, so that the crash happens at a random moment.
             tokio::time::sleep(Duration::from_micros(below(5000))).await;
             service.kill();
             load.over.store(true, Ordering::SeqCst);
@@ -345,7 +349,7 @@ async fn acknowledged_writes_survive_kill_9() {
         writers = tokio::join!(working, killing).0;
 
         service = Service::start(folder.path(), port);
-        // The clock moves: claims of crashed requests and tokens expire.
+        // The clock advances, so that claims of crashed requests and tokens expire.
         ahead += LEASE;
         clock.advance(LEASE);
         control(&origin, "clock", json!({ "advanceSeconds": ahead.as_secs() })).await;
@@ -361,5 +365,5 @@ async fn acknowledged_writes_survive_kill_9() {
         sum.lost_refreshes += tally.lost_refreshes;
     }
     eprintln!("{rounds} crashes in {:.0} s, seed {seed}: {sum:?}", began.elapsed().as_secs_f64());
-    assert!(sum.acknowledged > 0, "there was no load");
+    assert!(sum.acknowledged > 0, "no writes were acknowledged");
 }

@@ -1,6 +1,6 @@
-//! The contract's own fixtures of bodies by route, with the expected errors of the invalid ones.
+//! The contract's fixtures of request bodies by route, with the expected errors of the invalid ones.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use exchange_api::operations::TABLE;
 use serde_json::Value;
 
-/// Every route with a body, and the folder of its schema's fixtures.
+/// Every route with a request body, with the fixture folder of its schema.
 pub(crate) const ROUTES: [(&str, &str); 9] = [
     ("/exchange/v1/me/installation", "installation--labelledInstallation"),
     ("/exchange/v1/me/account-check", "account-check-request"),
@@ -22,7 +22,7 @@ pub(crate) const ROUTES: [(&str, &str); 9] = [
     ("/exchange/v1/me/drafts/refinery-orders", "refinery-draft"),
 ];
 
-/// A fixture body.
+/// A fixture: the body of a request.
 #[derive(Debug)]
 pub(crate) struct Fixture {
     /// The path of its file.
@@ -52,8 +52,8 @@ pub(crate) fn invalid(folder: &str) -> Vec<(Fixture, Errors)> {
     bodies.map(with_errors).collect()
 }
 
-/// Returns the errors of a problem. Where a message replaces the keyword (ERR-02, DRF-06), returns the
-/// expected keyword.
+/// Returns the errors of a problem as pointer and keyword. For an error with a message instead of a keyword
+/// (ERR-02, DRF-06), returns the expected keyword.
 pub(crate) fn errors(problem: &Value, expect: &Errors) -> Errors {
     let errors = problem["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
     let one = |error: &Value| {
@@ -71,7 +71,8 @@ pub(crate) fn errors(problem: &Value, expect: &Errors) -> Errors {
     errors.iter().map(one).collect()
 }
 
-/// Reports whether a draft is staged: a valid refinery order can have another version or panel type (DRF-11).
+/// Returns true if a valid draft is staged. Some valid refinery orders are not, because of their version or
+/// panel type (DRF-11).
 pub(crate) fn is_staged(draft: &Value) -> bool {
     draft.get("orders").is_none()
         || (draft["schemaVersion"] == 1 && draft["orders"][0]["panelType"] == "SETUP")
@@ -98,7 +99,7 @@ fn files(folder: &Path) -> Vec<Fixture> {
     paths.into_iter().map(fixture).collect()
 }
 
-/// CON-02: every request with a body has fixtures.
+/// CON-02: every route with a request body has fixtures.
 #[test]
 fn every_route_has_its_fixtures() {
     let with_a_body = TABLE.all().iter().filter(|operation| operation.body.is_some());

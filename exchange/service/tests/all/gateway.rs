@@ -1,6 +1,6 @@
-//! The gateway with a store in memory, and stand-ins for provider and backend.
+//! Tests of the gateway with an in-memory store and stand-ins for identity provider and backend.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 mod bodies;
 mod contract_files;

@@ -1,5 +1,5 @@
-//! The identity provider over HTTP: valid, invalid and forged requests.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Tests of the identity provider over HTTP, with valid, invalid and forged requests.
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 mod admin;
 mod clients_page;

@@ -1,10 +1,10 @@
-//! Two services over one store: shared and separate state.
+//! Tests of two services over one store: which state they share.
 //!
-//! They share idempotency keys, feeds, connections, keys and revocations. Nonces and the memory of live
-//! proofs are per instance, so a proof is valid only at the instance of its nonce, unless the instances also
-//! share a store of live proofs.
+//! They share idempotency keys, feeds, connections, signing keys and revocations. Nonces and used proofs
+//! belong to an instance, so a proof is valid only at the instance that issued its nonce, unless the
+//! instances also share a store of used proofs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use serde_json::json;
 use super::client::{Client, approve_on_pages, keys};
 use super::kit::served;
 
-/// One instance, which shares only the files.
+/// Starts an instance that shares only the files, and returns its address.
 async fn instance(folder: &Path, clock: &ManualClock) -> String {
     let environment = Environment::new(Arc::new(clock.clone()), Arc::new(dpop_bound::SystemRandom));
     let store = Store::open(&store::StoreOptions::new(StoreLocation::Folder(folder.to_owned()))).unwrap();
@@ -33,7 +33,7 @@ async fn instance(folder: &Path, clock: &ManualClock) -> String {
     served(app.router(), &config, &environment).await
 }
 
-/// Two gateways that also share live proofs and the nonce key, as with an external store.
+/// Starts two gateways that also share used proofs and the nonce key, as with an external store.
 async fn gateways_with_one_memory(folder: &Path, clock: &ManualClock) -> [String; 2] {
     let environment = Environment::new(Arc::new(clock.clone()), Arc::new(dpop_bound::SystemRandom));
     let store = Store::open(&store::StoreOptions::new(StoreLocation::Folder(folder.to_owned()))).unwrap();
@@ -52,7 +52,7 @@ async fn gateways_with_one_memory(folder: &Path, clock: &ManualClock) -> [String
     [served(one, &config, &environment).await, served(other, &config, &environment).await]
 }
 
-/// Two instances behind one public address, and a signed-in client.
+/// Two instances behind one public origin, and a signed-in client.
 struct Pair {
     folder: tempfile::TempDir,
     clock: ManualClock,
@@ -71,7 +71,7 @@ impl Pair {
         let client = Client::new(&config.gateway_origin, &config.issuer, clock.clone());
         let mut pair = Self { folder, clock, bases, client };
         pair.use_instance(0);
-        // Started at one instance, approved at the other, completed at the first.
+        // The login is started at one instance, approved at the other, and completed at the first.
         let login = pair.client.begin().await;
         let password = "sandbox-member-pw-do-not-use-in-prod";
         approve_on_pages(&pair.bases[1], "sandbox-member", password, &login.user_code).await;
@@ -79,7 +79,7 @@ impl Pair {
         pair
     }
 
-    /// Sends the client's further requests to one instance.
+    /// Sends further requests of the client to this instance.
     fn use_instance(&mut self, to: usize) {
         let base = &self.bases[to];
         self.client.use_addresses(base, &format!("{base}/idp"));
@@ -90,8 +90,8 @@ fn knife() -> serde_json::Value {
     json!([{ "op": "add", "ref": { "scRecord": "BP_CRAFT_SBXM_KNIFE_01" } }])
 }
 
-/// DPP-18, list D: of two identical concurrent proofs at two instances, only the instance of the nonce
-/// accepts one, once.
+/// DPP-18, list D: of two identical proofs sent to two instances concurrently, only the instance that issued
+/// the nonce accepts one, and only once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn identical_proofs_at_two_instances() {
     let mut pair = Pair::new().await;
@@ -113,8 +113,8 @@ async fn identical_proofs_at_two_instances() {
     }
 }
 
-/// DPP-18, list D: of identical concurrent proofs at two gateways with shared memory, one is accepted; a
-/// nonce of one is valid at the other.
+/// DPP-18, list D: of identical proofs sent concurrently to two gateways with shared state, one is accepted.
+/// A nonce of one gateway is valid at the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn identical_proofs_at_gateways_with_shared_memory() {
     let mut pair = Pair::new().await;
@@ -124,7 +124,7 @@ async fn identical_proofs_at_gateways_with_shared_memory() {
     assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
     pair.client.use_addresses(&bases[1], &issuer);
     for _ in 0..10 {
-        assert_eq!(pair.client.once(path, None, "").await.status, 200, "at the other, with no challenge");
+        assert_eq!(pair.client.once(path, None, "").await.status, 200, "the other gateway accepts the nonce");
         let proof = pair.client.proof_of("GET", path);
         let send = |to: usize| pair.client.send_proof(&bases[to], path, &proof);
         let answers = tokio::join!(send(0), send(1), send(0), send(1));
@@ -152,8 +152,8 @@ async fn replay_after_a_process_restart_is_rejected() {
     assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
 }
 
-/// GW-10, FED-08: a write at one instance is repeated at the other with the same bytes, and is in its feed
-/// with a cursor of the first.
+/// GW-10, FED-08: a write at one instance can be repeated at the other, which returns the same bytes. The
+/// write is in the other instance's feed, for a cursor of the first.
 #[tokio::test]
 async fn write_at_one_instance_is_replayed_at_the_other() {
     let mut pair = Pair::new().await;
@@ -167,14 +167,15 @@ async fn write_at_one_instance_is_replayed_at_the_other() {
     assert_eq!(keys(&page.body["items"]), ["bp-sandbox-knife"]);
 }
 
-/// GW-10, ERR-25, WRT-03: one idempotency key at two instances concurrently is applied once.
+/// GW-10, ERR-25, WRT-03: a change set that is sent concurrently to two instances with one idempotency key is
+/// applied once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_idempotency_key_at_two_instances_applies_once() {
     let mut pair = Pair::new().await;
     let (mut clients, bases) = ([pair.client.twin(), pair.client.twin()], pair.bases.clone());
     for (client, base) in clients.iter_mut().zip(&bases) {
         client.use_addresses(base, &format!("{base}/idp"));
-        // Each has its own nonce.
+        // Each instance has its own nonce.
         assert_eq!(client.call("service_document", "/exchange/v1", None, "").await.status, 200);
     }
     let snapshot = pair.client.read(None).await;
@@ -199,7 +200,7 @@ async fn one_idempotency_key_at_two_instances_applies_once() {
     assert_eq!(keys(&page.body["removed"]), ["bp-sandbox-knife"]);
 }
 
-/// List G: two concurrent refreshes of one token, one per instance, return the same successor.
+/// List G: two concurrent refreshes with one token, one per instance, return the same new token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_refreshes_at_two_instances_agree() {
     let mut pair = Pair::new().await;
@@ -217,7 +218,7 @@ async fn concurrent_refreshes_at_two_instances_agree() {
     }
 }
 
-/// List F: of two concurrent polls of one approved code, one per instance, one gets the tokens.
+/// List F: of two concurrent polls with one approved code, one per instance, only one receives the tokens.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_device_code_at_two_instances_is_used_once() {
     let pair = Pair::new().await;
@@ -237,7 +238,7 @@ async fn one_device_code_at_two_instances_is_used_once() {
     assert_eq!(refused["error"], "invalid_grant");
 }
 
-/// IDP-23, IDP-25: a connection that ends at one instance has ended at the other.
+/// IDP-23, IDP-25: a connection that ends at one instance also ends at the other.
 #[tokio::test]
 async fn revocation_takes_effect_at_both_instances() {
     let mut pair = Pair::new().await;

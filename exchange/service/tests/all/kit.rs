@@ -1,5 +1,5 @@
-//! Shared test tools: an independent validator of requests and responses, the log, the binary as a command, a
-//! router on a port, the number and size of model cases.
+//! Shared test tools: an independent validator of requests and responses, the captured log, the binary as a
+//! command, a server for a router, and the configuration of model tests.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,40 +22,40 @@ use tokio::net::TcpListener;
 
 use super::fixtures::{read, schemas};
 
-/// Validates bodies against the original files in `schemas/` with an independent validator, so that it does
-/// not share mistakes with the generated checks.
+/// Validates bodies against the original files in `schemas/` with an independent validator, so that the
+/// generated checks and this validation cannot have the same mistakes.
 pub(crate) struct ContractValidator {
     requests: HashMap<String, Validator>,
-    /// Validators by operation and status, including `default`.
+    /// The validators by operation and status, including `default`.
     answers: HashMap<(String, String), Option<Validator>>,
 }
 
-/// Returns the validator, which is created once.
+/// The validator, which is created on first use.
 pub(crate) static CONTRACT_VALIDATOR: LazyLock<ContractValidator> = LazyLock::new(ContractValidator::read);
 
 impl ContractValidator {
     fn read() -> Self {
         let mut registry = Registry::new();
-        for file in fs::read_dir(schemas().join("exchange/v1")).expect("the schemas") {
-            let schema = read(&file.expect("a file").path());
-            let id = schema["$id"].as_str().expect("an id").to_owned();
-            registry = registry.add(id, schema).expect("a schema");
+        for file in fs::read_dir(schemas().join("exchange/v1")).expect("the schema folder can be read") {
+            let schema = read(&file.expect("the file can be read").path());
+            let id = schema["$id"].as_str().expect("a string").to_owned();
+            registry = registry.add(id, schema).expect("a valid schema");
         }
-        let registry = registry.prepare().expect("all schemas");
+        let registry = registry.prepare().expect("all references resolve");
         let validator = |content: &Value| {
             let mut bodies = content.as_object()?.values();
             let schema = bodies.next()?.get("schema")?;
-            Some(jsonschema::options().with_registry(&registry).build(schema).expect("a validator"))
+            Some(jsonschema::options().with_registry(&registry).build(schema).expect("a valid schema"))
         };
         let document = read(&schemas().join("openapi.json"));
         let mut judge = Self { requests: HashMap::new(), answers: HashMap::new() };
-        for methods in document["paths"].as_object().expect("paths").values() {
-            for operation in methods.as_object().expect("methods").values() {
+        for methods in document["paths"].as_object().expect("an object").values() {
+            for operation in methods.as_object().expect("an object").values() {
                 let Some(id) = operation["operationId"].as_str() else { continue };
                 if let Some(validator) = validator(&operation["requestBody"]["content"]) {
                     judge.requests.insert(id.to_owned(), validator);
                 }
-                for (status, response) in operation["responses"].as_object().expect("answers") {
+                for (status, response) in operation["responses"].as_object().expect("an object") {
                     let shared = response["$ref"]
                         .as_str()
                         .and_then(|pointer| document.pointer(pointer.trim_start_matches('#')));
@@ -67,13 +67,15 @@ impl ContractValidator {
         judge
     }
 
-    /// Panics if a request violates its schema.
+    /// Asserts that a request matches its schema.
     pub(crate) fn request(&self, operation: &str, body: &Value) {
-        let validator = self.requests.get(operation).unwrap_or_else(|| panic!("{operation} reads no body"));
+        let validator =
+            self.requests.get(operation).unwrap_or_else(|| panic!("{operation} has no request body"));
         assert_valid(validator, operation, body);
     }
 
-    /// Panics if a response violates its schema, or if the operation does not have it.
+    /// Asserts that the operation declares a response with this status, and that the response matches its
+    /// schema.
     pub(crate) fn answer(&self, operation: &str, status: u16, body: &Value) {
         match self.validator(operation, status) {
             Some(validator) => assert_valid(validator, &format!("{operation} {status}"), body),
@@ -81,13 +83,14 @@ impl ContractValidator {
         }
     }
 
-    /// Reports whether a response matches its schema.
+    /// Returns true if a response matches its schema.
     pub(crate) fn would_take(&self, operation: &str, status: u16, body: &Value) -> bool {
         self.validator(operation, status).is_some_and(|validator| validator.is_valid(body))
     }
 
-    /// Panics if a response violates the contract, or if an accepted request does. Method and target
-    /// determine the operation; an unknown target has the error response of any operation.
+    /// Asserts that a response matches the contract, and also the request if it was accepted. Method and
+    /// target determine the operation; for an unknown target, the error response that all operations share is
+    /// used.
     pub(crate) fn exchanged(
         &self,
         (method, target): (&str, &str),
@@ -104,11 +107,11 @@ impl ContractValidator {
         }
     }
 
-    /// Returns the validator of a response; `None` for one without a body.
+    /// Returns the validator of a response, or `None` for a response without a body.
     fn validator(&self, operation: &str, status: u16) -> Option<&Validator> {
         let find = |status: String| self.answers.get(&(operation.to_owned(), status));
         let found = find(status.to_string()).or_else(|| find("default".to_owned()));
-        found.unwrap_or_else(|| panic!("{operation} has no answer {status}")).as_ref()
+        found.unwrap_or_else(|| panic!("{operation} has no response {status}")).as_ref()
     }
 }
 
@@ -118,8 +121,8 @@ fn assert_valid(validator: &Validator, subject: &str, body: &Value) {
     assert!(errors.is_empty(), "{subject}: {errors:#?}\n{body:#}");
 }
 
-/// Runs the binary with arguments, empty standard input, and without the developer's environment variables
-/// for the service.
+/// Returns a command that runs the binary with arguments and empty standard input, without the developer's
+/// environment variables for the service.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_exchange-service"));
     for (name, _) in std::env::vars_os() {
@@ -131,31 +134,31 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Serves a router on a free port while the test runs, and returns its origin.
+/// Serves a router on a free port until the test ends, and returns its origin.
 pub(crate) async fn served(router: Router, config: &Config, environment: &Environment) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
-    let server = Server::new(router, config, environment).expect("a server");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("a local address");
+    let server = Server::new(router, config, environment).expect("the server can be created");
     tokio::spawn(server.serve_until(listener, std::future::pending()));
     format!("http://{address}")
 }
 
-/// Returns the number of model cases, from `MODEL_CASES`.
+/// Returns the configuration of a model test; `MODEL_CASES` overrides the number of cases.
 pub(crate) fn cases(usual: u32) -> ModelConfig {
     let configured = std::env::var("MODEL_CASES").ok();
-    let configured = configured.map(|cases| cases.parse().expect("MODEL_CASES is a number"));
+    let configured = configured.map(|cases| cases.parse().expect("a number"));
     ModelConfig { cases: configured.unwrap_or(usual), ..ModelConfig::default() }
 }
 
-/// Returns the size of a generated change set: mostly small, sometimes up to the limit (LIM-01).
+/// Generates the ops of a change set: mostly a few, sometimes up to the limit (LIM-01).
 pub(crate) fn ops<S: Strategy>(op: impl Fn() -> S) -> impl Strategy<Value = Vec<S::Value>> {
     prop_oneof![60 => vec(op(), 1..7), 1 => vec(op(), 100..=500)]
 }
 
-/// Captures everything that this process logs from now on, from any thread and test.
+/// A log of everything that this process logs from its creation on, from all threads and tests.
 pub(crate) struct Log(Mutex<Vec<u8>>);
 
-/// The captured log.
+/// Returns the captured log.
 pub(crate) fn log() -> &'static Log {
     static LOG: LazyLock<&'static Log> = LazyLock::new(|| {
         let log: &'static Log = Box::leak(Box::new(Log(Mutex::default())));
@@ -164,9 +167,9 @@ pub(crate) fn log() -> &'static Log {
             .with_writer(move || log)
             .with_ansi(false)
             .finish();
-        tracing::subscriber::set_global_default(subscriber).expect("nobody else takes the log");
-        // Callsites that another thread reached before the subscriber was set are disabled until the cache is
-        // rebuilt.
+        tracing::subscriber::set_global_default(subscriber).expect("no other subscriber is set");
+        // If another thread reached a callsite before the subscriber was set, the callsite is disabled until
+        // this cache is rebuilt.
         tracing::callsite::rebuild_interest_cache();
         log
     });

@@ -1,7 +1,7 @@
-//! The parts of an exchange in separate processes: with an external identity provider, and with a separate
+//! Tests of the exchange with its parts in separate processes: an external identity provider, and a separate
 //! backend.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -23,13 +23,13 @@ use super::client::{Client, approve_on_pages, keys};
 use super::idp::forge::{Key, jws};
 use super::kit::{command, served};
 
-/// Plants the sandbox's members, clients and blueprints in a folder.
+/// Creates the sandbox's members, clients and blueprints in a folder.
 async fn seed_folder(folder: &Path) {
     let options = SandboxOptions { data: Some(folder.to_owned()), ..SandboxOptions::default() };
     Sandbox::with_options(options).await.unwrap().stop().await;
 }
 
-/// Issues a provider's token for a client's key.
+/// Creates an access token of an external provider for a client's key.
 fn token(issuer: &str, (key, kid): (&Key, &str), client: &Client) -> String {
     let now = SystemClock.now().as_secs();
     let claims = json!({
@@ -42,8 +42,8 @@ fn token(issuer: &str, (key, kid): (&Key, &str), client: &Client) -> String {
     })
 }
 
-/// With an external provider, only its tokens are accepted. The built-in provider is not served, and the
-/// exchange's pages keep their own sign-in (IDP-02, IDP-07, ERR-05).
+/// IDP-02, IDP-07, ERR-05: with an external identity provider, only its tokens are accepted. The built-in
+/// provider is not served, and the pages of the exchange keep their own sign-in.
 #[tokio::test]
 async fn external_provider_replaces_the_built_in_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +74,7 @@ async fn external_provider_replaces_the_built_in_one() {
     assert_eq!(document.body["capabilities"], json!(["exchange.blueprints.read", "exchange.connect"]));
     assert_eq!(client.read(None).await.status, 200);
 
-    // A token of the built-in provider is refused.
+    // A token of the built-in provider is rejected.
     let ours = store.read(|connection| {
         let sql = "SELECT kid, pkcs8 FROM signing_key";
         Ok::<(String, Vec<u8>), StoreError>(
@@ -99,7 +99,7 @@ async fn external_provider_replaces_the_built_in_one() {
     }
 }
 
-/// A process of the service, which is killed when the test ends.
+/// A process of the service, which is killed when it is dropped.
 struct Process {
     child: Child,
     log: Option<JoinHandle<String>>,
@@ -107,7 +107,7 @@ struct Process {
 }
 
 impl Process {
-    /// Starts `serve` over a folder on a free port, and waits until it listens.
+    /// Runs `serve` on a folder with a free port and waits until it listens.
     fn serve(data: &Path, values: &[(&str, &str)]) -> Self {
         let mut command = command(&["serve"]);
         command.env("EXCHANGE_SERVE__DATA", data).env("EXCHANGE_SERVE__LISTEN", "127.0.0.1:0");
@@ -119,7 +119,7 @@ impl Process {
         let mut seen = String::new();
         let base = loop {
             let mut line = String::new();
-            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it ended: {seen}");
+            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "the process ended: {seen}");
             let event: Value = line.parse().unwrap_or_default();
             if event["message"] == "listening" {
                 break format!("http://{}", event["address"].as_str().unwrap());
@@ -134,7 +134,7 @@ impl Process {
         Self { child, log: Some(log), base }
     }
 
-    /// Kills the process, and returns its output.
+    /// Kills the process and returns its output.
     fn kill(&mut self) -> String {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -148,9 +148,9 @@ impl Drop for Process {
     }
 }
 
-/// A gateway and its backend in two processes over one folder: a member signs in; a client writes, repeats
-/// and reads. The backend accepts requests from the gateway only; without the backend, the response is `502`
-/// (GW-02, GW-10, ERR-37).
+/// GW-02, GW-10, ERR-37: a gateway and its backend run in two processes over one folder. A member signs in,
+/// and a client writes, repeats the write, and reads. The backend accepts only requests of the gateway.
+/// Without the backend, the response is `502`.
 #[tokio::test]
 async fn gateway_and_backend_in_two_processes() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ async fn gateway_and_backend_in_two_processes() {
         (&"true".parse().unwrap(), &added.body)
     );
     assert_eq!(keys(&client.read(Some(&cursor)).await.body["items"]), ["bp-sandbox-knife"]);
-    // The backend's error response passes through unchanged.
+    // An error response of the backend is returned unchanged.
     assert_eq!(client.read(Some("nobodys")).await.code(), "CURSOR_EXPIRED");
 
     let http = reqwest::Client::new();
@@ -194,7 +194,7 @@ async fn gateway_and_backend_in_two_processes() {
     assert_eq!((refused.status.as_u16(), refused.code()), (502, "BACKEND_RELAY_FAILED"));
 }
 
-/// A gateway needs the address of its backend.
+/// A gateway in a separate process requires the address of its backend.
 #[tokio::test]
 async fn gateway_requires_the_address_of_its_backend() {
     let store = Store::open(&store::StoreOptions::new(StoreLocation::Memory)).unwrap();

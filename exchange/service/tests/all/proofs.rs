@@ -1,6 +1,6 @@
-//! Builds DPoP proofs of every kind, including forged ones.
+//! Creates DPoP proofs of every kind, including forged ones.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 pub(crate) mod forgeries;
 
@@ -19,7 +19,7 @@ pub(crate) fn unbase64(text: &str) -> Vec<u8> {
     URL_SAFE_NO_PAD.decode(text).unwrap()
 }
 
-/// A proof before it is signed.
+/// An unsigned proof.
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) header: Value,
@@ -30,7 +30,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Creates a valid draft for a request, without token and nonce.
+    /// Creates a valid unsigned proof for a request without token and nonce.
     pub(crate) fn new(key: &Arc<KeyPair>, method: &str, htu: &str, iat: i64) -> Self {
         let jwk: Value = key.public_key().to_jwk().parse().unwrap();
         Self {
@@ -47,7 +47,7 @@ impl Draft {
         }
     }
 
-    /// Binds it to a token.
+    /// Adds the hash of a token.
     pub(crate) fn token(self, token: &str) -> Self {
         self.claim("ath", TokenHash::from_token(token).to_string())
     }
@@ -87,19 +87,19 @@ impl Draft {
         self
     }
 
-    /// Edits the header's JSON as text.
+    /// Edits the serialized header.
     pub(crate) fn header_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.header_text = Some(change(self.header.to_string()));
         self
     }
 
-    /// Edits the claims' JSON as text.
+    /// Edits the serialized claims.
     pub(crate) fn claims_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.claims_text = Some(change(self.claims.to_string()));
         self
     }
 
-    /// Signs it with a key, which the header contains, too.
+    /// Sets the signing key, and its public half in the header.
     pub(crate) fn of(mut self, key: impl Into<Arc<KeyPair>>) -> Self {
         let key = key.into();
         self.header["jwk"] = key.public_key().to_jwk().parse().unwrap();
@@ -107,7 +107,7 @@ impl Draft {
         self
     }
 
-    /// Signs it with a key, regardless of the header.
+    /// Sets the signing key, but leaves the public key in the header unchanged.
     pub(crate) fn signed_by(mut self, key: impl Into<Arc<KeyPair>>) -> Self {
         self.signer = key.into();
         self
@@ -124,14 +124,14 @@ impl Draft {
         self.parts().join(".")
     }
 
-    /// Re-encodes the parts, and signs the result.
+    /// Changes the encoded header and claims before signing.
     pub(crate) fn spelt(&self, change: impl FnOnce(&mut String, &mut String)) -> String {
         let [mut header, mut claims, _] = self.parts();
         change(&mut header, &mut claims);
         self.encoded(header, claims).join(".")
     }
 
-    /// Replaces the signature by a function of its bytes.
+    /// Replaces the signature bytes.
     pub(crate) fn signature(&self, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
         let [header, claims, signature] = self.parts();
         [header, claims, base64(change(unbase64(&signature)))].join(".")

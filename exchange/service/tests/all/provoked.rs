@@ -1,6 +1,6 @@
-//! Every code, reason and OAuth error of the contract's registry is provoked by a request that a client could
-//! send. The tables list the tests and are compared with the registry and with the tests' source. Stand-ins
-//! are used only where necessary.
+//! Checks that a test causes every code, reason and OAuth error of the contract's registry, with a request
+//! that a client could send. The tables list these tests and are compared with the registry and with the
+//! source code of the tests. The tests use stand-ins only where necessary.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// A code, the file of its test, and the test.
+/// A code, the file of its test, and the name of the test.
 type TestReference = (&'static str, &'static str, &'static str);
 
 const CODES: &[TestReference] = &[
@@ -83,10 +83,10 @@ const OAUTH_ERRORS: &[TestReference] = &[
     ("unsupported_grant_type", "idp/device.rs", "malformed_requests_are_rejected"),
 ];
 
-/// Codes that the service never returns, with the reason and the name in the source code.
+/// The codes that the service never returns, each with the reason and its name in the source code.
 const NEVER: &[(&str, &str, &str)] = &[
     ("LEGACY_ENDPOINT_GONE", "it is retired", "LegacyEndpointGone"),
-    // ERR-26
+    // This code is described in ERR-26.
     (
         "VERSION_CONFLICT",
         "each op is decided in the transaction that carries it out, and says so itself",
@@ -101,13 +101,13 @@ fn crate_path(path: &str) -> PathBuf {
 
 /// Returns the names in a list of the contract's registry.
 fn registry_names(list: &str, name: &str) -> BTreeSet<String> {
-    let text = fs::read_to_string(crate_path("../../schemas/errors.json")).expect("the registry");
-    let registry: Value = serde_json::from_str(&text).expect("JSON");
-    let names = registry[list].as_array().expect("a list").iter();
-    names.map(|entry| entry[name].as_str().expect("a name").to_owned()).collect()
+    let text = fs::read_to_string(crate_path("../../schemas/errors.json")).expect("the registry can be read");
+    let registry: Value = serde_json::from_str(&text).expect("valid JSON");
+    let names = registry[list].as_array().expect("an array").iter();
+    names.map(|entry| entry[name].as_str().expect("a string").to_owned()).collect()
 }
 
-/// Returns the source of a test, from its name to its end.
+/// Returns the source code of a test, from its name to its end.
 fn test_source<'s>(source: &'s str, name: &str) -> Option<&'s str> {
     let offset = source.find(&format!("fn {name}("))?;
     let (before, from) = source.split_at(offset);
@@ -133,7 +133,7 @@ fn string_literals(source: &str) -> String {
     texts
 }
 
-/// Returns string literals that are compared with a response.
+/// Only string literals are searched for codes; comments and identifiers are ignored.
 #[test]
 fn comments_and_identifiers_are_ignored() {
     let source = "fn a() {\n    // ONE \"TWO\"\n    THREE(\"FOUR http://x\", b); // \"FIVE\"\n}";
@@ -152,22 +152,23 @@ fn contains_word(text: &str, word: &str) -> bool {
 fn check(list: &str, name: &str, table: &[TestReference]) {
     let registered = registry_names(list, name);
     let never = NEVER.iter().map(|(code, ..)| *code).filter(|code| registered.contains(*code));
-    // A name that is both a code of requests and a reason of ops is tested as the kind in the table.
+    // A name that is both a code of responses and a reason of ops is tested as the kind of its table.
     let named: BTreeSet<String> =
         table.iter().map(|(code, ..)| *code).chain(never).map(str::to_owned).collect();
-    assert_eq!(named, registered, "{list}: each has a test that provokes it; add it to the table");
+    assert_eq!(named, registered, "{list}: every name needs a test; add it to the table");
     for (code, file, name) in table {
-        let source = fs::read_to_string(crate_path("tests/all").join(file)).expect("a file of tests");
+        let source =
+            fs::read_to_string(crate_path("tests/all").join(file)).expect("the test file can be read");
         let text =
             test_source(&source, name).unwrap_or_else(|| panic!("{code}: there is no test {name} in {file}"));
         assert!(
             contains_word(&string_literals(text), code),
-            "{code}: the test {name} in {file} does not ask for it"
+            "{code}: the test {name} in {file} does not contain this code"
         );
     }
 }
 
-/// ERR-04: every name in the registry is provoked.
+/// ERR-04: a test causes every name in the registry.
 #[test]
 fn every_code_has_a_test() {
     check("codes", "code", CODES);
@@ -175,19 +176,19 @@ fn every_code_has_a_test() {
     check("oauthErrors", "error", OAUTH_ERRORS);
 }
 
-/// ERR-26: a code that no request can provoke does not occur in the service's source.
+/// ERR-26: a code that no request can cause does not occur in the service's source code.
 #[test]
 fn unused_codes_do_not_occur_in_the_source() {
     let mut folders = vec![crate_path("src")];
     let mut files = 0;
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
+        for entry in fs::read_dir(folder).expect("the folder can be read") {
+            let path = entry.expect("the entry exists").path();
             if path.is_dir() {
                 folders.push(path);
                 continue;
             }
-            let text = fs::read_to_string(&path).expect("a text");
+            let text = fs::read_to_string(&path).expect("a string");
             files += 1;
             for (code, why, name) in NEVER {
                 assert!(

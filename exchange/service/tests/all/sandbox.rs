@@ -1,6 +1,6 @@
-//! The whole exchange over real sockets, as a connected client uses it.
+//! Tests of the whole exchange over real sockets, as a connected client uses it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 mod bodies;
 mod limits;
@@ -32,7 +32,7 @@ async fn sign_in(sandbox: &Sandbox, client: &mut Client) {
     client.finish(&login).await;
 }
 
-/// Returns a signed-in client with scopes of other areas.
+/// Returns a signed-in client with scopes for these areas.
 async fn signed_in_for(sandbox: &Sandbox, capabilities: &[&str]) -> Client {
     let directory = sandbox.directory();
     let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone());
@@ -47,8 +47,8 @@ fn knife() -> Value {
     json!([{ "op": "add", "ref": { "scRecord": "bp_craft_sbxm_knife_01" } }])
 }
 
-/// A client signs in, gets a nonce, sets its label, and reads (IDP-15, IDP-16, DPP-13, SVC-01, SVC-11,
-/// CON-01, CON-14).
+/// IDP-15, IDP-16, DPP-13, SVC-01, SVC-11, CON-01, CON-14: a client signs in, receives a nonce, sets its
+/// label, and reads the service document.
 #[tokio::test]
 async fn client_signs_in_and_reads_the_service_document() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -68,14 +68,18 @@ async fn client_signs_in_and_reads_the_service_document() {
     assert_eq!(labelled.body["installationId"], document.body["installationId"]);
 }
 
-/// A write is applied once, and the feed contains it and the member's changes on the web (BPR-05, BPR-06,
-/// FED-02, FED-04, GW-10, TYP-14, WRT-03).
+/// BPR-05, BPR-06, FED-02, FED-04, GW-10, TYP-14, WRT-03: a write is applied once, and the feed contains it
+/// and the member's changes through the web pages.
 #[tokio::test]
 async fn feed_contains_client_and_web_changes() {
     let sandbox = Sandbox::start().await.unwrap();
     let mut client = signed_in(&sandbox).await;
     let snapshot = client.read(None).await;
-    assert_eq!(snapshot.body["items"].as_array().unwrap().len(), 10, "two of the member's, eight defaults");
+    assert_eq!(
+        snapshot.body["items"].as_array().unwrap().len(),
+        10,
+        "two own blueprints and eight default grants"
+    );
     let cursor = snapshot.body["nextCursor"].as_str().unwrap().to_owned();
 
     let added = client.write(knife(), "key-of-the-first-write").await;
@@ -96,8 +100,9 @@ async fn feed_contains_client_and_web_changes() {
     assert_eq!(refused.body["results"][0]["reason"], "REMOVED_ELSEWHERE", "{}", refused.body);
 }
 
-/// Stock and ships of the seed through the gateway: a reservation, a lowered offer, a ship that leaves its
-/// mission, and changes by others (CON-13, SHP-05, SHP-10, STK-04, STK-13, STK-17).
+/// CON-13, SHP-05, SHP-10, STK-04, STK-13, STK-17: a client reads and writes the seeded stock and ships
+/// through the gateway: reserved stock, an offer that is lowered, a ship that leaves its mission, and changes
+/// by others.
 #[tokio::test]
 async fn seeded_stock_and_ships_are_read_and_written() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -110,7 +115,7 @@ async fn seeded_stock_and_ships_are_read_and_written() {
         lots.body["items"].as_array().unwrap().iter().find(matches_lot).unwrap().clone()
     };
     assert_eq!(lots.body["items"].as_array().unwrap().len(), 6);
-    assert_eq!(held("Sandbox Metal")["quantity"]["amount"], 50, "personal and in a pool");
+    assert_eq!(held("Sandbox Metal")["quantity"]["amount"], 50, "personal stock and stock in a pool");
     let set = |item: &Value, amount: i64| {
         json!({
             "op": "set-quantity", "material": item["material"], "location": item["location"],
@@ -161,8 +166,9 @@ async fn seeded_stock_and_ships_are_read_and_written() {
     assert_eq!(refused.to_string(), "op 0 was not applied: VERSION_CONFLICT");
 }
 
-/// The seed's job orders through the gateway: of two units, for materials and items, with the craftable ones.
-/// A changed state takes effect at the next request (CON-13, CON-14, DEM-01, DEM-03, DEM-04, DEM-05).
+/// CON-13, CON-14, DEM-01, DEM-03, DEM-04, DEM-05: a client reads the demand of the seeded job orders through
+/// the gateway: two units, materials and items, and craftable items. A changed order takes effect at the next
+/// request.
 #[tokio::test]
 async fn seeded_demand_is_read() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -188,7 +194,11 @@ async fn seeded_demand_is_read() {
         format!("{name} {amount} {}", line["craftableByMe"])
     };
     let items: Vec<String> = read.body["items"].as_array().unwrap().iter().map(item).collect();
-    assert_eq!(items, ["Sandbox Helmet 3 true", "Sandbox Rifle Desert 8 true"], "a variant of their rifle");
+    assert_eq!(
+        items,
+        ["Sandbox Helmet 3 true", "Sandbox Rifle Desert 8 true"],
+        "the rifle's variant is craftable"
+    );
     for order in ["job-order-rifles", "job-order-helmets"] {
         let done = SandboxAction::JobOrder { order: order.to_owned(), state: "completed".to_owned() };
         sandbox.act(MEMBER, done).await.unwrap();
@@ -199,8 +209,8 @@ async fn seeded_demand_is_read() {
     assert_eq!(sandbox.act(MEMBER, unknown).await.unwrap_err().to_string(), "unknown state of a job order");
 }
 
-/// A draft through the gateway: it counts as a write, is repeated under its key even after its link was used,
-/// and its secrets are not logged (CON-14, DRF-05, DRF-13, DRF-15, GW-07, GW-10, WEB-11).
+/// CON-14, DRF-05, DRF-13, DRF-15, GW-07, GW-10, WEB-11: a draft counts as a write, can be repeated under its
+/// key even after its link was used, and its secrets are not logged.
 #[tokio::test]
 async fn draft_is_staged_opened_and_replayed() {
     let log = kit::log();
@@ -228,7 +238,11 @@ async fn draft_is_staged_opened_and_replayed() {
     assert!(page.contains("Sandbox Knife") && page.contains("a-name-of-this-test"), "{page}");
     let again = stage(&mut client).await;
     assert_eq!((again.headers.contains_key("idempotency-replayed"), &again.body), (true, &staged.body));
-    assert_eq!(open_page(&sandbox.origin(), link, &session).await.status(), 404, "used for good");
+    assert_eq!(
+        open_page(&sandbox.origin(), link, &session).await.status(),
+        404,
+        "the link cannot be used again"
+    );
     let fresh = client.call("drafts_blueprints", path, Some(body.clone()), "another-key-of-it").await;
     assert_ne!(fresh.body["handoffId"], staged.body["handoffId"]);
     let order = json!({ "schemaVersion": 2, "orders": [] });
@@ -243,7 +257,7 @@ async fn draft_is_staged_opened_and_replayed() {
     let missing = client.call("drafts_refinery", orders, Some(order.clone()), "").await;
     assert_eq!(missing.code(), "IDEMPOTENCY_KEY_MISSING");
     let written = log.text();
-    assert!(written.contains("operation=\"drafts_blueprints\""), "it is logged that there was one");
+    assert!(written.contains("operation=\"drafts_blueprints\""), "the draft itself is logged");
     for secret in
         [staged.body["handoffId"].as_str().unwrap(), "a-name-of-this-test", "key-of-the-draft", &*review]
     {
@@ -251,8 +265,9 @@ async fn draft_is_staged_opened_and_replayed() {
     }
 }
 
-/// Pools of the seed through the gateway: entries with earmarks, a donation, a sale with a mission's income,
-/// and all changes by others in the feed (CON-13, OST-05, OST-07, OST-09, OST-22, OST-35, WEB-07).
+/// CON-13, OST-05, OST-07, OST-09, OST-22, OST-35, WEB-07: a client reads and writes the seeded pools through
+/// the gateway: entries with earmarks, a donation, and a sale with a mission's income. The feed contains all
+/// changes by others.
 #[tokio::test]
 async fn seeded_pools_are_read_and_written() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -271,7 +286,11 @@ async fn seeded_pools_are_read_and_written() {
             .cloned()
             .unwrap_or_else(|| panic!("{name}: {page}"))
     };
-    assert_eq!(lot(&first, "Sandbox Trade Goods").get("entries"), None, "Logistician of the squadron only");
+    assert_eq!(
+        lot(&first, "Sandbox Trade Goods").get("entries"),
+        None,
+        "the member is a Logistician of the squadron only"
+    );
     let metal = lot(&first, "Sandbox Metal");
     assert_eq!(
         (metal["quantity"]["amount"].clone(), metal["entries"].as_array().unwrap().len()),
@@ -381,8 +400,8 @@ async fn seeded_pools_are_read_and_written() {
     assert_eq!(client.call("org_stock_members", &roster, None, "").await.code(), "NOT_PERMITTED");
 }
 
-/// A token expires, is refreshed, and ends when the member disconnects the client (IDP-25, LIM-07, ERR-05,
-/// ERR-12, ERR-47).
+/// IDP-25, LIM-07, ERR-05, ERR-12, ERR-47: a token expires, is refreshed, and is revoked when the member
+/// disconnects the client.
 #[tokio::test]
 async fn connection_is_refreshed_until_disconnected() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -399,7 +418,7 @@ async fn connection_is_refreshed_until_disconnected() {
     assert_eq!((status.as_u16(), &refused["error"]), (400, &json!("invalid_grant")));
 }
 
-/// After a reset, earlier tokens and cursors are invalid (FED-08).
+/// FED-08: after a reset, earlier tokens and cursors are invalid.
 #[tokio::test]
 async fn reset_invalidates_tokens_and_cursors() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -414,7 +433,7 @@ async fn reset_invalidates_tokens_and_cursors() {
     assert_eq!(client.read(None).await.body["items"].as_array().unwrap().len(), 10);
 }
 
-/// The first line of `--json` is an interface for scripts, with stable field names.
+/// The first line of `--json` is an interface for scripts and has stable field names.
 #[tokio::test]
 async fn json_directory_has_stable_field_names() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -428,7 +447,7 @@ async fn json_directory_has_stable_field_names() {
     assert_eq!(accounts[0]["password"], "sandbox-member-pw-do-not-use-in-prod");
 }
 
-/// A sandbox that restarts over its folder plants nothing and hashes no passwords; its data is kept.
+/// A sandbox that restarts over its folder adds no data and hashes no passwords; its data is kept.
 #[tokio::test]
 async fn sandbox_in_a_folder_keeps_its_data() {
     let folder = tempfile::tempdir().unwrap();
@@ -450,7 +469,7 @@ async fn sandbox_in_a_folder_keeps_its_data() {
     sandbox.stop().await;
     let left = std::fs::read_dir(folder.path()).unwrap();
     let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(left, ["exchange.db"], "a copy of that one file is all of it");
+    assert_eq!(left, ["exchange.db"], "a copy of the single file is the complete store");
     let sandbox = open().await.unwrap();
     assert_eq!(hash(), first);
     let mut client = signed_in(&sandbox).await;
@@ -459,7 +478,7 @@ async fn sandbox_in_a_folder_keeps_its_data() {
     assert_ne!(hash(), first, "anew");
 }
 
-/// An action without effect succeeds; unknown objects and contract violations are reported with their
+/// An action without an effect succeeds. Unknown objects and contract violations are reported with their
 /// position.
 #[tokio::test]
 async fn invalid_actions_report_their_position() {
@@ -473,7 +492,7 @@ async fn invalid_actions_report_their_position() {
     }
     let nowhere = SandboxAction::RenameMission { mission: text("mission-nowhere"), name: text("Same") };
     assert_eq!(sandbox.act(MEMBER, nowhere).await.unwrap_err().to_string(), "not found");
-    // ORG-01, OST-07: the contract cannot represent it.
+    // ORG-01, OST-07: the contract cannot represent these names.
     let unit = |name: &str, shorthand: &str| SandboxAction::RenameUnit {
         unit: text("unit-squadron"),
         name: text(name),
@@ -501,8 +520,8 @@ async fn invalid_actions_report_their_position() {
     assert!(refused.contains("/ops/0/version: type"), "{refused}");
 }
 
-/// FED-04, WRT-14: the member undoes a client's writes in the given areas, as a change on the web; entries
-/// that others changed are reported as conflicts.
+/// FED-04, WRT-14: the member undoes a client's writes in the given areas, as a change through the web pages.
+/// Entries that others have changed are reported as conflicts.
 #[tokio::test]
 async fn member_undoes_client_writes() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -564,7 +583,7 @@ async fn member_undoes_client_writes() {
     assert_eq!(undo(json!(["blueprints"])).await, done(0, 1, json!([stays])));
 }
 
-/// An administrator's action is audited with the account's name.
+/// An administrator's action is recorded in the audit log with the name of the account.
 #[tokio::test]
 async fn administrator_actions_are_audited() {
     let folder = tempfile::tempdir().unwrap();
@@ -584,7 +603,8 @@ async fn administrator_actions_are_audited() {
     assert_eq!(audit, format!("{actor} client.state sandbox-client suspended; {actor} switch exchange off"));
 }
 
-/// A sandbox refuses a store of a service, so that public passwords never protect real members.
+/// A sandbox rejects the store of a service, so that the sandbox's public passwords never give access to real
+/// members.
 #[tokio::test]
 async fn sandbox_refuses_a_service_store() {
     let folder = tempfile::tempdir().unwrap();
@@ -596,17 +616,17 @@ async fn sandbox_refuses_a_service_store() {
     };
     let database = || rusqlite::Connection::open(folder.path().join("exchange.db")).unwrap();
     open().await.unwrap().stop().await;
-    // The same store without the sandbox's marker.
+    // The store is the same, but without the sandbox's marker.
     database().execute("DELETE FROM setting WHERE name = 'sandbox'", []).unwrap();
     let refused = open().await.unwrap_err();
     assert!(refused.to_string().contains("not of a sandbox: pass another folder"), "{refused}");
     for table in ["account", "client_scope", "client"] {
         database().execute_batch(&format!("PRAGMA foreign_keys = OFF; DELETE FROM {table}")).unwrap();
     }
-    assert!(open().await.is_err(), "members are a service's, too");
+    assert!(open().await.is_err(), "a store with members is the store of a service");
 }
 
-/// The control interface reports errors, and refuses other host names.
+/// The control interface reports errors and rejects requests for other host names.
 #[tokio::test]
 async fn control_interface_refuses_other_hosts() {
     let sandbox =
@@ -628,7 +648,8 @@ async fn control_interface_refuses_other_hosts() {
     assert!(sandbox.clock().now().since(before) >= Duration::from_secs(3600));
     let elsewhere = http.get(&control).header("host", "evil.example").send().await.unwrap();
     assert_eq!(elsewhere.status(), 403);
-    // Requests that a page can send without preflight: a form, or a script that ignores the response.
+    // A page can send these requests without a preflight request: with a form, or with a script that ignores
+    // the response.
     for (name, value) in
         [("origin", "null"), ("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")]
     {

@@ -1,7 +1,7 @@
-//! Secrecy of the whole service: planted secrets and names appear in no log, metric or error, in no response
-//! to another member, and in none to a client without access to them.
+//! Tests of secrecy in the whole service: planted secrets and names appear in no log, metric or error, in no
+//! response to another member, and in no response to a client that has no access to them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::path::Path;
 use std::time::Duration;
@@ -31,7 +31,8 @@ const READS: [(&str, &str); 8] = [
     ("demand_read", "/exchange/v1/me/org-demand"),
 ];
 
-/// Names and strings of the first member, by visibility for the member's other clients.
+/// Names and strings of the first member that other clients of this member do not see (`UNSEEN`) or see
+/// (`SEEN`).
 const UNSEEN: [&str; 6] = [
     "Planted Label 1",
     "planted-external-id-2",
@@ -41,14 +42,14 @@ const UNSEEN: [&str; 6] = [
     "planted note of a row 6",
 ];
 const SEEN: [&str; 2] = ["Planted Ship 7", "planted note of a blueprint 8"];
-/// Visible to fellow members of the units.
+/// A name that other members of the same units see.
 const NAME: &str = "Planted Name 9";
 
 fn scopes() -> Vec<String> {
     Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect()
 }
 
-/// Signs a client in with all scopes; returns the user code, too.
+/// Signs a client in with all scopes. Returns the client and the user code.
 async fn signed_in(sandbox: &Sandbox, id: &'static str, account: &str) -> (Client, String) {
     let directory = sandbox.directory();
     let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone()).with_id(id);
@@ -74,7 +75,7 @@ fn plant_secrets(folder: &Path) {
     edit_store(folder, planted).unwrap();
 }
 
-/// Empties a lot.
+/// Returns an op that empties a lot.
 fn empty_lot_op(item: &Value) -> Value {
     json!({
         "op": "set-quantity", "material": item["material"], "location": item["location"],
@@ -83,7 +84,7 @@ fn empty_lot_op(item: &Value) -> Value {
     })
 }
 
-/// Returns all responses that a client gets for reads.
+/// Returns all responses that a client receives for reads.
 async fn read_all(client: &mut Client) -> String {
     let mut responses = String::new();
     for (operation, path) in READS {
@@ -94,7 +95,7 @@ async fn read_all(client: &mut Client) -> String {
     responses
 }
 
-/// Returns all pages and redirects that a member's browser gets.
+/// Returns all pages and redirects that a member's browser receives for these paths.
 async fn open_all(sandbox: &Sandbox, account: &str, paths: &[&str]) -> String {
     let base = sandbox.origin();
     let session = sign_in_on_pages(&base, account, &format!("{account}-pw-do-not-use-in-prod")).await;
@@ -108,7 +109,7 @@ async fn open_all(sandbox: &Sandbox, account: &str, paths: &[&str]) -> String {
     pages
 }
 
-/// Returns the whole audit as an administrator reads it.
+/// Returns the complete audit log as an administrator reads it.
 fn audit(folder: &Path) -> String {
     let mut list = kit::command(&["admin", "audit", "list", "--limit", "1000", "--json"]);
     let listed = list.env("EXCHANGE_SERVE__DATA", folder).output().unwrap();
@@ -116,7 +117,7 @@ fn audit(folder: &Path) -> String {
     String::from_utf8(listed.stdout).unwrap()
 }
 
-/// Returns the service's own log lines; the test's HTTP library logs, too.
+/// Returns the log lines of the service; the test's HTTP library also logs.
 fn service_log_lines(log: &str) -> String {
     log.lines().filter(|line| line.contains(" exchange_service")).collect::<Vec<_>>().join("\n")
 }
@@ -124,12 +125,13 @@ fn service_log_lines(log: &str) -> String {
 #[track_caller]
 fn assert_none(place: &str, text: &str, planted: &[&str]) {
     for (number, secret) in planted.iter().enumerate() {
-        assert!(secret.len() > 8, "{place}: the secret {number} is none");
+        assert!(secret.len() > 8, "{place}: the secret {number} is too short");
         assert!(!text.contains(secret), "{place}: the secret {number} of {} characters", secret.len());
     }
 }
 
-/// SVC-14, SHP-03, GW-13, WRT-11, DRF-08, IDP-19: more than twelve secrets and names in all areas.
+/// SVC-14, SHP-03, GW-13, WRT-11, DRF-08, IDP-19: more than twelve planted secrets and names of all areas are
+/// not revealed.
 #[tokio::test]
 async fn planted_secrets_do_not_leak() {
     let log = kit::log();
@@ -138,7 +140,7 @@ async fn planted_secrets_do_not_leak() {
     let options = SandboxOptions { data: Some(folder.path().to_owned()), ..SandboxOptions::default() };
     let sandbox = Sandbox::with_options(options).await.unwrap();
     plant_secrets(folder.path());
-    // The registry cache is refreshed.
+    // After this time, the cached registry is refreshed.
     sandbox.advance(Duration::from_secs(6));
     let (mut one, user_code) = signed_in(&sandbox, "sandbox-client", MEMBER).await;
     let tokens = |client: &Client| [client.token.clone(), client.refresh.clone()];
@@ -171,7 +173,7 @@ async fn planted_secrets_do_not_leak() {
     let confirmation = confirmation.rsplit(['/', '=']).next().unwrap().to_owned();
     assert_eq!(one.renew().await.0, 200);
 
-    // Refused in every way, with planted strings in the request.
+    // These requests are rejected for different reasons; each contains planted strings.
     let mut refusals = String::new();
     let planted_path = "/exchange/v1/me/stock?cursor=planted-cursor-11";
     let invalid_body = json!({ "ops": [{ "op": "planted-op-12", "externalId": "planted-external-id-2" }] });
@@ -186,7 +188,7 @@ async fn planted_secrets_do_not_leak() {
         let refused = one.once(path, body.as_ref(), key).await;
         assert!(refused.status.is_client_error(), "{path}: {}", refused.body);
         let mut body = refused.body;
-        // The path of the request, as it was sent (RFC 9457, 3.1.5).
+        // This member contains the path of the request, as it was sent (RFC 9457, 3.1.5).
         body.as_object_mut().unwrap().remove("instance");
         refusals.push_str(&format!("{:?} {body}\n", refused.headers));
     }
@@ -206,7 +208,7 @@ async fn planted_secrets_do_not_leak() {
     let planted: Vec<&str> = [&nobodys[..], &SEEN, &[NAME], &requests].concat();
     assert!(planted.len() >= 12);
 
-    // The member sees their own data, which proves that it exists.
+    // The member's own client receives the data, which proves that it exists.
     let own = read_all(&mut one).await;
     for seen in SEEN.iter().chain(&UNSEEN[1..2]) {
         assert!(own.contains(seen), "{seen}: {own}");
@@ -217,7 +219,8 @@ async fn planted_secrets_do_not_leak() {
     let hidden_from_others = [&nobodys[..], &SEEN].concat();
     assert_none("another member", &read_all(&mut other).await, &hidden_from_others);
 
-    // Nor does a browser: public lists, and pages of the first member.
+    // A browser does not reveal it either: neither the pages of another member, nor the links of the first
+    // member.
     let listed = ["/applications", "/profile", "/reservations", "/refinery-orders", "/import"];
     let own = open_all(&sandbox, MEMBER, &listed).await;
     for seen in ["Planted Label 1", "Planted_Own_Handle_5"] {
@@ -229,17 +232,17 @@ async fn planted_secrets_do_not_leak() {
     assert!(pages.contains("Sandbox Member 2") && pages.matches("404 ").count() >= 2, "{pages}");
     assert_none("another member's pages", &pages, &hidden_from_others);
     let own = open_all(&sandbox, MEMBER, &[&*confirm]).await;
-    assert!(own.starts_with("200 "), "and it is there to be opened: {own}");
+    assert!(own.starts_with("200 "), "the member can open the page: {own}");
     let audit = audit(folder.path());
     assert!(audit.contains("approve-login") && audit.contains("member:member-1"), "{audit}");
     assert_none("the audit", &audit, &planted);
 
     assert_none("refusals", &refusals, &planted);
     let logged = service_log_lines(&log.text());
-    assert!(logged.contains("operation=\"stock_write\""), "the log is read");
+    assert!(logged.contains("operation=\"stock_write\""), "the log contains the requests");
     assert_none("the log", &logged, &planted);
     let metrics = metrics.render();
-    assert!(metrics.contains("exchange_"), "metrics are read: {metrics}");
+    assert!(metrics.contains("exchange_"), "the metrics contain the requests: {metrics}");
     assert_none("metrics", &metrics, &planted);
     sandbox.stop().await;
 }

@@ -1,6 +1,6 @@
-//! Upkeep of a store in memory with a manual clock.
+//! Tests of the upkeep of an in-memory store with a manual clock.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic is a test failure")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl World {
         Self::over(Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap(), clock)
     }
 
-    /// Creates an upkeep over a store that other instances may share.
+    /// Creates an upkeep over a store that other instances may also use.
     fn over(store: Store, clock: ManualClock) -> Self {
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let upkeep = Upkeep::new(store.clone(), environment, Arc::new(Config::default())).unwrap();
@@ -48,14 +48,14 @@ impl World {
         self.store.read(work).await.unwrap()
     }
 
-    /// Returns the number of rows that one round deleted for a task; `None` if it was not due.
+    /// Runs the due tasks and returns the outcome of this task, or `None` if it was not due.
     async fn run_round(&self, task: &str) -> Option<TaskOutcome> {
         self.upkeep.run_due_tasks().await.into_iter().find(|done| done.task == task)
     }
 }
 
-/// For each task, one expired row and one that expires a moment later. `:now` stands for the current time in
-/// milliseconds.
+/// For each task, SQL that inserts one expired row and one that expires a moment later. `:now` stands for the
+/// current time in milliseconds.
 const PAIRS: &[(&str, &str, &str)] = &[
     (
         "tombstones",
@@ -166,8 +166,8 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// LIM-08, LIM-09, LIM-13, LIM-19, LIM-22, LIM-35, WRT-13: each task deletes expired rows, and none a moment
-/// too early.
+/// LIM-08, LIM-09, LIM-13, LIM-19, LIM-22, LIM-35, WRT-13: each task deletes the rows that have expired, and
+/// no row too early.
 #[tokio::test]
 async fn expired_rows_are_deleted() {
     let tested: Vec<_> = PAIRS.iter().map(|(task, _, _)| *task).collect();
@@ -182,7 +182,7 @@ async fn expired_rows_are_deleted() {
     }
 }
 
-/// A round deletes a bounded number of rows, and the next one continues, also in another process.
+/// A round deletes a limited number of rows, and the next one continues, also in another process.
 #[tokio::test]
 async fn round_is_bounded_and_the_next_one_continues() {
     let world = World::new();
@@ -192,16 +192,16 @@ async fn round_is_bounded_and_the_next_one_continues() {
     world.sql(many).await;
     let first = world.run_round("sessions").await.unwrap();
     assert_eq!((first.removed, first.more), (10_000, true));
-    let second = world.run_round("sessions").await.expect("it is due at once");
+    let second = world.run_round("sessions").await.expect("the task is due at once");
     assert_eq!((second.removed, second.more), (2000, false));
-    assert_eq!(world.run_round("sessions").await, None, "all is done");
+    assert_eq!(world.run_round("sessions").await, None, "all tasks are done");
 }
 
-/// A task is due again after its interval by the service's clock, also after a step back.
+/// A task is due again after its interval on the service's clock, also if the clock was set back.
 #[tokio::test]
 async fn tasks_are_scheduled_by_the_injected_clock() {
     let world = World::new();
-    assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len(), "all of them, at the beginning");
+    assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len(), "all tasks are due at the start");
     assert!(world.upkeep.run_due_tasks().await.is_empty());
     world.clock.advance(Duration::from_secs(60));
     let minutes: Vec<_> = world.upkeep.run_due_tasks().await.iter().map(|done| done.task).collect();
@@ -212,7 +212,7 @@ async fn tasks_are_scheduled_by_the_injected_clock() {
     assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len());
 }
 
-/// A failed task is due again and does not affect others; successes and failures are counted.
+/// A failed task is due again and does not affect other tasks; successes and failures are counted.
 #[test]
 fn failed_task_is_counted_and_blocks_no_other() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
@@ -239,8 +239,8 @@ fn failed_task_is_counted_and_blocks_no_other() {
     }
 }
 
-/// The journal is deleted from its start with a floor; an entry with an earlier timestamp waits for the one
-/// before it.
+/// The journal is deleted from its start, and its floor rises. An entry with an earlier timestamp than its
+/// predecessor is deleted after it.
 #[tokio::test]
 async fn journal_floor_follows_deletion() {
     let world = World::new();
@@ -267,14 +267,17 @@ async fn journal_floor_follows_deletion() {
     }
 }
 
-/// Of two processes over one store, one runs the upkeep, and the other takes over when it ends.
+/// Of two processes over one store, one runs the upkeep; the other takes over when the first one ends.
 #[tokio::test]
 async fn one_of_two_processes_runs_the_upkeep() {
     let one = World::new();
     let other = World::over(one.store.clone(), one.clock.clone());
     assert_eq!(one.upkeep.run_due_tasks().await.len(), TASKS.len());
-    assert!(other.upkeep.run_due_tasks().await.is_empty(), "its tasks are due, and not its own");
-    // Each piece of work renews the lease.
+    assert!(
+        other.upkeep.run_due_tasks().await.is_empty(),
+        "the tasks are due, but the other process holds the lease"
+    );
+    // Each step of the work renews the lease.
     one.clock.advance(Duration::from_secs(59));
     assert!(other.upkeep.run_due_tasks().await.is_empty());
     one.clock.advance(Duration::from_secs(1));
@@ -285,13 +288,13 @@ async fn one_of_two_processes_runs_the_upkeep() {
     one.clock.advance(Duration::from_secs(1));
     assert_eq!(other.upkeep.run_due_tasks().await.len(), TASKS.len());
     assert!(one.upkeep.run_due_tasks().await.is_empty());
-    // A lease from before a step back of the clock does not block.
+    // A lease from before the clock was set back does not block the upkeep.
     one.clock.step_back(DAY);
     assert_eq!(one.upkeep.run_due_tasks().await.len(), TASKS.len());
     assert!(other.upkeep.run_due_tasks().await.is_empty());
 }
 
-/// A process that loses the lease during a round leaves the rest to the new holder.
+/// A process that loses the lease during a round leaves the remaining tasks to the new holder.
 #[tokio::test]
 async fn lost_lease_stops_the_round() {
     let world = World::new();

@@ -4,9 +4,9 @@ route, applies each op of each change set, and expects the documented codes for 
     PYTHONPATH=… python3 by_hand.py DIRECTORY
 
 DIRECTORY is the first line of `exchange-service sandbox --json`. Prints a line of JSON for each step, `{name, ok, why}`,
-and stops after the first failure. What the text leaves open (the address of the OpenAPI document, the list of units,
-the fields of a refinery order) follows docs/decisions.md.
-`cargo xtask peers httpx` runs this.
+and stops after the first failure. Details that the text does not specify (the address of the OpenAPI document, the list
+of units, the fields of a refinery order) follow docs/decisions.md.
+`cargo xtask peers httpx` runs this script.
 """
 
 import json
@@ -105,7 +105,7 @@ def becomes(path, op, expect):
 
 
 def refused(response, status, code, *pointers):
-    """Checks a problem of the contract, which names the invalid places and never their values."""
+    """Checks that a response is a problem with this status and code, and with exactly these pointers."""
     assert response.headers["content-type"].startswith("application/problem+json"), response.headers
     problem = response.json()
     places = dict.fromkeys(error["pointer"] for error in problem.get("errors", []))
@@ -124,7 +124,7 @@ def oauth_refused(error, run):
 
 
 def page_of(path, fields, optional=""):
-    """Checks that a snapshot in small pages equals one in a single page."""
+    """Checks that a snapshot in small pages equals a snapshot in a single page."""
     small, _, pages = API.snapshot(path, limit=2)
     entries, cursor, one = API.snapshot(path)
     equal((small, pages, one), (entries, max(1, -(-len(entries) // 2)), 1))
@@ -132,7 +132,7 @@ def page_of(path, fields, optional=""):
 
 
 def one(entries, **fields):
-    """Finds the entry with these fields; a field with a name is compared by the name."""
+    """Returns the entry with these fields; if a field is an object with a name, the name is compared."""
     name = lambda value: value.get("name") if isinstance(value, dict) else value
     found = [entry for entry in entries if all(name(entry.get(field)) == fields[field] for field in fields)]
     assert len(found) == 1, f"{len(found)} of {len(entries)} entries are {fields}"
@@ -310,7 +310,7 @@ def _():
     other = canonical({"ops": [knife | {"opId": "x"}]})
     refused(API.call("POST", f"{BLUEPRINTS}/changes", content=other, key=same), 422, "IDEMPOTENCY_KEY_REUSED")
     (added,), _, cursor = API.feed(BLUEPRINTS, API.cursor)
-    # Only the server sets a default.
+    # Only the server can set the source `default`.
     equal((added["ref"]["name"], added["provenance"]), ("Sandbox Knife", {"source": "other"}))
     becomes(BLUEPRINTS, knife, "unchanged")
     becomes(BLUEPRINTS, {"op": "remove", "key": added["key"]}, "applied")
@@ -353,7 +353,7 @@ def _():
     fields = "key material location quality stolen quantity"
     lots, API.stock_cursor = page_of(STOCK, fields, "materialKind")
     metal = one(lots, material="Sandbox Metal")
-    # Personal and shared stock are one lot.
+    # Personal and shared stock form one lot.
     equal((metal["quality"], metal["quantity"]), (700, {"amount": 50, "unit": "SCU"}))
     equal((metal["materialKind"]["type"], metal["materialKind"]["commodity"]), ("REFINED", True))
     assert "materialKind" not in one(lots, material="Sandbox Rifle")
@@ -365,7 +365,7 @@ def _():
     becomes(STOCK, rise, "applied")
     (lot,), _, cursor = API.feed(STOCK, API.stock_cursor)
     equal(lot["quantity"], {"amount": 3.142, "unit": "SCU"})
-    # Rounded when it was stored.
+    # The amount was rounded when it was stored.
     becomes(STOCK, rise | {"expectedQuantity": {"amount": 3.1416, "unit": "SCU"}}, "unchanged")
     move = [stock_op(METAL, HANGAR, 0, 3.142, quality=500), stock_op(METAL, STORAGE, 3.142, 0, quality=500)]
     equal(outcomes(STOCK, *move)[0], ["applied", "applied"])
@@ -431,7 +431,7 @@ def _():
     both = known | {"orgUnit": unit, "orgUnitVersion": new["orgUnitVersion"]}
     becomes(SHIPS, upsert("ext-3", "Renamed", **both), "applied")
     (entry,), _, cursor = API.feed(SHIPS, cursor)
-    # An omitted field is cleared.
+    # An omitted field was cleared.
     equal((entry["name"], entry["orgUnit"]["id"], "location" in entry), ("Renamed", unit, False))
     becomes(SHIPS, {"op": "remove"} | known, "VERSION_CONFLICT")
     becomes(SHIPS, {"op": "remove", "shipId": "no-such-ship", "version": 0}, "UNMATCHED")
@@ -469,7 +469,7 @@ def pools():
 
 
 def entry_of(holder, **lot):
-    """Returns the entry of one holder in the lot."""
+    """Returns the entry of this holder in the lot."""
     fields, optional = "id version holder quantity jobOrders missions free", "note"
     entries = [has(entry, fields, optional) for entry in one(pools(), **lot)["entries"]]
     found = [entry for entry in entries if entry["holder"].get("ref") == holder]
@@ -538,7 +538,7 @@ def _():
     becomes(ORG_STOCK, {"op": "book-out", "quantity": scu(29)} | at(taken), "STOCK_EARMARKED")
     becomes(ORG_STOCK, {"op": "book-out", "quantity": scu(99)} | at(taken), "INSUFFICIENT_STOCK")
     becomes(ORG_STOCK, {"op": "book-out", "quantity": scu(5), "fromJobOrders": orders(5)} | at(taken), "applied")
-    # Into the other pool, of which the member must also be a Logistician.
+    # The member must also be a Logistician of the receiving unit.
     moved = {"op": "move-pool", "toUnit": API.units["IRI"]} | at(taken, 1)
     becomes(ORG_STOCK, moved, "NOT_PERMITTED")
     API.act("sandbox-member", "role", unit=API.units["IRI"], role="logistician")
@@ -556,7 +556,7 @@ def _():
         assert line["minQuality"] in (0, 650) and line["source"] in ("material-order", "item-order")
     for line in demand["items"]:
         has(line, "item openQuantity craftableByMe")
-    # A member of no unit.
+    # This member belongs to no unit.
     API.act("sandbox-admin", "role", unit=API.units["IRI"])
     stranger = Installation(DIRECTORY).sign_in("exchange.connect exchange.demand.read", "sandbox-admin")
     withheld = stranger.got(f"{ME}/org-demand")
@@ -598,7 +598,7 @@ def _():
         {"schemaVersion": 1, "orders": []},
         {"schemaVersion": 1, "orders": [order | {"panelType": "PROCESSING"}]},
     ):
-        # The content is invalid, not the schema: no place is named.
+        # The content is invalid, not the schema, so no pointer is reported.
         refused(stage(body), 400, "SCHEMA_INVALID")
     many = {"schemaVersion": 1, "orders": [order] * 6}
     refused(stage(many), 400, "SCHEMA_INVALID", "/orders")
@@ -634,7 +634,7 @@ def _():
 
 @step("broken proofs: each is refused, and the next right one is answered")
 def _():
-    # This client does not wait for a limit.
+    # The clock is advanced, so that no rate limit is reached.
     API.wait(60)
     API.got(V1)
     wrong = {
@@ -659,7 +659,7 @@ def _():
         assert response.status_code == 401, name
         refused(response, 401, "DPOP_INVALID")
         assert 'error="invalid_dpop_proof"' in response.headers["www-authenticate"], name
-    # The nonce challenge precedes all claims, and follows malformed proofs.
+    # The nonce is checked before all claims, and after the format of the proof.
     for how, error in (({"ath": None}, "use_dpop_nonce"), ({"header": {"typ": "JWT"}}, "invalid_dpop_proof")):
         response = API.send("GET", V1, proof=API.proof("GET", V1, nonce="not-of-this-server", **how))
         assert f'error="{error}"' in response.headers["www-authenticate"], error
@@ -741,7 +741,7 @@ def _():
     equal(sorted(ROUTES - answered), [])
     equal(sorted({(path, op) for path, ops in OPS.items() for op in ops.split()} - APPLIED), [])
     equal({response.request.headers["user-agent"] for *_, response in API.seen}, {USER_AGENT})
-    # Every response to a request with a token had a nonce, refusals included.
+    # Every response after the token was read has a nonce, including error responses.
     early = {"PAYLOAD_TOO_LARGE", "SCHEMA_INVALID"}
     for method, path, response in API.seen:
         signed = "dpop" in response.request.headers

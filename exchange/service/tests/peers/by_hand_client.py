@@ -1,5 +1,5 @@
-"""A client of the exchange, written only from the text of the contract: `httpx` sends, `cryptography` signs, and this
-module implements every other rule by hand.
+"""A client of the exchange, written only from the text of the contract: `httpx` sends requests, `cryptography` signs
+proofs, and this module implements all other rules.
 
 `by_hand.py` uses it for all areas. It uses neither our OpenAPI document nor our code.
 """
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 CLIENT_ID = "sandbox-client"
 USER_AGENT = "ByHand/1.0.0 (+https://client.example)"
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
-# Corrects a wrong clock, not network latency.
+# The error of the local clock in seconds from which it is corrected; network latency stays below it.
 CLOCK_SLACK = 2
 
 
@@ -44,7 +44,7 @@ class Key:
         header = {"typ": "dpop+jwt", "alg": "ES256", "jwk": self.jwk} | (header or {})
         signed = ".".join(base64url(canonical(part)) for part in (header, claims))
         r, s = decode_dss_signature(self.private.sign(signed.encode(), ec.ECDSA(SHA256())))
-        # r and s concatenated, not DER.
+        # The signature is r followed by s, not DER.
         return f"{signed}.{base64url(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 
 
@@ -55,7 +55,7 @@ class Server:
         self.nonce, self.ahead = None, 0
 
     def heard(self, response):
-        """Stores both. Returns true if the clock was corrected."""
+        """Stores the nonce and the clock offset of a response. Returns true if the clock was corrected."""
         self.nonce = response.headers.get("dpop-nonce", self.nonce)
         there = parsedate_to_datetime(response.headers["date"]).timestamp()
         off = there - (time.time() + self.ahead)
@@ -75,7 +75,7 @@ class Server:
 
 
 class OAuthError(Exception):
-    """A refusal of the identity provider."""
+    """An error response of the identity provider."""
 
     def __init__(self, response):
         self.status, self.error = response.status_code, response.json()["error"]
@@ -90,11 +90,11 @@ class Installation:
         self.http = httpx.Client(headers={"User-Agent": USER_AGENT}, timeout=30, trust_env=False)
         self.key, self.provider, self.api = Key(), Server(), Server()
         self.access = self.refresh = self.scope = None
-        # Every response of the gateway with its request, including retries.
+        # Every request to the gateway with its response, including retries.
         self.seen = []
         self.endpoints = self.discovered()
 
-    # The sandbox: actions of the member, of other actors and of the clock.
+    # Requests to the sandbox: actions of the member, of other actors and of the clock.
 
     def sandbox(self, path, **body):
         response = self.http.post(f"{self.control}/{path}", json=body)
@@ -106,7 +106,7 @@ class Installation:
     def act(self, account, act, **more):
         self.sandbox("act", account=account, act=act, **more)
 
-    # The identity provider.
+    # Requests to the identity provider.
 
     def discovered(self):
         document = self.http.get(f"{self.issuer}/.well-known/openid-configuration").raise_for_status().json()
@@ -114,7 +114,7 @@ class Installation:
         return document
 
     def form(self, endpoint, **fields):
-        """Sends a request with a proof without `ath`, and repeats it with the nonce of a challenge."""
+        """Sends a form with a proof without `ath`, and repeats it with the nonce of a challenge."""
         url, left = self.endpoints[endpoint], {"nonce", "clock"}
         while True:
             proof = self.key.proof(self.provider.claims("POST", url))
@@ -176,7 +176,7 @@ class Installation:
     def revoke(self):
         self.form("revocation_endpoint", token=self.refresh, token_type_hint="refresh_token")
 
-    # The gateway.
+    # Requests to the gateway.
 
     def proof(self, method, path, *, key=None, header=None, **claims):
         ath = base64url(hashlib.sha256(self.access.encode()).digest())
@@ -197,7 +197,7 @@ class Installation:
         return response
 
     def call(self, method, path, *, body=None, key=None, headers=None, content=None, patient=True):
-        """Repeats a request until it is answered: each remedy once, and a write always with its key."""
+        """Sends a request, and repeats it at most once for each reason; a write keeps its key."""
         headers = dict(headers or {})
         if body is not None:
             content = canonical(body)
@@ -242,7 +242,7 @@ class Installation:
         return response.json()
 
     def snapshot(self, path, limit=500):
-        """Reads a whole collection: its entries, its feed position, the number of pages."""
+        """Reads a whole collection. Returns its entries, its feed position and the number of pages."""
         entries, pages, query = [], 0, f"limit={limit}"
         while True:
             page = self.got(f"{path}?{query}")
@@ -254,7 +254,7 @@ class Installation:
             query = f"limit={limit}&cursor={page['nextCursor']}"
 
     def feed(self, path, cursor):
-        """Reads the changes since a position: entries, tombstones, the new position."""
+        """Reads the changes since a position. Returns entries, tombstones and the new position."""
         entries, removed, more = [], [], True
         while more:
             page = self.got(f"{path}?cursor={cursor}")

@@ -1,14 +1,14 @@
-// A gateway guarded by `oauth4webapi`, for our client: the library verifies token and proof of every call.
+// A gateway that uses `oauth4webapi`, for our client: the library verifies token and proof of every request.
 //
 //   node oauth4webapi.mjs DIRECTORY      beside a `node_modules` that holds oauth4webapi
 //
-// DIRECTORY is the first line of oidc-provider.mjs, whose tokens are accepted here. Prints the same line with `gateway`
-// and `peer`, and runs until it is killed. A script controls it through `peer`:
-// `POST {peer}/nonce` forgets the nonce, `POST {peer}/token` refuses the next call's token, `GET {peer}/said` returns
-// `{tokens, keys, challenged, refused}`: the number of tokens, the idempotency keys of the last write, the number of
-// nonce challenges, and the reasons of other refusals.
-// Nonces and replays are checked here, because `oauth4webapi` leaves them to its user.
-// `cargo xtask peers oauth4webapi` runs this, oidc-provider.mjs, and our client against both.
+// DIRECTORY is the first line of the output of oidc-provider.mjs, whose tokens this gateway accepts. The
+// script prints the same line with the additional members `gateway` and `peer`, and runs until it is killed.
+// Tests control it through `peer`: `POST {peer}/nonce` discards the nonce, `POST {peer}/token` rejects the
+// token of the next request, and `GET {peer}/said` returns `{tokens, keys, challenged, refused}`: the number
+// of tokens, the idempotency keys of the last write, the number of nonce challenges, and the reasons of other
+// rejections. The script checks nonces and replays, because `oauth4webapi` leaves these checks to its user.
+// `cargo xtask peers oauth4webapi` runs this script, oidc-provider.mjs, and our client with both.
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -38,7 +38,7 @@ const unsigned = (error, code, detail) =>
   problem(401, code, detail, { "www-authenticate": `DPoP algs="ES256", error="${error}"` });
 const claimsOf = (proof) => JSON.parse(Buffer.from(proof.split(".")[1], "base64url"));
 
-// Returns the error of token or proof, if any.
+// Returns the error of the token or the proof, if any.
 async function refusal(request) {
   const { nonce: given, jti } = claimsOf(request.headers.get("dpop"));
   if (given !== nonce) {

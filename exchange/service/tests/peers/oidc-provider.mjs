@@ -1,21 +1,22 @@
-// `oidc-provider` as the issuer of our gateway: device grant, tokens bound to keys, access tokens as JWTs with
-// our audience.
+// `oidc-provider` as the issuer for our gateway: device grant, tokens bound to keys, and JWT access tokens
+// with our audience.
 //
 //   node oidc-provider.mjs      beside a `node_modules` that holds oidc-provider
 //
-// Prints its addresses as `{issuer, control}`, and runs until it is killed. Members sign in through its control
-// interface, which is that of our sandbox: `POST {control}/approve {"userCode", "account"}`. Three more are its own:
-// `POST {control}/nonce {"required"}` switches nonces on or off, `POST {control}/disconnect` ends the last grant, and
-// `POST {control}/said` returns `{rotated, revoked}`: the numbers of rotated refresh tokens and of ended grants.
-// `cargo xtask peers oidc-provider` runs this, a gateway beside it, and openid-client.mjs against both;
-// `cargo xtask peers oauth4webapi` runs it for our client.
+// The script prints its addresses as `{issuer, control}` and runs until it is killed. Members sign in through
+// its control interface, which is that of our sandbox: `POST {control}/approve {"userCode", "account"}`. It
+// has three further routes: `POST {control}/nonce {"required"}` switches nonces on or off,
+// `POST {control}/disconnect` ends the last grant, and `POST {control}/said` returns `{rotated, revoked}`:
+// the numbers of rotated refresh tokens and of ended grants. `cargo xtask peers oidc-provider` runs this
+// script, a gateway, and openid-client.mjs with both. `cargo xtask peers oauth4webapi` runs it for our
+// client.
 
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import * as oidc from "oidc-provider";
 
 const SCOPES = "exchange.connect exchange.blueprints.read exchange.blueprints.write";
-// The names of the sandbox's members.
+// The accounts of the sandbox with their members.
 const MEMBERS = { "sandbox-member": "member-1", "sandbox-member-2": "member-2" };
 
 const server = createServer();
@@ -26,7 +27,7 @@ const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256
 // Omits `key_ops`, which lists the operation of the private key only.
 const { key_ops: _, ...key } = await crypto.subtle.exportKey("jwk", pair.privateKey);
 
-// Redirects the library's warnings, because stdout is for the script.
+// Redirects the library's warnings to stderr, because tests read stdout.
 console.log = console.info = console.warn = console.error;
 let nonceRequired = false;
 let granted;
@@ -68,7 +69,7 @@ const provider = new oidc.Provider(issuer, {
   },
 });
 
-// Does what the pages do when the member signs in and consents.
+// Performs the requests of the pages on which the member signs in and consents.
 async function approve({ userCode, account }) {
   const code = await provider.DeviceCode.findByUserCode(userCode.replace(/\W/g, ""));
   const accountId = MEMBERS[account];

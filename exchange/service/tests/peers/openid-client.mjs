@@ -1,11 +1,12 @@
-// A typical client with `openid-client`: signs in by device code, calls the gateway, and handles its refusals.
+// A typical client with `openid-client`: it signs in with a device code, calls the gateway, and handles error
+// responses.
 //
 //   node openid-client.mjs DIRECTORY      beside a `node_modules` that holds openid-client
 //
-// DIRECTORY is the first line of `exchange-service sandbox --json`, or the same of another issuer. Prints a line of JSON
-// for each step, `{name, ok, why}`, and stops after the first failure.
-// The library handles proofs, nonces, polling and challenges; proofs that are signed by hand are marked.
-// `cargo xtask peers openid-client` runs this.
+// DIRECTORY is the first line of `exchange-service sandbox --json`, or the equivalent line of another issuer.
+// The script prints a line of JSON for each step, `{name, ok, why}`, and stops after the first failure. The
+// library handles proofs, nonces, polling and challenges. Comments mark the proofs that the script signs
+// itself. `cargo xtask peers openid-client` runs this script.
 
 import assert from "node:assert/strict";
 import { createHash, randomUUID } from "node:crypto";
@@ -27,7 +28,7 @@ async function step(name, run) {
   }
 }
 
-// Records everything that the library sends, so that steps can check it.
+// Records all requests of the library, so that steps can check them.
 const exchanges = [];
 async function watched(url, options) {
   const response = await fetch(url, options);
@@ -36,7 +37,8 @@ async function watched(url, options) {
 }
 const statuses = (from) => exchanges.slice(from).map(({ response }) => response.status);
 
-// A proof signed by hand, where the library sends none: at the revocation endpoint (IDP-23), or an invalid one.
+// Signs a proof without the library: for the revocation endpoint, where the library sends none (IDP-23), or
+// an invalid one.
 const keys = await client.randomDPoPKeyPair("ES256", { extractable: true });
 const base64 = (bytes) => Buffer.from(bytes).toString("base64url");
 async function proof(htm, htu, claims = {}) {
@@ -78,7 +80,7 @@ await step("a device login begins", async () => {
 await step("the client polls until the member approves", async () => {
   const from = exchanges.length;
   const granted = client.pollDeviceAuthorizationGrant(config, login, undefined, { DPoP: dpop });
-  // Not before the first response, so that the library gets `authorization_pending`.
+  // The login is approved after the first response, so that the library receives `authorization_pending`.
   for (let polled = 0; polled === 0; polled = exchanges.length - from) {
     await Promise.race([granted, new Promise((resolve) => setTimeout(resolve, 50))]);
   }

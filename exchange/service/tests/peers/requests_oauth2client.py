@@ -1,16 +1,16 @@
-"""A typical client with `requests_oauth2client`: signs in by device code, calls the gateway, and handles its refusals.
+"""A typical client with `requests_oauth2client`: it signs in with a device code and handles errors of the gateway.
 
     PYTHONPATH=… python3 requests_oauth2client.py DIRECTORY
 
 DIRECTORY is the first line of `exchange-service sandbox --json`. Prints a line of JSON for each step,
 `{name, ok, why}`, and stops after the first failure. The library handles proofs, nonces and polling.
-`cargo xtask peers requests_oauth2client` runs this.
+`cargo xtask peers requests_oauth2client` runs this script.
 """
 
 import json
 import sys
 
-# This file has the name of the library, and Python searches the script's folder first.
+# This file has the same name as the library, and Python searches the script's folder first.
 del sys.path[0]
 
 import requests
@@ -45,7 +45,7 @@ class Seen(requests.adapters.HTTPAdapter):
 
 
 class Api:
-    """Calls the gateway with a token, and signs each request."""
+    """Calls the gateway with a token and a signed proof for each request."""
 
     def __init__(self):
         self.seen, self.session, self.token = Seen(), requests.Session(), None
@@ -113,7 +113,7 @@ def _():
 def _():
     decision = {"userCode": API.login.user_code, "account": "sandbox-member"}
     equal(requests.post(f"{CONTROL}/approve", json=decision, timeout=10).status_code, 204)
-    # Five seconds longer than at first, as the provider requested.
+    # The interval is five seconds longer than at first, as the provider requested.
     job = DeviceAuthorizationPollingJob(
         API.client, API.login.device_code, interval=10, dpop=True, dpop_key=API.key
     )
@@ -203,7 +203,7 @@ def _():
 
 @step("a revoked connection is over")
 def _():
-    # Our provider requires a proof in addition to RFC 7009 (IDP-23).
+    # The exchange's provider requires a proof in addition to RFC 7009 (IDP-23).
     assert API.client.revoke_refresh_token(API.token, requests_kwargs={"dpop_key": API.key})
     refused(InvalidGrant, lambda: API.client.refresh_token(API.token))
 

@@ -1,13 +1,13 @@
-"""Runs `schemathesis` on the document that the gateway serves: every generated request must get a response of the
-contract.
+"""Runs `schemathesis` on the document that the gateway serves: every generated request must receive a response that
+the contract allows.
 
     PYTHONPATH=… python3 schemathesis.py DIRECTORY
 
-DIRECTORY is the first line of `exchange-service sandbox --json`. This module signs the requests, since
-`schemathesis` does not support DPoP; `schemathesis.toml` beside this file has the exceptions with their reasons. Prints a
-line of JSON for each phase, `{name, ok, why}`; findings, with how to repeat them, are in `said.txt`, in the working
-folder. `cargo xtask peers schemathesis` runs this; `SCHEMATHESIS_EXAMPLES=400` generates ten times as many requests per
-operation, and `SCHEMATHESIS_SEED=7` selects another seed.
+DIRECTORY is the first line of `exchange-service sandbox --json`. This module signs the requests, because
+`schemathesis` does not support DPoP. `schemathesis.toml` in the same folder lists the exceptions with their reasons.
+Prints a line of JSON for each phase, `{name, ok, why}`. The file `said.txt` in the working folder contains the findings,
+and how to reproduce them. `cargo xtask peers schemathesis` runs this script. `SCHEMATHESIS_EXAMPLES=400` generates ten
+times as many requests per operation, and `SCHEMATHESIS_SEED=7` sets another seed.
 """
 
 import json
@@ -17,7 +17,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-# This file has the name of the library, and Python searches the script's folder first.
+# This file has the same name as the library, and Python searches the script's folder first.
 HERE = Path(sys.path.pop(0))
 
 import requests
@@ -30,16 +30,16 @@ from schemathesis.generation.meta import CoverageScenario
 DIRECTORY = json.loads(sys.argv[1])
 GATEWAY, CONTROL, ISSUER = (DIRECTORY[name] for name in ("gateway", "control", "issuer"))
 FIXTURES = HERE / "../../../../schemas/fixtures"
-# The path at which the contract is served.
+# The origin in the contract's documents.
 PUBLISHED = "https://exchange.example"
 SEED = os.environ.get("SCHEMATHESIS_SEED", "20")
 EXAMPLES = os.environ.get("SCHEMATHESIS_EXAMPLES", "40")
-# Limits are tested elsewhere; here the clock moves before they are reached.
+# Other tests cover the limits; here the clock is advanced before they are reached.
 A_MINUTE_AFTER, A_DAY_AFTER = 80, 400
 
 
 class Member:
-    """The sender of the requests: a connection of the sandbox's client, at the sandbox's time."""
+    """The sender of the requests: a connection of the sandbox's client, which uses the clock of the sandbox."""
 
     def __init__(self):
         document = requests.get(f"{ISSUER}/.well-known/openid-configuration", timeout=10).json()
@@ -64,7 +64,7 @@ class Member:
         self.token = self.client.refresh_token(self.token)
 
     def next(self):
-        """Signs the next request."""
+        """Returns the token for the next request. Advances the clock before a limit is reached."""
         self.sent += 1
         if self.sent % A_DAY_AFTER == 0:
             self.advance(86_400)
@@ -74,7 +74,7 @@ class Member:
 
 
 class TokenAlone(requests.auth.AuthBase):
-    """A token without a proof of its key."""
+    """Sends a token without a proof."""
 
     def __init__(self, token):
         self.token = token
@@ -88,7 +88,7 @@ MEMBER = Member()
 
 
 def spoilt(case):
-    """Returns the deliberately invalid header, `True` if it is unknown which, or `None`."""
+    """Returns the header that is deliberately invalid, `True` if it is not known which one is, or `None`."""
     if not case.meta or not case.meta.is_negative_at(ParameterLocation.HEADER):
         return None
     data = case.meta.phase.data
@@ -103,7 +103,7 @@ def before_call(context, case, kwargs):
     wrong = spoilt(case)
     token = MEMBER.next()
     kwargs["auth"] = token if wrong not in (True, "DPoP") else TokenAlone(token)
-    # Clients create a key for each write.
+    # Clients create a new key for each write.
     key = (case.headers or {}).get("Idempotency-Key")
     if key and wrong not in (True, "Idempotency-Key"):
         case.headers["Idempotency-Key"] = f"{key[:100]}.{MEMBER.sent}"
@@ -124,13 +124,14 @@ def undeclared_method(context, response, case):
 def complete(body):
     """Adjusts a valid body to rules that the schema cannot express or the library does not support."""
     if isinstance(body, dict):
-        # A27, in the schema by `dependentRequired`.
+        # A27: the schema requires this with `dependentRequired`.
         if "nameLocale" in body:
             body.setdefault("name", "a name")
-        # SHP-09, in the schema by `dependentRequired` too.
+        # SHP-09: the schema also requires this with `dependentRequired`.
         if body.get("op") == "upsert" and "shipId" in body:
             body.setdefault("version", 1)
-        # CON-09: pointers of undeclared properties have at most 200 characters, `~` and `/` counting twice.
+        # CON-09: pointers of undeclared properties have at most 200 characters, in which `~` and `/` count
+        # twice.
         for name in [name for name in body if len(name) > 80]:
             del body[name]
         body = list(body.values())
@@ -170,7 +171,7 @@ def referred(text):
 
 
 def teach(document):
-    """Adds the input of the phases `examples` and `stateful`: valid bodies, a name, links between pages."""
+    """Adds input for the phases `examples` and `stateful`: valid bodies, a name, and links between pages."""
     document["components"]["parameters"]["SchemaName"]["example"] = "page"
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     for operation in [operation for operation in operations if "requestBody" in operation]:
@@ -188,7 +189,7 @@ def teach(document):
 
 
 def run(folder):
-    """Runs the library with its output in a file, and returns the summary of its report."""
+    """Runs the library, writes its output to a file, and returns the summary of its report."""
     document = fetch_contract(folder / "contract")
     report = folder / "report.json"
     report.unlink(missing_ok=True)
@@ -202,7 +203,7 @@ def run(folder):
         try:
             command(args, standalone_mode=False)
         except SystemExit:
-            # There are findings, which the report lists.
+            # The report lists the findings.
             pass
         finally:
             sys.stdout.flush()

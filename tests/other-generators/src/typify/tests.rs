@@ -1,5 +1,5 @@
-//! Tests that compare the documents typify's types accept with those the generated types accept.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed setup fails the test")]
+//! Compares the documents that typify's types accept with those that the generated types accept.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic is a test failure")]
 
 use contract_codegen_core::{config::OutputLayout, generate::Project, stack::run_on_deep_stack, typed_value};
 
@@ -31,7 +31,7 @@ fn accepted_documents(contract: &AnalyzedContract, runner: &GeneratorRunner) -> 
 /// Cases on which typify recurses until its stack overflows, which aborts the process.
 const OVERFLOWING_CASES: [&str; 1] = ["recursive_maps"];
 
-/// The generated types also write these documents back unchanged.
+/// Documents that typify's types accept are also accepted by our types, which serialize them unchanged.
 #[test]
 fn documents_accepted_by_typify_are_accepted() {
     let (mut count, mut problems) = (0, Vec::new());

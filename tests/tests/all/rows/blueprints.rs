@@ -1,11 +1,11 @@
-//! BPR: the member's blueprints and their changes.
+//! BPR: the member's blueprints, and changes to them.
 
 use super::*;
 
 const BLUEPRINT: &str = r#"{"key": "p1", "ref": {"bt": "p1", "name": "n"}, "isDefault": false,
     "acquiredAt": "2026-01-02T03:04:05Z", "provenance": {"source": "log"}, "note": "mine"}"#;
 
-/// BPR-01: a page of blueprints, each with key, entry and whether it is a default grant.
+/// BPR-01: a blueprint has a key, a catalogue entry, and a flag for default grants; a page lists blueprints.
 #[test]
 fn a_blueprint_has_a_key_and_an_entry() {
     shape("BPR-01", "blueprint", BLUEPRINT, &["key", "ref", "isDefault"]);
@@ -23,7 +23,7 @@ fn a_blueprint_has_a_key_and_an_entry() {
     ]);
 }
 
-/// BPR-03: a source without a date is enough, a default grant is a flag, and a note is read only.
+/// BPR-03: provenance needs a source but no date, `isDefault` is a boolean, and `note` is read-only.
 #[test]
 fn provenance_default_and_note_of_a_blueprint() {
     check(&[
@@ -47,7 +47,7 @@ fn provenance_default_and_note_of_a_blueprint() {
     undeclared("BPR-03", "change-set--addBlueprint", add, &["/note"]);
 }
 
-/// BPR-04: `add` needs a reference, `remove` a key or a reference.
+/// BPR-04: `add` needs a reference; `remove` needs a key or a reference.
 #[test]
 fn blueprints_are_added_by_ref_and_removed_by_key_or_ref() {
     let add = r#"{"op": "add", "ref": {"bt": "p1"}, "acquiredAt": "2026-01-02T03:04:05Z",
@@ -68,7 +68,7 @@ fn blueprints_are_added_by_ref_and_removed_by_key_or_ref() {
     undeclared("BPR-04", t, r#"{"op": "remove", "key": "p1", "override": true}"#, &["/override"]);
 }
 
-/// LIM-29: names have at most 200 characters, keys at most 128; a hashed key fits.
+/// LIM-29: names have at most 200 characters and keys at most 128, which is enough for a hashed key.
 #[test]
 fn names_and_keys_of_blueprints_are_limited() {
     let named = |n| BLUEPRINT.replace(r#""n""#, &letters(n));

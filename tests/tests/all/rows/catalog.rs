@@ -1,10 +1,10 @@
-//! RES: resolving references, and the list of locations.
+//! RES: resolution of references, and the list of locations.
 
 use exchange_api::types::WarningCode;
 
 use super::*;
 
-/// RES-01, LIM-15: 1 to 500 references of one kind, each with at least one field.
+/// RES-01, LIM-15: a request has 1 to 500 references of one kind, each with at least one field.
 #[test]
 fn a_resolve_request_has_1_to_500_refs() {
     let t = "resolve-request";
@@ -22,7 +22,8 @@ fn a_resolve_request_has_1_to_500_refs() {
     ]);
 }
 
-/// RES-11, LIM-15: a result is resolved with its entry, ambiguous with at most ten, or unmatched.
+/// RES-11, LIM-15: a result is `resolved` with its entry, `ambiguous` with one to ten candidates, or
+/// `unmatched`.
 #[test]
 fn a_result_is_resolved_ambiguous_or_unmatched() {
     let entry = r#"{"bt": "1", "name": "n"}"#;
@@ -48,7 +49,7 @@ fn a_result_is_resolved_ambiguous_or_unmatched() {
     undeclared("RES-11", t, &format!(r#"{{"index": 1, "status": "unmatched", "ref": {entry}}}"#), &["/ref"]);
 }
 
-/// RES-12, LIM-15: at most 50 warnings; the two codes of today are known.
+/// RES-12, LIM-15: a response has at most 50 warnings; the contract lists two warning codes.
 #[test]
 fn a_resolve_response_has_at_most_50_warnings() {
     let warning = r#"{"pointer": "/refs/0/locKey", "code": "LOC_KEY_UNRESOLVED"}"#;
@@ -67,7 +68,7 @@ fn a_resolve_response_has_at_most_50_warnings() {
     assert_eq!(texts(WarningCode::ALL), ["UNKNOWN_FIELD", "LOC_KEY_UNRESOLVED"]);
 }
 
-/// RES-15: the locations are a list of names, some with a link.
+/// RES-15: the list of locations contains their names, and links to the external catalogue for some of them.
 #[test]
 fn locations_are_listed_by_name() {
     let whole = r#"{"items": [{"name": "A", "uex": {"kind": "CITY", "id": 1}}, {"name": "B"}]}"#;

@@ -1,4 +1,4 @@
-//! WRT: change sets and what became of them.
+//! WRT: change sets and their results.
 
 use exchange_api::{reasons::Reason, types::OpResult};
 
@@ -21,7 +21,8 @@ const SETS: [(&str, &str); 4] = [
     ),
 ];
 
-/// WRT-01, LIM-01, A5: 1 to 500 ops, each perhaps with an `opId`, and perhaps `dryRun`, in all areas.
+/// WRT-01, LIM-01, A5: in all areas, a change set has 1 to 500 ops and an optional `dryRun`; each op has an
+/// optional `opId`.
 #[test]
 fn a_change_set_has_1_to_500_ops() {
     for (folder, op) in SETS {
@@ -40,7 +41,8 @@ fn a_change_set_has_1_to_500_ops() {
     assert_eq!(exchange_api::codes::Code::from("BATCH_TOO_LARGE").status(), Some(413));
 }
 
-/// WRT-05, WRT-07: counts, results, warnings, and three extras of the areas.
+/// WRT-05, WRT-07: a change result has counts, results and warnings, and three optional counts of single
+/// areas.
 #[test]
 fn a_change_result_counts_the_ops() {
     let required = ["dryRun", "applied", "unchanged", "notApplied", "results", "warnings"];
@@ -60,7 +62,7 @@ fn a_change_result_counts_the_ops() {
     check(&[("WRT-05", "change-result", &all_500, VALID)]);
 }
 
-/// WRT-06: a result names the op by its place, what became of it, and why.
+/// WRT-06: a result contains the index of the op, the outcome and an optional reason.
 #[test]
 fn a_result_names_op_outcome_and_reason() {
     let t = "change-result--opOutcome";
@@ -75,7 +77,7 @@ fn a_result_names_op_outcome_and_reason() {
     ]);
 }
 
-/// WRT-07: a warning is a pointer and a code.
+/// WRT-07: a warning requires a JSON Pointer and a code, and a result has at most 50 warnings.
 #[test]
 fn a_warning_is_a_pointer_and_a_code() {
     let t = "change-result--warning";
@@ -93,7 +95,7 @@ fn a_warning_is_a_pointer_and_a_code() {
     ]);
 }
 
-/// WRT-09: an unchanged op has no reason.
+/// WRT-09: the outcome of an unchanged op must not contain a reason.
 #[test]
 fn an_unchanged_op_has_no_reason() {
     check(&[
@@ -107,8 +109,8 @@ fn an_unchanged_op_has_no_reason() {
     ]);
 }
 
-/// WRT-09, BPR-06 to BPR-09, STK-06 to STK-13, SHP-13 to SHP-18, OST-31 to OST-39: every reason, the
-/// result that it comes with, and the ops that may give it.
+/// WRT-09, BPR-06 to BPR-09, STK-06 to STK-13, SHP-13 to SHP-18, OST-31 to OST-39: each reason belongs to one
+/// result and to a fixed list of ops.
 #[test]
 fn reasons_belong_to_ops() {
     let (blueprints, stock, ships) =
@@ -161,7 +163,7 @@ fn reasons_belong_to_ops() {
         ("INSUFFICIENT_STOCK", "rejected", all(&[&org(&takes), &org(&["stolen"])])),
         ("STOCK_OFFERED", "rejected", org(&["move-pool", "stolen"])),
         ("OVER_ALLOCATION", "rejected", org(&["book-in"])),
-        // A move of pool names no earmark (OST-38).
+        // `move-pool` has no earmark fields (OST-38).
         (
             "EARMARK_TARGET_INVALID",
             "rejected",

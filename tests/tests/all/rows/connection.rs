@@ -1,10 +1,10 @@
-//! SVC, CON-10: service document, installation label and account check.
+//! SVC, CON-10: the service document, the installation label and the account check.
 
 use exchange_api::types::AccountCheckResult;
 
 use super::*;
 
-/// SVC-01: the service document describes the token; only `installationId` may be missing.
+/// SVC-01: the service document describes the token; of its properties, only `installationId` is optional.
 #[test]
 fn the_service_document_describes_the_token() {
     let whole = r#"{"apiVersion": "1.0", "capabilities": ["exchange.connect", "exchange.stock.read"],
@@ -18,7 +18,7 @@ fn the_service_document_describes_the_token() {
     ]);
 }
 
-/// CON-10: `apiVersion` is a text `1.<minor>`.
+/// CON-10: `apiVersion` is a string of the form `1.<minor>`.
 #[test]
 fn the_api_version_is_a_minor_of_1() {
     let document = |version: &str| {
@@ -38,7 +38,8 @@ fn the_api_version_is_a_minor_of_1() {
     assert_eq!(schema(t)["properties"]["apiVersion"]["examples"], serde_json::json!(["1.0"]));
 }
 
-/// SVC-04: 500 ops, and the client's own limits only where the registry sets them.
+/// SVC-04: the limits contain 500 ops per change set; the limits of a client are present only if the registry
+/// sets them.
 #[test]
 fn limits_are_500_ops_and_those_of_the_client() {
     let t = "service-document--serviceLimits";
@@ -56,7 +57,7 @@ fn limits_are_500_ops_and_those_of_the_client() {
     ]);
 }
 
-/// SVC-05: a deprecation names its feature; the minimum version is a text or null, never absent.
+/// SVC-05: a deprecation names its feature. The minimum client version is a string or null, and never absent.
 #[test]
 fn deprecations_name_a_feature() {
     let whole = r#"{"feature": "f", "sunset": "2026-01-02T03:04:05Z", "link": "https://docs.example/f"}"#;
@@ -76,8 +77,8 @@ fn deprecations_name_a_feature() {
     ]);
 }
 
-/// SVC-08: a label alone is enough; the server's own fields are declared, may come along, and may
-/// hold anything, since they are ignored.
+/// SVC-08: only the label is required. The fields that the server sets are declared; a request may contain
+/// them with any value, since they are ignored.
 #[test]
 fn labelling_an_installation_needs_only_the_label() {
     let t = "installation--labelledInstallation";
@@ -95,8 +96,9 @@ fn labelling_an_installation_needs_only_the_label() {
     check(&[("SVC-08", t, r#"{"label": " Desk", "installationId": null}"#, &[("/label", "pattern")])]);
 }
 
-/// SVC-09, LIM-25, A24: a label has 1 to 40 letters, digits, `.`, `_`, `-`, and spaces anywhere but
-/// first; marks are neither, and what only composing (NFC) shows to be one is refused by content.
+/// SVC-09, LIM-25, A24: a label has 1 to 40 letters, digits, `.`, `_`, `-` and spaces, and does not begin
+/// with a space. Combining marks are not allowed. A letter that NFC splits into a letter and a mark (U+0958)
+/// passes the schema; the server rejects it.
 #[test]
 fn a_label_is_a_short_name() {
     let t = "installation--installationLabel";
@@ -126,7 +128,7 @@ fn a_label_is_a_short_name() {
     ]);
 }
 
-/// SVC-11: the answered installation is complete.
+/// SVC-11: the installation in the response has all its properties.
 #[test]
 fn installation_response_is_complete() {
     let whole = r#"{"label": "Desk", "installationId": "i", "firstSeenAt": "2026-01-02T03:04:05Z",
@@ -136,7 +138,7 @@ fn installation_response_is_complete() {
     check(&[("SVC-11", t, &whole.replace("03:04:05Z", "soon"), &[("/firstSeenAt", "pattern")])]);
 }
 
-/// SVC-13, LIM-25: a handle has 3 to 60 of `A-Za-z0-9_-`.
+/// SVC-13, LIM-25: a handle has 3 to 60 characters of `A-Za-z0-9_-`.
 #[test]
 fn a_handle_is_3_to_60_ascii_characters() {
     shape("SVC-13", "account-check-request", r#"{"handle": "Az09_-"}"#, &["handle"]);
@@ -153,7 +155,7 @@ fn a_handle_is_3_to_60_ascii_characters() {
     ]);
 }
 
-/// SVC-14: the answer is one of three words and nothing else; no answer declares a handle.
+/// SVC-14: the result is one of three words, and no response schema has a property for a handle.
 #[test]
 fn account_check_result_is_an_enumeration() {
     shape("SVC-14", "account-check-response", r#"{"result": "match"}"#, &["result"]);

@@ -1,4 +1,4 @@
-//! CON: the files of the contract themselves: dialect, fixtures, openness, versions.
+//! CON: the files of the contract: dialect, fixtures, open enumerations and versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,8 @@ use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractVersion, comp
 
 use super::*;
 
-/// CON-02: every schema is a file of JSON Schema 2020-12 under its name below the API.
+/// CON-02: every schema is a JSON Schema 2020-12 file, and its `$id` is its file name below the URL of the
+/// API.
 #[test]
 fn schemas_are_2020_12_files() {
     let files = schema_files();
@@ -18,7 +19,7 @@ fn schemas_are_2020_12_files() {
     }
 }
 
-/// CON-04: every schema file has a published fixture that is valid and one that is not.
+/// CON-04: every schema file has at least one valid and one invalid published fixture.
 #[test]
 fn every_schema_file_has_fixtures() {
     let fixtures = exchange_tests::published();
@@ -31,7 +32,7 @@ fn every_schema_file_has_fixtures() {
     }
 }
 
-/// CON-10: the version is in every path; what changes within it is the minor.
+/// CON-10: the major version is in every path; compatible changes increase only the minor version.
 #[test]
 fn the_version_is_in_the_path() {
     let document = file("openapi.json");
@@ -41,8 +42,8 @@ fn the_version_is_in_the_path() {
     assert!(document["info"]["version"].as_str().unwrap().starts_with("1."), "CON-10");
 }
 
-/// CON-11: taking a property away, making one required, closing an enumeration and narrowing a bound
-/// are breaking within v1; another name of an operation changes nothing on the wire.
+/// CON-11: within v1 it is a breaking change to remove a property, to require a property, to close an
+/// enumeration or to narrow a bound. Renaming an operation does not affect requests and responses.
 #[test]
 fn breaking_changes_within_v1_are_detected() {
     let breaking = [
@@ -62,7 +63,8 @@ fn breaking_changes_within_v1_are_detected() {
     assert_eq!((drift.changes.len(), drift.overall_level()), (1, ChangeLevel::Renamed), "CON-11");
 }
 
-/// The contract with edits: file, pointer, and the new value (`None` removes it).
+/// Returns the contract with edits, each with a file, a JSON Pointer and the new value; `None` removes the
+/// value.
 fn edited(edits: &[(&str, &str, Option<&str>)]) -> ContractVersion {
     let mut files: BTreeMap<String, Value> =
         schema_files().into_iter().map(|(name, schema)| (format!("exchange/v1/{name}"), schema)).collect();
@@ -86,7 +88,7 @@ fn edited(edits: &[(&str, &str, Option<&str>)]) -> ContractVersion {
     ContractVersion::from_strings(&texts).unwrap_or_else(|problems| panic!("{}", problems.render(false)))
 }
 
-/// CON-11: reserved fields stay declared, out of use.
+/// CON-11: reserved fields stay declared, marked `deprecated`, and are still accepted.
 #[test]
 fn reserved_fields_stay_declared() {
     assert_eq!(schema("change-result")["properties"]["cursor"]["deprecated"], true);
@@ -98,8 +100,8 @@ fn reserved_fields_stay_declared() {
     check(&[("CON-11", "change-result", result, VALID), ("CON-11", "problem", problem, VALID)]);
 }
 
-/// CON-11, CON-12: values may be added to these enumerations and to no others; a value that this
-/// version does not list is valid and comes back as it came.
+/// CON-11, CON-12: only these enumerations are open. A value that this version does not list is valid and
+/// round-trips unchanged.
 #[test]
 fn open_enumerations_keep_unknown_values() {
     let open = [

@@ -14,7 +14,8 @@ fn demand(materials: &str, items: &str) -> String {
     format!(r#"{{"updatedAt": "2026-01-02T03:04:05Z", "materials": {materials}, "items": {items}}}"#)
 }
 
-/// DEM-01, LIM-37: two lists of at most 5000 lines, always there; with a reason both are empty.
+/// DEM-01, LIM-37: demand consists of two required lists of at most 5000 lines each. If `reason` is present,
+/// both are empty.
 #[test]
 fn demand_is_two_lists_or_a_reason() {
     let t = "org-demand";
@@ -35,7 +36,7 @@ fn demand_is_two_lists_or_a_reason() {
     assert_eq!(texts(DemandReason::ALL), ["NOT_PERMITTED"]);
 }
 
-/// DEM-02, LIM-37: a material line has all of its members, and at most 20 raw references.
+/// DEM-02, LIM-37: all properties of a material line are required, and it has at most 20 raw references.
 #[test]
 fn a_material_line_is_complete() {
     let t = "org-demand--materialDemand";
@@ -54,7 +55,7 @@ fn a_material_line_is_complete() {
     assert_eq!(texts(DemandSource::ALL), ["material-order", "item-order"]);
 }
 
-/// DEM-04: an item line has all of its members, counted in pieces.
+/// DEM-04: all properties of an item line are required, and its quantity is in pieces.
 #[test]
 fn an_item_line_is_complete_and_in_pieces() {
     let t = "org-demand--itemDemand";

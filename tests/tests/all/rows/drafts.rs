@@ -1,4 +1,4 @@
-//! DRF: the blueprint envelope, refinery drafts, and what a draft answers.
+//! DRF: the blueprint envelope, refinery drafts, and the results of drafts.
 
 use contract_runtime::Contract;
 use exchange_api::types::{DraftKind, DraftResult, PanelType};
@@ -31,7 +31,7 @@ fn draft(orders: usize) -> String {
     format!(r#"{{"schemaVersion": 1, "orders": {}}}"#, many(orders, &order(1, 1)))
 }
 
-/// DRF-01, LIM-32: an envelope names its format and has at most 2000 items with a reference each.
+/// DRF-01, LIM-32: an envelope names its format and has at most 2000 items; each item has a reference.
 #[test]
 fn an_envelope_has_up_to_2000_items() {
     shape("DRF-01", "envelope", ENVELOPE, &["format", "items"]);
@@ -54,7 +54,7 @@ fn an_envelope_has_up_to_2000_items() {
     assert_eq!(members("envelope"), keys);
 }
 
-/// DRF-06: the draft route accepts an envelope whose major version is exactly 1 and stated explicitly.
+/// DRF-06: a blueprint draft is an envelope with an explicit `formatVersion` whose major version is 1.
 #[test]
 fn a_blueprint_draft_is_of_major_version_1() {
     let t = "blueprint-draft";
@@ -70,8 +70,8 @@ fn a_blueprint_draft_is_of_major_version_1() {
     ]);
 }
 
-/// DRF-08, LIM-36, A6: up to 5 orders with 1 to 100 goods and 1 to 50 images; a version that is not 1
-/// and no order at all match the schema, the server refuses them by content.
+/// DRF-08, LIM-36, A6: a draft has up to 5 orders; each has 1 to 100 goods and 1 to 50 images. A schema
+/// version other than 1 and an empty list of orders are valid by the schema; the server rejects them.
 #[test]
 fn a_refinery_draft_has_up_to_5_orders() {
     let (t, o) = ("refinery-draft", "refinery-draft--refineryOrder");
@@ -95,7 +95,8 @@ fn a_refinery_draft_has_up_to_5_orders() {
     ]);
 }
 
-/// DRF-09: the fields of an order, of its goods and of its images; a SETUP panel is marked as such.
+/// DRF-09: orders, goods and images have these fields; the only panel type that the contract lists is
+/// `SETUP`.
 #[test]
 fn refinery_orders_goods_and_images_have_their_fields() {
     shape("DRF-09", "refinery-draft--refineryOrder", &order(1, 1), &["panelType", "goods", "sourceImages"]);
@@ -158,7 +159,8 @@ fn refinery_orders_goods_and_images_have_their_fields() {
     ]);
 }
 
-/// DRF-12: a draft answers with link, handoff and kind; a later kind is kept.
+/// DRF-12: a draft result contains the link, the handoff id and the kind. A kind that a later version adds is
+/// accepted and preserved.
 #[test]
 fn a_draft_result_has_link_handoff_and_kind() {
     let t = "draft-result";
@@ -171,7 +173,7 @@ fn a_draft_result_has_link_handoff_and_kind() {
     ]);
 }
 
-/// DRF-13: link and handoff are written to the wire and never printed.
+/// DRF-13: the link and the handoff id are serialized, but `Debug` and `Display` do not print them.
 #[test]
 fn link_and_handoff_are_never_printed() {
     let result = DraftResult::parse_valid(RESULT.as_bytes()).unwrap();

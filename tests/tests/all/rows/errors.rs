@@ -13,7 +13,8 @@ const PROBLEM: &str = r#"{"status": 409, "code": "MASS_CHANGE_CONFIRMATION_REQUI
     "instance": "/exchange/v1/me/ships/changes", "correlationId": "c", "errors": [{"pointer": "", "keyword": "type"}],
     "confirmationUrl": "https://web.example/c/hush"}"#;
 
-/// Every code with its status, in the order of ERR-05 to ERR-40 (ERR-39, ERR-40: decisions).
+/// Every code with its status, in the order of ERR-05 to ERR-40. The statuses of ERR-39 and ERR-40 are
+/// decisions of the project.
 const CODES: [(&str, u16); 35] = [
     ("UNAUTHENTICATED", 401),
     ("DPOP_REQUIRED", 401),
@@ -52,8 +53,8 @@ const CODES: [(&str, u16); 35] = [
     ("REGISTRY_UNAVAILABLE", 503),
 ];
 
-/// ERR-01: a problem has status, code, title, detail and correlation id; every code has one English
-/// text for its title and one for its detail.
+/// ERR-01: a problem has a status, a code, a title, a detail and a correlation id. Every code has one English
+/// title and one English detail.
 #[test]
 fn every_error_response_is_a_problem_with_a_code() {
     shape(
@@ -78,7 +79,7 @@ fn every_error_response_is_a_problem_with_a_code() {
     assert!(schema.ends_with("/exchange/v1/schemas/problem.schema.json"), "{schema}");
 }
 
-/// ERR-01: every operation refuses with that problem and declares no other.
+/// ERR-01: every operation declares this problem as its only error response.
 #[test]
 fn every_operation_declares_the_problem_response() {
     let mut operations = 0;
@@ -87,7 +88,7 @@ fn every_operation_declares_the_problem_response() {
             let responses = operation["responses"].as_object().unwrap();
             let mut statuses: Vec<&str> = responses.keys().map(String::as_str).collect();
             statuses.sort_unstable();
-            // The contract's own files have a second answer that is no refusal (CON-05).
+            // The contract's own files also have a `304` response, which is not an error (CON-05).
             statuses.retain(|status| *status != "304");
             assert_eq!(statuses, ["200", "default"], "{method} {path}");
             assert_eq!(responses["default"]["$ref"], "#/components/responses/Problem", "{method} {path}");
@@ -97,7 +98,8 @@ fn every_operation_declares_the_problem_response() {
     assert_eq!(operations, 20);
 }
 
-/// ERR-02, LIM-26: at most 50 errors, each a pointer with keyword or message, and never a value.
+/// ERR-02, LIM-26: a problem has at most 50 errors. Each has a JSON Pointer and a keyword or a message, and
+/// never contains a value.
 #[test]
 fn errors_are_pointers_and_never_values() {
     let problem = |errors: &str| {
@@ -124,7 +126,8 @@ fn errors_are_pointers_and_never_values() {
     assert_eq!(members(e), ["keyword", "message", "pointer"]);
 }
 
-/// ERR-03, GW-07: which codes come with `Retry-After`, and with how many seconds; it is a header.
+/// ERR-03, GW-07: some codes are sent with the header `Retry-After`, with a fixed or a computed number of
+/// seconds. The body property for it is deprecated.
 #[test]
 fn retry_after_is_a_header_of_some_codes() {
     let sent = [
@@ -148,8 +151,8 @@ fn retry_after_is_a_header_of_some_codes() {
     assert_eq!(schema("problem")["properties"]["retryAfterSeconds"]["deprecated"], true);
 }
 
-/// ERR-04, ERR-05 to ERR-40: the registry has these codes with these statuses and no more; a code
-/// that it does not have is kept as text.
+/// ERR-04, ERR-05 to ERR-40: the registry has exactly these codes with these statuses. An unknown code is
+/// preserved as a string.
 #[test]
 fn the_registry_has_exactly_these_codes() {
     let found: Vec<(&str, u16)> = Code::ALL
@@ -168,8 +171,8 @@ fn the_registry_has_exactly_these_codes() {
     ]);
 }
 
-/// ERR-07, ERR-08: `DPOP_INVALID` is the one code that comes with a challenge, for a missing nonce or
-/// a proof that does not hold.
+/// ERR-07, ERR-08: `DPOP_INVALID` is the only code that comes with a challenge: for a missing nonce, or for
+/// an invalid proof.
 #[test]
 fn dpop_invalid_is_challenged() {
     for (name, _) in CODES {
@@ -179,7 +182,7 @@ fn dpop_invalid_is_challenged() {
     }
 }
 
-/// ERR-41: a retired code stays in the registry, so that it is not used again, and is in no problem.
+/// ERR-41: a retired code stays in the registry, so that it is not reused; no problem contains it.
 #[test]
 fn retired_code_is_reserved_and_not_sent() {
     let retired: Vec<&Code> = Code::ALL.iter().filter(|code| code.retired() != Some(false)).collect();
@@ -189,8 +192,8 @@ fn retired_code_is_reserved_and_not_sent() {
     assert!(!sent.as_array().unwrap().contains(&Value::from("LEGACY_ENDPOINT_GONE")));
 }
 
-/// ERR-42, ERR-43 to ERR-50: the identity provider has its own errors, and those of its grants; all with
-/// status 400, and none is a code of problems.
+/// ERR-42, ERR-43 to ERR-50: the identity provider and its grants have their own errors. All have status 400,
+/// and none is a problem code.
 #[test]
 fn oauth_errors_are_no_codes() {
     let names = [
@@ -216,7 +219,7 @@ fn oauth_errors_are_no_codes() {
     assert!(!OauthError::from("UNAUTHENTICATED").is_known());
 }
 
-/// ERR-43 to ERR-50: what a client does; only the end of a connection costs the refresh token.
+/// ERR-43 to ERR-50: each OAuth error has a client action; only `invalid_grant` ends the connection.
 #[test]
 fn oauth_errors_have_client_actions() {
     let actions: Vec<_> =
@@ -240,7 +243,8 @@ fn oauth_errors_have_client_actions() {
     );
 }
 
-/// WRT-10, WRT-11, ERR-27: a held batch has a link that goes over the wire and is never printed.
+/// WRT-10, WRT-11, ERR-27: the problem for a held change set contains a confirmation link, which is
+/// serialized but never printed.
 #[test]
 fn the_confirmation_link_is_never_printed() {
     let bare = PROBLEM.replace("\"confirmationUrl\": \"https://web.example/c/hush\"", "\"title2\": 1");

@@ -1,11 +1,11 @@
-//! LIM: limits of parameters and headers. Limits of bodies are tested with their area.
+//! LIM: limits of parameters and headers. The tests of each area cover the limits of bodies.
 
 use contract_runtime::parameters::Parameter;
 use exchange_api::operations::OPERATIONS;
 
 use super::*;
 
-/// Every parameter of this name, with the operation that has it.
+/// Returns every parameter with this name, and the operation to which it belongs.
 fn parameters(name: &str) -> Vec<(&'static str, &'static Parameter)> {
     let all = OPERATIONS.iter().flat_map(|o| o.parameters.iter().map(move |p| (o.id, p)));
     let found: Vec<_> = all.filter(|(_, parameter)| parameter.name == name).collect();
@@ -18,7 +18,7 @@ fn accepts(parameter: &Parameter, value: &str) -> bool {
     validator.is_valid(&Json::parse(value.as_bytes()).unwrap())
 }
 
-/// LIM-14, FED-01: a page has 1 to 1000 entries, by default 500.
+/// LIM-14, FED-01: a page has 1 to 1000 entries; the default is 500.
 #[test]
 fn pages_have_1_to_1000_entries() {
     for (operation, limit) in parameters("limit") {
@@ -81,7 +81,7 @@ fn proofs_and_nonces_are_limited() {
     assert_eq!(*nonce, serde_json::json!({"type": "string", "minLength": 1, "maxLength": 256}), "DPP-05");
 }
 
-/// LIM-26, GW-13: a correlation id has up to 128 characters, the pointer of a warning up to 200.
+/// LIM-26, GW-13: a correlation id has at most 128 characters, and the pointer of a warning at most 200.
 #[test]
 fn correlation_ids_and_pointers_are_limited() {
     let (c, p) = ("problem--correlationId", "problem--jsonPointer");

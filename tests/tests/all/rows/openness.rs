@@ -1,4 +1,5 @@
-//! CON-06 to CON-08, CON-12: times and ids on the wire, and what a reader may meet and must not lose.
+//! CON-06 to CON-08, CON-12: timestamps and identifiers, and data that clients must accept and preserve
+//! although the contract does not list it.
 
 use contract_runtime::{Contract, DocumentError};
 use exchange_api::types::{
@@ -8,8 +9,8 @@ use exchange_api::types::{
 
 use super::*;
 
-/// CON-06: timestamps are RFC 3339 in UTC with every part in its range, and every member that holds
-/// a time is one. A day that its month does not have is a matter of content.
+/// CON-06: timestamps are RFC 3339 in UTC with every component in its range, and every property for a time
+/// has this type. The schema does not reject a day that the month does not have; the server does.
 #[test]
 fn timestamps_are_rfc_3339_in_utc() {
     let t = "provenance--timestamp";
@@ -41,7 +42,7 @@ fn timestamps_are_rfc_3339_in_utc() {
     for (name, schema) in schema_files() {
         objects(&schema, "", &mut |at, object| {
             let property = at.rsplit_once("/properties/").map_or("", |(_, name)| name);
-            // Ignored members have no rule (SVC-08).
+            // Ignored properties may have any value (SVC-08).
             let ignored = at.starts_with("/$defs/labelledInstallation/");
             if property == "sunset" || (property.ends_with("At") && !property.contains('/') && !ignored) {
                 times += 1;
@@ -50,13 +51,13 @@ fn timestamps_are_rfc_3339_in_utc() {
             }
         });
     }
-    // installation 2, provenance, tombstone, blueprint, add, envelope, its item, draft, image,
-    // deprecation, demand
+    // Two in `installation`, and one each in provenance, tombstone, blueprint, `add`, envelope, envelope
+    // item, draft, image, deprecation and demand.
     assert_eq!(times, 12);
 }
 
-/// CON-06: two timestamps are compared by the moments they mean, never by their texts, which stay
-/// as they came.
+/// CON-06: timestamps are compared by the instants that they denote, not as strings; their strings are
+/// preserved.
 #[test]
 fn timestamps_compare_by_instant() {
     let at = |text: &str| Timestamp::new(text).unwrap();
@@ -88,7 +89,7 @@ fn timestamps_compare_by_instant() {
     assert_eq!(moment("2026-02-31T00:00:00Z"), None);
 }
 
-/// CON-07: keys, ids and refs are opaque strings of 1 to 128 characters with any content.
+/// CON-07: keys, ids and references are opaque strings of 1 to 128 arbitrary characters.
 #[test]
 fn identifiers_are_opaque() {
     let odd = r#"" Ü/~0 {\"a\": 1}\n\u0000 🚀 ""#;
@@ -122,8 +123,8 @@ fn identifiers_are_opaque() {
     ]);
 }
 
-/// CON-08: an undeclared field is accepted at every depth, kept, and found by its pointer; no schema
-/// closes an object; its warning is declared where change results and resolve responses put it.
+/// CON-08: an undeclared property is accepted at every depth, preserved, and reported by its JSON Pointer. No
+/// schema closes an object. Change results and resolve responses can contain a warning about it.
 #[test]
 fn undeclared_fields_are_accepted_and_found() {
     undeclared(
@@ -158,7 +159,7 @@ fn undeclared_fields_are_accepted_and_found() {
     ]);
 }
 
-/// SHP-06, SHP-12: an absent unit, no unit and a unit are three different things, and stay so.
+/// SHP-06, SHP-12: an absent `orgUnit`, `null` and a unit id are distinguished, also after a round trip.
 #[test]
 fn absent_null_and_value_are_distinguished() {
     let base = r#""op": "upsert", "externalId": "e", "shipType": {"bt": "1"}, "insurance": {"kind": "LTI"}"#;
@@ -173,7 +174,7 @@ fn absent_null_and_value_are_distinguished() {
     assert!(written(&value).contains(r#""orgUnit":"u""#), "{}", written(&value));
 }
 
-/// CON-12: a field that a newer server adds does not break reading and is not lost.
+/// CON-12: a property that a newer server adds does not prevent parsing, and is preserved.
 #[test]
 fn response_of_a_newer_server_is_parsed() {
     let lot = br#"{"key": "k", "material": {"bt": "1", "name": "n"}, "location": {"name": "A", "moon": 4},
@@ -187,7 +188,7 @@ fn response_of_a_newer_server_is_parsed() {
 }
 
 /// CON-12: a value that a newer server adds to an enumeration is parsed, preserved, and rejected by
-/// validation. Enumerations that only requests contain reject it at once.
+/// validation. An enumeration that occurs only in requests rejects it when parsing.
 #[test]
 fn unknown_enumeration_values_are_preserved() {
     fn check_preserved<T: Contract + PartialEq + std::fmt::Debug>(document: &str, pointer: &str) {
@@ -209,5 +210,5 @@ fn unknown_enumeration_values_are_preserved() {
     let error = CatalogKind::parse(br#""SHIP""#).unwrap_err();
     let DocumentError::Invalid(violations) = error else { panic!("CON-12: {error}") };
     let found: Vec<_> = violations.iter().map(|v| v.keyword).collect();
-    assert_eq!(found, ["enum"], "CON-12: no answer holds it");
+    assert_eq!(found, ["enum"], "CON-12: the enumeration occurs only in requests");
 }

@@ -15,7 +15,7 @@ const LOT: &str = r#"{"key": "k", "unit": {"id": "u", "name": "U"}, "material": 
     "quantity": {"amount": 1.5, "unit": "SCU"}, "entries": [],
     "earmarked": {"jobOrders": {"amount": 0, "unit": "SCU"}, "missions": {"amount": 0, "unit": "SCU"}}}"#;
 
-/// ORG-02: the org units are a list of complete units.
+/// ORG-02: the response lists org units; all properties of a unit are required.
 #[test]
 fn org_units_are_a_list() {
     shape("ORG-02", "org-unit-list", &format!(r#"{{"items": [{UNIT}]}}"#), &["items"]);
@@ -23,7 +23,7 @@ fn org_units_are_a_list() {
     check(&[("ORG-02", "org-unit-list", "[]", &[("", "type")])]);
 }
 
-/// ORG-03: four kinds of unit; a later one is kept.
+/// ORG-03: the contract lists four kinds of unit. A kind that a later version adds is accepted and preserved.
 #[test]
 fn there_are_four_kinds_of_unit() {
     assert_eq!(texts(OrgUnitKind::ALL), ["SQUADRON", "SPECIAL_COMMAND", "BEREICH", "ORGANISATIONSLEITUNG"]);
@@ -33,7 +33,7 @@ fn there_are_four_kinds_of_unit() {
     ]);
 }
 
-/// OST-02: a lot is the stock of one pool, with its unit and without naming a holder.
+/// OST-02: a lot belongs to the pool of one unit, contains that unit, and does not name a holder.
 #[test]
 fn an_org_stock_lot_is_the_stock_of_a_pool() {
     let required = ["key", "unit", "material", "location", "quality", "stolen", "quantity", "earmarked"];
@@ -54,7 +54,7 @@ fn an_org_stock_lot_is_the_stock_of_a_pool() {
     undeclared("OST-02", "org-stock-lot", &named, &["/holder"]);
 }
 
-/// OST-03: earmarks are a quantity for job orders and one for missions, 0 included.
+/// OST-03: earmarks consist of a quantity for job orders and a quantity for missions; both may be 0.
 #[test]
 fn earmarks_are_two_quantities() {
     let t = "org-stock-entry--earmarkSplit";
@@ -72,7 +72,7 @@ fn earmarks_are_two_quantities() {
     ]);
 }
 
-/// OST-04: every page of org stock carries the units of the pools that the member reads.
+/// OST-04: every page of org stock contains the units whose pools the member reads.
 #[test]
 fn an_org_stock_page_carries_the_units() {
     let t = "page--orgStockPage";
@@ -99,7 +99,8 @@ fn an_org_stock_page_carries_the_units() {
     ]);
 }
 
-/// OST-11: an entry has id, version, holder, quantity, earmarks and the quantity free of them.
+/// OST-11: an entry has id, version, holder, quantity, earmarks, and the quantity that is not earmarked
+/// (`free`).
 #[test]
 fn an_entry_has_holder_quantity_and_earmarks() {
     let t = "org-stock-entry";
@@ -119,7 +120,8 @@ fn an_entry_has_holder_quantity_and_earmarks() {
     ]);
 }
 
-/// OST-12: a holder is a name with a ref, or withheld alone, and then the entry has no note.
+/// OST-12: a holder has a name and a reference, or is only marked as withheld; an entry with a withheld
+/// holder has no note.
 #[test]
 fn a_holder_is_named_or_withheld() {
     let h = "org-stock-entry--holder";
@@ -139,7 +141,7 @@ fn a_holder_is_named_or_withheld() {
     ]);
 }
 
-/// OST-15: a roster has its unit and members by ref and name.
+/// OST-15: a roster contains its unit and the unit's members, each with reference and name.
 #[test]
 fn a_roster_has_unit_and_members() {
     let whole = r#"{"unit": {"id": "u", "name": "U"}, "items": [{"ref": "r", "name": "n"}]}"#;

@@ -7,15 +7,15 @@ const BOOK_IN: &str = r#"{"op": "book-in", "unit": "u", "holder": "r", "material
     "jobOrders": [{"jobOrder": "j", "quantity": {"amount": 1, "unit": "SCU"}}],
     "missions": [{"mission": "i", "quantity": {"amount": 1, "unit": "SCU"}}], "mergeScu": true, "opId": "o"}"#;
 
-/// Members that ops on a part of an entry have in common, two of them optional.
+/// Properties of all ops that take a quantity from an entry; `fromJobOrders` and `fromMissions` are optional.
 const TAKE: &str = r#""unit": "u", "entry": "e", "version": 3, "quantity": {"amount": 1, "unit": "SCU"}, "opId": "o",
     "fromJobOrders": [{"jobOrder": "j", "quantity": {"amount": 1, "unit": "SCU"}}],
     "fromMissions": [{"mission": "i", "quantity": {"amount": 1, "unit": "SCU"}}]"#;
 
-/// Members that every op on an entry has, and `opId`.
+/// Properties of every op on an entry, including the optional `opId`.
 const ENTRY: &str = r#""unit": "u", "entry": "e", "version": 3, "opId": "o""#;
 
-/// One op of each kind.
+/// Returns one op of each kind.
 fn ops() -> Vec<String> {
     vec![
         BOOK_IN.to_owned(),
@@ -31,12 +31,12 @@ fn ops() -> Vec<String> {
     ]
 }
 
-/// The members that an op misses when they are left out: those of every op on an entry, and its own.
+/// Returns the required properties of an op on an entry: the common ones and `own`.
 fn required<'a>(own: &[&'a str]) -> Vec<&'a str> {
     [&["op", "unit", "entry", "version"], own].concat()
 }
 
-/// OST-16: a change set of eight ops, each of which needs `op` and `unit`.
+/// OST-16: a change set can contain all eight kinds of op; each op requires `op` and `unit`.
 #[test]
 fn every_op_names_its_pool() {
     let (t, set) = ("change-set--orgStockOp", "change-set--orgStockChangeSet");
@@ -51,7 +51,7 @@ fn every_op_names_its_pool() {
     }
 }
 
-/// OST-20: `book-in` names holder, material, place, quality, stolen and quantity.
+/// OST-20: `book-in` requires holder, material, location, quality, `stolen` and quantity.
 #[test]
 fn book_in() {
     let t = "change-set--bookIn";
@@ -74,7 +74,7 @@ fn book_in() {
     ]);
 }
 
-/// OST-21: `book-out` names entry, version and quantity, and perhaps the earmarks it takes from.
+/// OST-21: `book-out` requires entry, version and quantity; the earmarks from which it takes are optional.
 #[test]
 fn book_out() {
     let t = "change-set--bookOut";
@@ -87,7 +87,7 @@ fn book_out() {
     ]);
 }
 
-/// OST-22: `sell` is a `book-out` with a terminal and whole aUEC.
+/// OST-22: `sell` has the properties of `book-out`, a terminal, and the proceeds in whole aUEC.
 #[test]
 fn sell() {
     let t = "change-set--sellStock";
@@ -103,7 +103,7 @@ fn sell() {
     ]);
 }
 
-/// OST-23: `move-location` names the new place.
+/// OST-23: `move-location` requires the new location.
 #[test]
 fn move_location() {
     let t = "change-set--moveLocation";
@@ -112,7 +112,7 @@ fn move_location() {
     check(&[("OST-23", t, &op.replace("{\"name\": \"A\"}", "{}"), &[("/location", "anyOf")])]);
 }
 
-/// OST-24: `move-holder` names the new holder and the unit of the holder.
+/// OST-24: `move-holder` requires the new holder and the holder's unit.
 #[test]
 fn move_holder() {
     let t = "change-set--moveHolder";
@@ -121,7 +121,7 @@ fn move_holder() {
     check(&[("OST-24", t, &op.replace("\"v\"", "null"), &[("/toUnit", "type")])]);
 }
 
-/// OST-25: `move-pool` names the new pool; without a quantity it moves the whole entry.
+/// OST-25: `move-pool` requires the new unit; without a quantity, it moves the whole entry.
 #[test]
 fn move_pool() {
     let t = "change-set--movePool";
@@ -131,7 +131,7 @@ fn move_pool() {
     undeclared("OST-25", t, &earmarked, &["/fromMissions"]);
 }
 
-/// OST-27: `note` without a note, or with a blank one, is how a note is cleared.
+/// OST-27: a `note` op clears the note if its `note` is absent or blank.
 #[test]
 fn note() {
     let t = "change-set--setNote";
@@ -146,7 +146,7 @@ fn note() {
     ]);
 }
 
-/// OST-28: `stolen` contains the new marker; without a quantity it marks the whole entry.
+/// OST-28: `stolen` requires the new value of the marker; without a quantity, it marks the whole entry.
 #[test]
 fn stolen() {
     let t = "change-set--markStolen";

@@ -1,4 +1,5 @@
-//! CON-13, CON-14 and the routes of every area: method, path, scope, key, query, bodies.
+//! CON-13, CON-14 and the routes of every area: method, path, scope, idempotency key, query parameters and
+//! bodies.
 
 use contract_runtime::{
     operation::{Operation, ResponseKind, StatusRange},
@@ -8,7 +9,8 @@ use exchange_api::operations::OPERATIONS;
 
 use super::{scopes::SCOPES, *};
 
-/// Requirements, operation, method, path below `/exchange/v1`, scope (empty: any), body, answer.
+/// Requirements, operation, method, path below `/exchange/v1`, scope (empty: any scope), request body (empty:
+/// no body), response body.
 type Route =
     (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
 
@@ -117,21 +119,21 @@ fn full(path: &str) -> String {
     format!("/exchange/v1{path}")
 }
 
-/// The operation of the OpenAPI document at a method and a path.
+/// Returns the operation with a method and a path from the OpenAPI document.
 fn described<'a>(document: &'a Value, method: &str, path: &str) -> &'a Value {
     let operation = &document["paths"][full(path)][method.to_lowercase()];
     assert!(operation.is_object(), "{method} {path} is not described");
     operation
 }
 
-/// The fixture folder of a reference to a schema file by its absolute `$id`.
+/// Returns the fixture folder of the schema that a `$ref` names by its absolute `$id`.
 fn folder(reference: &Value) -> String {
     let uri = reference["$ref"].as_str().unwrap_or_else(|| panic!("no reference: {reference}"));
     let name = uri.strip_prefix("https://exchange.example/exchange/v1/schemas/").unwrap();
     name.replace(".schema.json#/$defs/", "--").replace(".schema.json", "")
 }
 
-/// The statuses of an operation's successful responses.
+/// Returns the statuses of an operation's success responses.
 fn successes(operation: &Operation) -> Vec<u16> {
     let own = operation.responses.iter().filter(|response| response.kind == ResponseKind::Success);
     own.filter_map(|response| match response.statuses {
@@ -141,7 +143,7 @@ fn successes(operation: &Operation) -> Vec<u16> {
     .collect()
 }
 
-/// CON-01, CON-14: the signed-in routes are these, below `/exchange/v1` of an origin.
+/// CON-01, CON-14: the routes that need a token are exactly `ROUTES`, and the server URL has no path.
 #[test]
 fn the_signed_in_routes_are_these() {
     let mut found: Vec<_> =
@@ -157,7 +159,7 @@ fn the_signed_in_routes_are_these() {
     assert!(!origin.contains('/'), "CON-01: {origin}");
 }
 
-/// CON-05, CON-03: the OpenAPI document and the schema files are the anonymous routes.
+/// CON-05, CON-03: only the OpenAPI document and the schema files are served without a token.
 #[test]
 fn the_contract_is_read_without_signing_in() {
     let anonymous: Vec<_> =
@@ -173,8 +175,8 @@ fn the_contract_is_read_without_signing_in() {
     }
 }
 
-/// CON-13, RES-02, SVC-01, SVC-08, SVC-13, BPR-01, BPR-04, STK-01, STK-05, SHP-01, SHP-06, OST-15,
-/// OST-16, DEM-01, DRF-06, DRF-08: every route asks for the scope of its area, the catalogue for any.
+/// CON-13, RES-02, SVC-01, SVC-08, SVC-13, BPR-01, BPR-04, STK-01, STK-05, SHP-01, SHP-06, OST-15, OST-16,
+/// DEM-01, DRF-06, DRF-08: every route requires the scope of its area; the catalogue accepts any scope.
 #[test]
 fn every_route_requires_its_scope() {
     let any: Vec<Vec<&str>> = SCOPES.iter().map(|(scope, ..)| vec![*scope]).collect();
@@ -189,7 +191,8 @@ fn every_route_requires_its_scope() {
     }
 }
 
-/// CON-13: the details of org stock are the one scope that adds to an answer without being needed.
+/// CON-13: `exchange.orgstock.details` is the only optional scope: it adds data to a response that is also
+/// sent without it.
 #[test]
 fn org_stock_details_scope_is_optional() {
     let document = file("openapi.json");
@@ -203,7 +206,7 @@ fn org_stock_details_scope_is_optional() {
     }
 }
 
-/// CON-02: every request is JSON of one schema file, and so is every answer.
+/// CON-02: every request and response body is JSON that one schema file describes.
 #[test]
 fn every_body_has_a_schema_file() {
     let document = file("openapi.json");
@@ -227,8 +230,8 @@ fn every_body_has_a_schema_file() {
     }
 }
 
-/// GW-09, SVC-08, SVC-13, WRT-01, OST-16: the four change sets and both drafts need an idempotency
-/// key, and nothing else does.
+/// GW-09, SVC-08, SVC-13, WRT-01, OST-16: the four change sets and both drafts require an idempotency key; no
+/// other operation has one.
 #[test]
 fn writes_need_an_idempotency_key() {
     let writes = [
@@ -249,8 +252,8 @@ fn writes_need_an_idempotency_key() {
     assert_eq!(exchange_api::codes::Code::from("IDEMPOTENCY_KEY_MISSING").status(), Some(400));
 }
 
-/// FED-01, OST-15, SVC-01, RES-15, DEM-01: four feeds take cursor and limit, the roster takes a unit,
-/// no other route takes a query.
+/// FED-01, OST-15, SVC-01, RES-15, DEM-01: the four feeds have the query parameters `cursor` and `limit`, the
+/// roster has `unit`, and no other route has query parameters.
 #[test]
 fn feeds_take_cursor_and_limit() {
     for (rows, id, ..) in ROUTES {
@@ -268,8 +271,8 @@ fn feeds_take_cursor_and_limit() {
     }
 }
 
-/// FED-08: any string is a valid cursor, so that only the server decides which it issued; the length of
-/// issued cursors is limited. FED-01, LIM-14: only a limit is validated by the schema.
+/// FED-08: any string is valid as a cursor parameter; only the server decides whether it issued it. The
+/// length of cursors in responses is limited. FED-01, LIM-14: the schema validates only `limit`.
 #[test]
 fn any_string_is_a_cursor() {
     let mut feeds = 0;
@@ -294,7 +297,7 @@ fn any_string_is_a_cursor() {
     assert_eq!(exchange_api::codes::Code::from("CURSOR_EXPIRED").status(), Some(410));
 }
 
-/// FED-08: a limit is one to four ASCII digits, unencoded in the query.
+/// FED-08: a limit consists of one to four ASCII digits that are not percent-encoded.
 #[test]
 fn a_limit_is_one_to_four_digits() {
     let operation = OPERATIONS.iter().find(|o| o.parameters.iter().any(|p| p.name == "limit")).unwrap();
@@ -339,14 +342,14 @@ fn a_limit_is_one_to_four_digits() {
     }
 }
 
-/// OST-15: the roster's unit is the id of a unit, as everywhere.
+/// OST-15: the `unit` parameter of the roster is a unit id, as on every other route.
 #[test]
 fn the_unit_of_a_roster_is_a_unit_id() {
     let declared = &file("openapi.json")["components"]["parameters"]["Unit"]["schema"];
     assert_eq!(folder(declared), "org-unit--unitId");
 }
 
-/// CON-05, CON-03: a file that the reader has is answered `304`, without a body.
+/// CON-05, CON-03: the response for a file that has not changed is `304` without a body.
 #[test]
 fn unchanged_file_is_not_sent_again() {
     let document = file("openapi.json");
@@ -371,7 +374,7 @@ fn unchanged_file_is_not_sent_again() {
     }
 }
 
-/// GW-13: every call may carry an id of its own, never refused; every answer carries one.
+/// GW-13: every request may contain a correlation id with any value; every response contains one.
 #[test]
 fn every_call_may_carry_a_correlation_id() {
     let document = file("openapi.json");

@@ -4,7 +4,7 @@ use exchange_api::scopes::Scope;
 
 use super::*;
 
-/// Scope, area, access (CON-13).
+/// Scope, area and access of each row.
 pub(super) const SCOPES: [(&str, &str, &str); 14] = [
     ("exchange.connect", "connection", "connect"),
     ("exchange.blueprints.read", "blueprints", "read"),
@@ -22,7 +22,7 @@ pub(super) const SCOPES: [(&str, &str, &str); 14] = [
     ("exchange.drafts.refinery", "drafts", "draft"),
 ];
 
-/// CON-13: 14 scopes, each of an area and for an access.
+/// CON-13: there are 14 scopes; each belongs to an area and grants one kind of access.
 #[test]
 fn there_are_14_scopes() {
     let found: Vec<_> = Scope::ALL
@@ -32,7 +32,7 @@ fn there_are_14_scopes() {
     assert_eq!(found, SCOPES);
     let listed = SCOPES.map(|(scope, ..)| scope);
     assert_eq!(schema("service-document--exchangeScope")["anyOf"][0]["enum"], serde_json::json!(listed));
-    // The required scopes of operations are scopes of the registry.
+    // The scopes that operations require are in the registry.
     let required = exchange_api::operations::OPERATIONS.iter().flat_map(|o| o.scopes).copied().flatten();
     assert!(
         required.copied().map(exchange_api::operations::Scope::from).all(|scope: Scope| scope.is_known())

@@ -8,7 +8,8 @@ use exchange_api::types::{
 
 use super::*;
 
-/// TYP-01: an item-ref names one entry by any one of six fields; `nameLocale` alone names nothing.
+/// TYP-01: an item reference needs one of six fields that identify an entry; `nameLocale` alone does not
+/// identify one.
 #[test]
 fn an_item_ref_needs_one_naming_field() {
     let t = "item-ref";
@@ -31,7 +32,8 @@ fn an_item_ref_needs_one_naming_field() {
     check(&[("TYP-01", "item-ref--catalogKind", r#""SHIP""#, &[("", "enum")])]);
 }
 
-/// TYP-02: record names and name keys in any case, GUIDs as such, `locKey` without its leading `@`.
+/// TYP-02: record names, name keys and GUIDs may be in upper or lower case, GUIDs need their hyphens, and
+/// `locKey` has no leading `@`.
 #[test]
 fn item_ref_fields_have_their_forms() {
     let t = "item-ref";
@@ -49,7 +51,7 @@ fn item_ref_fields_have_their_forms() {
     ]);
 }
 
-/// TYP-04: a quantity is an amount with a unit, SCU or PIECE.
+/// TYP-04: a quantity is an amount with the unit `SCU` or `PIECE`.
 #[test]
 fn a_quantity_is_an_amount_with_a_unit() {
     shape("TYP-04", "quantity", r#"{"amount": 1, "unit": "SCU"}"#, &["amount", "unit"]);
@@ -62,7 +64,8 @@ fn a_quantity_is_an_amount_with_a_unit() {
     assert!(exchange_api::reasons::Reason::from("UNIT_MISMATCH").is_known());
 }
 
-/// TYP-05, TYP-06: pieces are whole; SCU have any number of decimals, kept to the last one.
+/// TYP-05, TYP-06: amounts in `PIECE` are whole numbers; amounts in `SCU` may have any number of decimals,
+/// and all are preserved.
 #[test]
 fn pieces_are_whole_and_scu_are_exact() {
     check(&[
@@ -103,8 +106,8 @@ fn quality_is_0_to_1000() {
     ]);
 }
 
-/// TYP-08, TYP-09: a location is referred to by link, by name, or by both, and a reference without
-/// either breaks the schema of the batch; an answer always has the name.
+/// TYP-08, TYP-09: a location reference has a link, a name, or both; one with neither makes the change set
+/// invalid. Responses always contain the name.
 #[test]
 fn locations_have_a_name_a_link_or_both() {
     let link = r#""uex": {"kind": "CITY", "id": 1}"#;
@@ -127,7 +130,7 @@ fn locations_have_a_name_a_link_or_both() {
     assert_eq!(texts(LocationLinkKind::ALL), ["CITY", "SPACE_STATION"]);
 }
 
-/// TYP-10: provenance has one of five sources, and perhaps when it was observed.
+/// TYP-10: provenance has one of five sources and an optional time of observation.
 #[test]
 fn provenance_has_a_source() {
     let whole = r#"{"source": "log", "observedAt": "2026-01-02T03:04:05Z"}"#;
@@ -136,8 +139,8 @@ fn provenance_has_a_source() {
     check(&[("TYP-10", "provenance", r#"{"source": "web"}"#, &[("/source", "enum")])]);
 }
 
-/// TYP-11: a material kind always has type and commodity; six flags of the external catalogue may be
-/// absent; nothing of it is written by a client.
+/// TYP-11: a material kind requires `type` and `commodity`. Six flags of the external catalogue are optional.
+/// The whole object is read-only.
 #[test]
 fn a_material_kind_has_type_and_commodity() {
     let whole = r#"{"type": "RAW", "commodity": true, "mineral": true, "harvestable": false, "raw": true,
@@ -152,8 +155,8 @@ fn a_material_kind_has_type_and_commodity() {
     assert_eq!(schema("material-kind")["readOnly"], true);
 }
 
-/// TYP-12, LIM-28: extensions are at most ten reverse-DNS keys with objects, on seven bodies and no
-/// other.
+/// TYP-12, LIM-28: extensions are an object of at most ten reverse-DNS keys, each with an object; only seven
+/// kinds of object have them.
 #[test]
 fn extensions_are_objects_under_reverse_dns_keys() {
     let keys = |n: usize| {
@@ -193,8 +196,8 @@ fn extensions_are_objects_under_reverse_dns_keys() {
     undeclared("TYP-12", "quantity", &format!(r#"{{"amount": 1, "unit": "SCU", {x}}}"#), &["/extensions"]);
 }
 
-/// TYP-13: a page has entries, tombstones, a cursor that is always set, and `hasMore`; `units` only
-/// on org-stock pages.
+/// TYP-13: a page has entries, tombstones, a cursor that is always set, and `hasMore`. Only org-stock pages
+/// have `units`.
 #[test]
 fn a_page_has_entries_tombstones_and_a_cursor() {
     let page = r#""items": [], "removed": [], "nextCursor": "c", "hasMore": false"#;
@@ -222,8 +225,8 @@ fn a_page_has_entries_tombstones_and_a_cursor() {
     ]);
 }
 
-/// TYP-14, TYP-15: a tombstone has a time and a channel; the removal by a client names the client, and the
-/// installation unless org stock withholds it.
+/// TYP-14, TYP-15: a tombstone has the time of the removal and a channel. After a removal by a client it
+/// names the client, and the installation unless org stock withholds it.
 #[test]
 fn tombstone_names_who_removed_the_entry() {
     let whole = r#"{"key": "k", "removedAt": "2026-01-02T03:04:05Z", "removedBy": {"channel": "web"}}"#;
@@ -238,9 +241,9 @@ fn tombstone_names_who_removed_the_entry() {
     check(&[("TYP-15", t, r#"{"channel": "client"}"#, &[("/clientId", "required")])]);
 }
 
-/// TYP-15: on blueprints, stock and ships the removal by a client names client and installation, one by
-/// another known channel names neither, and future channels are unrestricted; org stock may withhold the
-/// installation.
+/// TYP-15: for blueprints, stock and ships, a tombstone of a removal by a client names client and
+/// installation, and one of a removal through another known channel names neither. Channels that a later
+/// version adds are not restricted. Org stock may withhold the installation.
 #[test]
 fn pages_name_the_installation_that_removed_an_entry() {
     let page = |by: &str| {

@@ -1,4 +1,4 @@
-//! SHP: the member's ships and their changes.
+//! SHP: the member's ships, and changes to them.
 
 use super::*;
 
@@ -9,7 +9,7 @@ const SHIP: &str = r#"{"shipId": "s", "externalId": "e", "version": 3, "shipType
 const UPSERT: &str = r#"{"op": "upsert", "externalId": "e", "shipType": {"name": "n"}, "insurance": {"kind": "LTI"},
     "name": "Lady", "location": {"name": "A"}, "fitted": false, "orgUnit": "u", "opId": "o", "override": true}"#;
 
-/// SHP-01: a page of ships, each with its versions.
+/// SHP-01: a page contains ships, each with its id, type, insurance and two versions.
 #[test]
 fn a_ship_has_id_type_insurance_and_versions() {
     let required = ["shipId", "version", "shipType", "insurance", "fitted", "orgUnitVersion"];
@@ -32,7 +32,7 @@ fn a_ship_has_id_type_insurance_and_versions() {
     )]);
 }
 
-/// SHP-02, LIM-30: names have up to 255 characters, insurance is for life or for 0 to 120 months.
+/// SHP-02, LIM-30: a name has at most 255 characters. Insurance is for life or for 0 to 120 months.
 #[test]
 fn names_and_insurance_of_ships_are_limited() {
     let (t, i) = ("ship", "ship--insurance");
@@ -55,7 +55,7 @@ fn names_and_insurance_of_ships_are_limited() {
     ]);
 }
 
-/// SHP-04: a ship's unit is shown whole or is absent; it has a counter of its own.
+/// SHP-04: the unit of a ship is a complete object or absent; `orgUnitVersion` counts its changes.
 #[test]
 fn the_unit_of_a_ship_is_whole_or_absent() {
     let unit = |unit: &str| {
@@ -76,7 +76,7 @@ fn the_unit_of_a_ship_is_whole_or_absent() {
     ]);
 }
 
-/// SHP-06: every op may carry `opId`, `upsert` also `override`; a unit is an id or null.
+/// SHP-06: every op accepts `opId`; `upsert` also accepts `override`. A unit is an id or `null`.
 #[test]
 fn ship_ops_refer_to_type_place_and_unit() {
     let t = "change-set--shipOp";
@@ -97,14 +97,14 @@ fn ship_ops_refer_to_type_place_and_unit() {
     undeclared("SHP-06", t, link, &["/override"]);
 }
 
-/// SHP-07: `link` names the client's id and the ship.
+/// SHP-07: `link` requires the client's id for the ship and the ship id.
 #[test]
 fn link_names_both_ids() {
     let op = r#"{"op": "link", "externalId": "e", "shipId": "s", "opId": "o"}"#;
     shape("SHP-07", "change-set--linkShip", op, &["op", "externalId", "shipId"]);
 }
 
-/// SHP-08: `upsert` without a ship creates one from id, type and insurance.
+/// SHP-08: an `upsert` without `shipId` requires `externalId`, `shipType` and `insurance`.
 #[test]
 fn an_upsert_needs_id_type_and_insurance() {
     shape("SHP-08", "change-set--upsertShip", UPSERT, &["op", "externalId", "shipType", "insurance"]);
@@ -112,7 +112,7 @@ fn an_upsert_needs_id_type_and_insurance() {
     check(&[("SHP-08", "change-set--upsertShip", &bad, &[("/insurance/months", "required")])]);
 }
 
-/// SHP-09: `upsert` of a ship needs its version, and may carry the unit's counter.
+/// SHP-09: an `upsert` with `shipId` requires the ship's version; `orgUnitVersion` is optional.
 #[test]
 fn an_upsert_of_a_ship_needs_its_version() {
     let t = "change-set--upsertShip";
@@ -131,7 +131,7 @@ fn an_upsert_of_a_ship_needs_its_version() {
     ]);
 }
 
-/// SHP-10: `remove` names the ship and its version; its result counts the detached missions.
+/// SHP-10: `remove` requires the ship id and the version; the change result counts the detached missions.
 #[test]
 fn remove_needs_the_version() {
     let op = r#"{"op": "remove", "shipId": "s", "version": 3, "opId": "o"}"#;
@@ -139,7 +139,7 @@ fn remove_needs_the_version() {
     assert!(members("change-result").contains(&"detachedFromMissions".to_owned()));
 }
 
-/// SHP-23: a ship has exactly these members; none contains purchase data.
+/// SHP-23: a ship has exactly these properties; none of them contains purchase data.
 #[test]
 fn purchase_data_is_not_exchanged() {
     let shown = [

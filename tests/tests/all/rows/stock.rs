@@ -1,8 +1,8 @@
-//! STK: the member's stock lots and their changes.
+//! STK: the member's stock lots, and changes to them.
 
 use super::*;
 
-/// STK-01: a lot is one material or item at one place, quality and stolen state.
+/// STK-01: a lot is the quantity of one material or item with one location, quality and stolen marker.
 #[test]
 fn a_lot_is_material_place_quality_and_quantity() {
     let lot = r#"{"key": "k", "material": {"bt": "m", "name": "n"}, "materialKind": {"type": "RAW", "commodity": true},
@@ -32,7 +32,7 @@ fn a_lot_is_material_place_quality_and_quantity() {
     ]);
 }
 
-/// STK-05: `set-quantity` contains the new quantity of the lot and the quantity last seen.
+/// STK-05: `set-quantity` requires the new quantity of the lot and the quantity that the client last read.
 #[test]
 fn set_quantity_needs_the_expected_quantity() {
     let op = r#"{"op": "set-quantity", "material": {"name": "n"}, "location": {"name": "A"}, "quality": 0,

@@ -101,7 +101,7 @@ fn default_options_may_exclude_only_valid_values() {
     assert_eq!(score_for([ACCEPTED, ACCEPTED]).wrong.len(), 1);
 }
 
-/// Builds a recorded score of the required part, and a known case.
+/// Creates a record with the targets of the required part and a known failure.
 fn record(targets: &str, known: &str) -> ScoreRecord {
     let none = "{ cases = 0, validators = 0, types = 0 }";
     toml::from_str(&format!(
@@ -110,8 +110,8 @@ fn record(targets: &str, known: &str) -> ScoreRecord {
     .unwrap()
 }
 
-/// Returns the problems if the first of two cases fails or none does, without the problem that two cases
-/// are not the whole suite.
+/// Compares the results of two cases with the record; with `wrong`, the first case fails. Removes the problem
+/// that two cases are not the whole suite, and returns the others.
 fn record_problems(record: &ScoreRecord, wrong: bool) -> Vec<String> {
     let group = group([true, true]);
     let first = if wrong { REJECTED } else { ACCEPTED };
@@ -138,7 +138,7 @@ fn score_below_the_record_is_reported() {
     let worse = record_problems(&record(all, known), true);
     assert_eq!(worse.len(), 2, "{worse:?}");
     assert!(worse[0].contains("pass by validators"), "{worse:?}");
-    // An older copy has fewer cases than recorded.
+    // A copy with fewer cases than recorded is not compared with the targets.
     let newer = "cases = 3, validators = 3, types = 3";
     assert_eq!(record_problems(&record(newer, known), true), [""; 0]);
 }

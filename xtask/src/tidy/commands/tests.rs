@@ -1,4 +1,4 @@
-//! Tests of finding, splitting and checking commands.
+//! Tests of extracting, splitting and verifying commands.
 
 use clap::CommandFactory as _;
 
@@ -51,7 +51,7 @@ fn lines_are_split_into_commands() {
     check("A=1 exec cargo run", &[&["cargo", "run"]]);
 }
 
-/// Asserts the problem of a command; `expect` is empty if there is none.
+/// Asserts the problem of a command. An empty `expect` means that there is none.
 fn check(command: &str, expect: &str) {
     let repository = RepositoryFiles::from_files(&[(".ci/run", ""), ("codegen/Cargo.toml", "")]);
     let found = split_commands(command)

@@ -1,4 +1,4 @@
-//! The output of the demonstration equals the README, and the picture shows the same lines.
+//! Tests that the output of the demonstration equals the README, and that the picture shows the same lines.
 //!
 //! `UPDATE=1 cargo test -p exchange-client-e2e --test all demo` updates the picture.
 
@@ -19,7 +19,7 @@ const README: &str = include_str!("../../../../README.md");
 /// Returns the output that the README shows.
 fn shown() -> &'static str {
     let mut blocks = README.split("```text\n").filter_map(|block| block.split("\n```").next());
-    blocks.find(|block| block.starts_with("1. The exchange starts")).expect("the README shows it")
+    blocks.find(|block| block.starts_with("1. The exchange starts")).expect("the README shows the output")
 }
 
 /// Replaces ports, codes and seconds, which differ between runs, by placeholders.
@@ -51,7 +51,7 @@ fn word(word: &str) -> String {
     }
 }
 
-/// All lines, in virtual time.
+/// In virtual time, the demonstration prints all lines that the README shows.
 #[tokio::test]
 async fn demo_output_matches_the_readme() {
     let mut stage = DemoOutput { out: Vec::new(), colour: true };
@@ -59,13 +59,13 @@ async fn demo_output_matches_the_readme() {
         .await
         .unwrap();
     let output = String::from_utf8(stage.out).unwrap();
-    // Only headings are emphasized.
+    // Only headings are emphasized, so plain output has no escape sequences.
     let plain = output.replace("\n\u{1b}[1m", "\n").replace("\u{1b}[0m\n", "\n");
     assert_eq!((output.matches('\u{1b}').count(), plain.matches('\u{1b}').count()), (14, 0), "{output}");
     assert_eq!(normal(plain.trim()), normal(shown()));
 }
 
-/// The picture is drawn from the README.
+/// The picture shows the lines of the README.
 #[test]
 fn picture_matches_the_readme() {
     let prompt = ["$ ", "cargo xtask demo"].map(str::to_owned);
@@ -82,7 +82,7 @@ fn picture_matches_the_readme() {
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     let again = "UPDATE=1 cargo test -p exchange-client-e2e --test all demo";
-    assert_eq!(kept, drawn, "the README shows something else; to draw it anew: {again}");
+    assert_eq!(kept, drawn, "the picture differs from the README; to update it: {again}");
 }
 
 #[test]

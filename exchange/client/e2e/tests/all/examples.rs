@@ -1,6 +1,6 @@
-//! The client's examples, each run as a process against a sandbox, with a member who types the displayed
-//! codes.
-#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+//! Tests of the client's examples. Each of them runs as a process against a sandbox, with a member who types
+//! the displayed codes.
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::{env, error::Error, process::Stdio};
 
@@ -18,8 +18,8 @@ use tokio::{
 #[path = "../../../examples/common/setup.rs"]
 mod common;
 
-/// Includes each example as a module, as prepared by the build script, with a test that checks parts of its
-/// output.
+/// Includes each example as a module, in the form that the build script created, with a test that checks
+/// parts of its output.
 macro_rules! examples {
     ($($name:ident shows $($shown:literal),+;)+) => {
         $(mod $name {
@@ -61,7 +61,7 @@ examples! {
     synced_list shows "SCU of Sandbox Trade Goods at Sandbox City Hangar";
 }
 
-/// The entry point of a child process of [`shows`]; does nothing in the process of all tests.
+/// The entry point of the child process of [`shows`]. It does nothing in the process that runs all tests.
 #[test]
 fn child() {
     if let Ok(name) = env::var("EXAMPLE") {
@@ -69,7 +69,7 @@ fn child() {
     }
 }
 
-/// A letter for each that the member types: `XKTB-KRNJ`.
+/// Returns true for a code that the member types, such as `XKTB-KRNJ`.
 fn is_code(word: &str) -> bool {
     word.split_once('-').is_some_and(|(first, second)| {
         [first, second]
@@ -78,13 +78,14 @@ fn is_code(word: &str) -> bool {
     })
 }
 
-/// Runs an example to its end. A long-running one is stopped after its first line.
+/// Runs an example until it ends. An example that does not end by itself is stopped after its first expected
+/// output.
 async fn shows(name: &str, shown: &[&str]) {
     let mut config = Config::default();
     config.limits.per_address = 100_000;
     config.idp.password_kib = 64;
     config.idp.password_passes = 1;
-    // The code is approved at once, so polling need not wait.
+    // The code is approved immediately, so polls can follow each other quickly.
     config.idp.interval_seconds = 1;
     let sandbox = Sandbox::with_options(SandboxOptions { config: Some(config), ..SandboxOptions::default() })
         .await
@@ -117,7 +118,8 @@ async fn shows(name: &str, shown: &[&str]) {
     }
 }
 
-/// Every example is run here, and named in the README; but for the peer, which other programs run.
+/// Every example is tested here and linked in the README, except `peer_client`, which `cargo xtask peers`
+/// runs.
 #[test]
 fn every_example_is_run() {
     let readme = include_str!("../../../README.md");

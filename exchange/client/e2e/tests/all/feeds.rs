@@ -1,6 +1,6 @@
-//! Feeds and replicas against the real service while other writers change the data.
+//! Tests of feeds and replicas with the real service, while other writers change the data.
 //!
-//! A replica updated by feeds is compared with a replica that was just read from the start.
+//! A replica that was updated by feeds is compared with a replica that was just read from the start.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -62,7 +62,7 @@ impl Desk {
         desk
     }
 
-    /// Signs in by a device login and begins a session with these scopes.
+    /// Signs in with a device login, and begins a session with these scopes.
     async fn sign_in(&self, scopes: &[Scope]) {
         exchange_client_e2e::sign_in(&self.session, &self.sandbox, scopes).await.unwrap();
         self.sync.begin_session(&self.connection().await).await.unwrap();
@@ -77,9 +77,9 @@ impl Desk {
         self.sandbox.act(account, act).await.unwrap();
     }
 
-    /// Reads all feeds again and returns their events.
+    /// Reads all feeds again, and returns their events.
     async fn pull(&self) -> Vec<PageEvent> {
-        // Stay below the limits per minute of both sides.
+        // The time is advanced, so that the test stays below the limits per minute of client and service.
         self.sandbox.advance(Duration::from_secs(20));
         let mut events = self.sync.events();
         self.sync.request_sync();
@@ -87,7 +87,7 @@ impl Desk {
         std::iter::from_fn(|| events.try_recv().ok()).collect()
     }
 
-    /// Returns the contents of a replica that is now read from the start.
+    /// Returns the contents of a new replica that is read from the start.
     async fn fresh(&self) -> BTreeMap<(Area, String), Json> {
         let sync = self.exchange.sync(&Replica::in_memory());
         sync.begin_session(&self.connection().await).await.unwrap();
@@ -95,7 +95,7 @@ impl Desk {
         contents(sync.replica())
     }
 
-    /// Pulls, and checks that the replica equals the exchange.
+    /// Reads all feeds, and checks that the replica equals the data of the exchange.
     async fn pull_and_check(&self) -> Vec<PageEvent> {
         let events = self.pull().await;
         assert_eq!(contents(self.sync.replica()), self.fresh().await);
@@ -121,8 +121,8 @@ fn changed(events: &[PageEvent], area: Area) -> usize {
     events.iter().filter(|event| event.area == area).map(|event| event.changed.len()).sum()
 }
 
-/// FED-03, FED-05, FED-06, OST-05, SHP-04: the feeds contain all changes of other writers, and nothing else
-/// is read.
+/// FED-03, FED-05, FED-06, OST-05, SHP-04: the feeds contain all changes of other writers, and no other data
+/// is read again.
 #[tokio::test]
 async fn feeds_contain_changes_of_other_writers() {
     let desk = Desk::with(&READ).await;
@@ -152,7 +152,7 @@ async fn feeds_contain_changes_of_other_writers() {
     assert!(changed(&events, Area::OrgStock) > 0);
     assert!(events.iter().any(|event| event.area == Area::Stock));
 
-    // The unit has a new name but is the same one.
+    // The unit was renamed, but is the same unit.
     desk.act(
         "sandbox-admin",
         r#"{"act": "rename-unit", "unit": "unit-squadron", "name": "Renamed", "shorthand": "RNM"}"#,
@@ -172,11 +172,11 @@ async fn feeds_contain_changes_of_other_writers() {
     let theirs = r#"{"op": "set-quantity", "material": {"bt": "material-sandbox-goods"}, "location": {"name": "Sandbox City Hangar"}, "quality": 0, "stolen": false, "quantity": {"amount": 1, "unit": "SCU"}, "expectedQuantity": {"amount": 0, "unit": "SCU"}}"#;
     desk.act(OTHER, &format!(r#"{{"act": "stock", "ops": [{theirs}]}}"#)).await;
     let events = desk.pull_and_check().await;
-    assert!(events.iter().all(|event| event.changed.is_empty()), "another's stock is no business of ours");
+    assert!(events.iter().all(|event| event.changed.is_empty()), "another member's stock is visible");
 }
 
-/// OST-05: the lots of a unit disappear with the next page after the member leaves it, and reappear after
-/// they return.
+/// OST-05: after the member leaves a unit, the next page deletes the unit's lots. When the member returns,
+/// they appear again.
 #[tokio::test]
 async fn pool_follows_unit_membership() {
     let desk = Desk::with(&READ).await;
@@ -196,8 +196,8 @@ async fn pool_follows_unit_membership() {
     assert_eq!(of_unit(), before);
 }
 
-/// OST-10: details are added with their scope by a new snapshot, and are deleted with it before anything is
-/// read.
+/// OST-10: after the scope for details is granted, a new snapshot adds the details. After it is lost, they
+/// are deleted before any page is read.
 #[tokio::test]
 async fn details_follow_their_scope() {
     let desk = Desk::with(&READ).await;
@@ -216,10 +216,10 @@ async fn details_follow_their_scope() {
     desk.sign_in(&READ).await;
     let events = desk.pull_and_check().await;
     assert_eq!(entries(), 0);
-    assert!(events.iter().all(|event| !event.restarted), "the lots stay, and the feed goes on");
+    assert!(events.iter().all(|event| !event.restarted), "the feed started again");
 }
 
-/// TYP-16, WRT-08: the feed that is read after a write reports removals of this installation as its own.
+/// TYP-16, WRT-08: the feed that is read after a write marks the removals that this installation made.
 #[tokio::test]
 async fn own_removals_are_marked() {
     let desk = Desk::with(&[READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat()).await;
@@ -239,7 +239,7 @@ async fn own_removals_are_marked() {
     assert_eq!(contents(desk.sync.replica()), desk.fresh().await);
 }
 
-/// FED-09, FED-11: after 91 days each cursor is refused, and a snapshot contains the current entries only. A
+/// FED-09, FED-11: after 91 days every cursor is refused, and a snapshot contains only the current entries. A
 /// stored change is not affected: it waits and is applied.
 #[tokio::test]
 async fn snapshot_is_read_after_ninety_days() {
@@ -273,8 +273,8 @@ async fn snapshot_is_read_after_ninety_days() {
     assert!(!blueprints.restarted && blueprints.changed.len() == 1);
 }
 
-/// FED-09: after a reset the same address serves another data set. No old data stays, and because the
-/// installation is another one, it is deleted before the new data is read.
+/// FED-09: after a reset, the same address serves different data, and the installation has a different id.
+/// All old data is deleted before the new data is read.
 #[tokio::test]
 async fn reset_removes_all_old_data() {
     let desk = Desk::with(&READ).await;
@@ -290,7 +290,7 @@ async fn reset_removes_all_old_data() {
     assert!(!knife());
 }
 
-/// CLI-06: disconnecting deletes and erases all stored data and reports it.
+/// CLI-06: a disconnection deletes and erases all stored data, and reports this.
 #[tokio::test]
 async fn disconnecting_deletes_stored_data() {
     let desk = Desk::with(&READ).await;

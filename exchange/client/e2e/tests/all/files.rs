@@ -1,5 +1,5 @@
-//! Files and secrets under local faults: a read-only disk, a locked credential store; and the HTTP/2 support
-//! that the client is built without.
+//! Tests of files and secrets with local faults (a read-only disk, a locked credential store), and of the
+//! missing HTTP/2 support.
 
 use std::{
     path::Path,
@@ -20,7 +20,7 @@ use exchange_client_e2e::{MEMBER, SandboxClock, SleepMode, identity, place};
 use exchange_service::sandbox::Sandbox;
 use http::Request;
 
-/// A credential store that accepts the key and is locked when a token is stored.
+/// Returns a credential store that accepts the key, and that is locked when a token is stored.
 fn locking() -> HookedStore<MemoryCredentials> {
     HookedStore::new("Locking Store", MemoryCredentials::new(), async |asked, entry| match (asked, entry) {
         (StoreOperation::Write, CredentialEntry::AccessToken | CredentialEntry::RefreshToken) => {
@@ -30,7 +30,7 @@ fn locking() -> HookedStore<MemoryCredentials> {
     })
 }
 
-/// The network, recording each secret that the provider returned.
+/// A network transport that records each secret that the provider returned.
 #[derive(Clone)]
 struct RecordingNetwork(ReqwestTransport, Arc<Mutex<Vec<String>>>);
 
@@ -58,8 +58,8 @@ fn holds(folder: &Path, text: &str) -> bool {
     })
 }
 
-/// IDP-18: a store that is locked when the tokens arrive is named in the error; no file contains a byte of
-/// them, and no member is signed in.
+/// IDP-18: if a store is locked when the tokens arrive, the error names the store, no file contains a secret,
+/// and no member is signed in.
 #[tokio::test]
 async fn locked_store_leaves_no_secret_in_files() {
     let (sandbox, folder) = (Sandbox::start().await.unwrap(), tempfile::tempdir().unwrap());
@@ -78,14 +78,14 @@ async fn locked_store_leaves_no_secret_in_files() {
     assert!(error.to_string().contains("Locking Store"), "{error}");
     session.wait_until_idle().await;
     let secrets = network.1.lock().unwrap().clone();
-    assert!(secrets.len() >= 3, "a code and two tokens were handed out");
+    assert!(secrets.len() >= 3, "the provider returned a code and two tokens");
     for secret in &secrets {
         assert!(!holds(folder.path(), secret), "a secret is in a file");
     }
     assert!(session.scopes().is_empty());
 }
 
-/// A read-only disk is an error, and existing files stay unchanged.
+/// On a read-only disk, calls fail and existing files are left unchanged.
 #[cfg(unix)]
 #[tokio::test]
 async fn read_only_files_are_left_unchanged() {
@@ -118,7 +118,7 @@ async fn read_only_files_are_left_unchanged() {
         files
     };
     let before = files();
-    // A file is not a folder, not even for an administrator.
+    // A file cannot be used as a folder, even by an administrator.
     let nowhere = folder.path().join("outbox.db");
     assert_eq!(SqliteOutbox::open(&nowhere).err().unwrap().kind(), ErrorKind::Storage);
     assert_eq!(SqliteReplica::open(&nowhere).err().unwrap().kind(), ErrorKind::Storage);
@@ -146,7 +146,7 @@ async fn read_only_files_are_left_unchanged() {
     assert_eq!(store.get_row(number).await.unwrap().unwrap().body, b"the only copy"[..]);
 }
 
-/// The client is built without HTTP/2, because an HTTP/2 library may resend requests by itself.
+/// The client is built without HTTP/2, because an HTTP/2 library may send requests again by itself.
 #[test]
 fn client_is_built_without_http_2() {
     let lock = include_str!("../../../../../Cargo.lock").replace("\r\n", "\n");

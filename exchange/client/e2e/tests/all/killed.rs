@@ -1,7 +1,7 @@
-//! Programs that end at every step: before and after each store call, and around each write that the exchange
-//! applies. Each step runs in its own process, which is killed there; the next start continues with its
-//! files.
-#![allow(clippy::print_stdout, reason = "a process that ends tells what it did before")]
+//! Tests of programs that are killed at every step: before and after each store call, and around each write
+//! that the exchange applies. Each step runs in a separate process, which is killed at that step. The next
+//! start continues with the files of the killed process.
+#![allow(clippy::print_stdout, reason = "a child process prints its progress")]
 
 use std::{
     env,
@@ -37,12 +37,12 @@ use exchange_client_e2e::identity;
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 use http::{Request, Response};
 
-// Parameters of a child process: the test, the folder, and the step at which it ends.
+// Parameters of a child process: the test, the folder, and the step at which it is killed.
 const CHILD: &str = "EXCHANGE_KILLED_CHILD";
 const FOLDER: &str = "EXCHANGE_KILLED_FOLDER";
 const STEP: &str = "EXCHANGE_KILLED_STEP";
 
-/// Number of steps before the process is killed.
+/// The number of steps that remain before the process is killed.
 #[derive(Clone)]
 struct StepCounter(Arc<AtomicU64>);
 
@@ -186,7 +186,8 @@ fn child(name: &str) -> Option<(PathBuf, StepCounter)> {
     Some((env::var_os(FOLDER)?.into(), StepCounter::left(steps)))
 }
 
-/// Runs the child up to a step. Returns whether it completed before that, and its output.
+/// Runs the child process of a test up to a step. Returns true if the child completed before that step, and
+/// its output.
 fn ends(name: &str, folder: &Path, step: u64) -> (bool, String) {
     let child = Command::new(env::current_exe().unwrap())
         .args([format!("killed::{name}").as_str(), "--exact", "--nocapture"])
@@ -199,7 +200,7 @@ fn ends(name: &str, folder: &Path, step: u64) -> (bool, String) {
     (child.status.success(), String::from_utf8_lossy(&child.stdout).into_owned())
 }
 
-/// Applied keys and products, one line each; a key is applied once, as at the exchange.
+/// A file with the keys of the applied writes, one per line. As at the exchange, a key is applied only once.
 #[derive(Clone)]
 struct AppliedWrites(PathBuf, StepCounter);
 
@@ -228,13 +229,13 @@ fn outbox(folder: &Path, steps: &StepCounter) -> Outbox {
     let client =
         Client::new("https://gateway.test", AppliedWrites(folder.join("carried-out"), steps.clone()));
     let store = KillingStore(SqliteOutbox::open(folder).unwrap(), steps.clone());
-    // A killed process is considered dead at once.
+    // The lease is zero, so that a killed process is considered dead immediately.
     let mut policy = OutboxPolicy::default();
     policy.lease_duration = Duration::ZERO;
     Outbox::new(client.api_client(), store, Environment::system(), "i-1", policy).unwrap()
 }
 
-/// Stores a change, sends it, and forgets its outcome.
+/// Stores a change, sends it, and then removes the decided entry.
 async fn writes(outbox: &Outbox) {
     let known = KnownItem { bt: Some("bp-1".parse().unwrap()), ..KnownItem::default() };
     let mut changes = BlueprintChanges::new();
@@ -246,7 +247,7 @@ async fn writes(outbox: &Outbox) {
     outbox.forget_decided().await.unwrap();
 }
 
-/// GW-12: wherever a program ends, each stored change is applied, and none is applied twice.
+/// GW-12: at whatever step a program is killed, each stored change is applied, and none is applied twice.
 #[tokio::test]
 async fn outbox_survives_a_kill_at_every_step() {
     let name = "outbox_survives_a_kill_at_every_step";
@@ -263,18 +264,18 @@ async fn outbox_survives_a_kill_at_every_step() {
         assert!(entries.iter().all(|entry| entry.state() == EntryState::Done), "step {steps}: {entries:?}");
         let carried_out = fs::read_to_string(folder.path().join("carried-out")).unwrap_or_default();
         let times = carried_out.lines().count();
-        assert!(times <= 1, "step {steps}: it was carried out {times} times");
-        assert!(times == 1 || !reported.contains("kept"), "step {steps}: it was lost");
+        assert!(times <= 1, "step {steps}: the change was applied {times} times");
+        assert!(times == 1 || !reported.contains("kept"), "step {steps}: the change was lost");
         if is_whole {
             assert!(reported.contains("sent"), "{reported}");
             break;
         }
         steps += 1;
     }
-    assert!(steps > 8, "there were {steps} steps alone");
+    assert!(steps > 8, "there were only {steps} steps");
 }
 
-/// Two pages of a snapshot, and one page of the feed after it.
+/// A transport that returns two pages of a snapshot, and then one page of the feed.
 struct Pages;
 
 impl Transport for Pages {
@@ -303,7 +304,7 @@ impl Transport for Pages {
     }
 }
 
-/// Reads all pages, as every start does.
+/// Reads all pages, as every start of the program does.
 async fn reads(folder: &Path, steps: &StepCounter) -> Replica {
     let document = r#"{"apiVersion": "1.0", "installationId": "i-1", "limits": {"batchMaxOps": 500}, "deprecations": [],
         "capabilities": ["exchange.connect", "exchange.hangar.read"], "docsUrl": "https://docs.example", "minClientVersion": null}"#;
@@ -319,8 +320,8 @@ async fn reads(folder: &Path, steps: &StepCounter) -> Replica {
     replica
 }
 
-/// FED-03: wherever a program ends, whole pages are stored, and the next start reaches the state of the
-/// exchange.
+/// FED-03: at whatever step a program is killed, only complete pages are stored, and the next start reaches
+/// the state of the exchange.
 #[tokio::test]
 async fn replica_survives_a_kill_at_every_step() {
     let name = "replica_survives_a_kill_at_every_step";
@@ -333,7 +334,7 @@ async fn replica_survives_a_kill_at_every_step() {
         let folder = tempfile::tempdir().unwrap();
         let (is_whole, reported) = ends(name, folder.path(), steps);
         let left = Replica::new(SqliteReplica::open(folder.path()).unwrap()).count(Area::Ships).unwrap();
-        assert!([0, 2, 4, 5].contains(&left), "step {steps}: a page in part, {left} ships");
+        assert!([0, 2, 4, 5].contains(&left), "step {steps}: a page is incomplete, {left} ships");
         let replica = reads(folder.path(), &StepCounter::left(u64::MAX)).await;
         let ids = replica.ships().map(|ship| ship.unwrap().ship_id.to_string()).collect::<Vec<_>>();
         assert_eq!(ids, ["ship-1", "ship-2", "ship-3", "ship-4", "ship-5"], "step {steps}");
@@ -344,5 +345,5 @@ async fn replica_survives_a_kill_at_every_step() {
         }
         steps += 1;
     }
-    assert!(steps > 6, "there were {steps} steps alone");
+    assert!(steps > 6, "there were only {steps} steps");
 }

@@ -1,5 +1,5 @@
 //! Tests of the client against the real service, for requirements that need both sides.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a panic is a test failure")]
 
 mod demo;
 mod examples;

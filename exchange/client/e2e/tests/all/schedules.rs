@@ -1,13 +1,13 @@
-//! Random schedules of faults, over the real service in one process and in virtual time.
+//! Tests with random schedules of faults, with the real service in the same process and in virtual time.
 //!
-//! Two installations of one member read and write. Meanwhile the member and another member change data on the
-//! web, the member leaves and joins a unit and revokes capabilities, and the other member signs in at either
-//! machine. Requests and responses are lost, delayed, duplicated or truncated, clocks are wrong, and programs
-//! end at any moment and stay away for longer than the lifetime of organization data or cursors. After each
-//! schedule the network works again, and all invariants must hold.
+//! Two installations of one member read and write. Meanwhile the member and another member change data in the
+//! web application, the member leaves and joins a unit and revokes capabilities, and the other member signs
+//! in at either machine. Requests and responses are lost, delayed, duplicated or truncated, and clocks are
+//! wrong. Programs end at any moment, and are not started for longer than the lifetime of organization data
+//! or of cursors. After each schedule the network works again, and all invariants must hold.
 //!
-//! `SCHEDULES` sets the number of schedules. `SCHEDULE_SEED` runs the schedule of that seed, or starts with
-//! it if both are set.
+//! The variable `SCHEDULES` sets the number of schedules. `SCHEDULE_SEED` runs only the schedule of that
+//! seed; if both are set, it is the first of them.
 
 mod installation;
 mod wire;
@@ -38,30 +38,31 @@ use self::{
 };
 use crate::feeds::contents;
 
-/// Number of schedules in a run of all tests.
+/// The number of schedules if `SCHEDULES` is not set.
 const USUAL: u64 = 40;
 
-/// Text planted in a pool, to be searched for in files.
+/// The note of a lot in the pool, for which the test searches in files.
 const NOTE: &str = "from the last run";
 
-/// Note of the member on booked stock, to be searched for as well.
+/// The member's note on booked stock, for which the test searches as well.
 const OWN_NOTE: &str = "weighed by hand, twice";
 
-/// How a schedule went.
+/// The statistics of a schedule.
 #[derive(Default)]
 struct Tally {
     requests: u64,
     writes: usize,
     faults: BTreeMap<Fault, u64>,
-    /// How often a program was not started for eight days or more, and how often of these there were files to
-    /// look into.
+    /// The number of times that a program was not started for at least eight days, and the number of these in
+    /// which its files were searched.
     absences: u64,
     looked_in_files: u64,
     refused_cursors: u64,
 }
 
-/// FED-03, FED-09, GW-12, OST-05, OST-10, OST-14: under any faults each set is applied once, the replica
-/// becomes equal to the service, no proof is used twice, no wait is shortened, and no secret is printed.
+/// FED-03, FED-09, GW-12, OST-05, OST-10, OST-14: under any faults, each change set is applied once, the
+/// replica becomes equal to the service, no proof is used twice, no `Retry-After` is shortened, and no secret
+/// is printed.
 #[test]
 fn random_faults_break_nothing() {
     let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
@@ -94,8 +95,8 @@ fn random_faults_break_nothing() {
         start.elapsed()
     );
     if count >= USUAL {
-        assert!(looked_in_files > 0, "no run looked into files that were eight days old");
-        assert!(refused_cursors > 0, "no run was away for longer than a cursor lasts");
+        assert!(looked_in_files > 0, "no run searched files that were eight days old");
+        assert!(refused_cursors > 0, "no run had an absence that exceeds the lifetime of cursors");
     }
 }
 
@@ -112,7 +113,7 @@ impl Tally {
     }
 }
 
-/// Reports the seed of a failed schedule and that no further one starts.
+/// Prints the seed of a failed schedule, and prevents the start of further schedules.
 struct Failing<'a> {
     seed: u64,
     next: &'a AtomicU64,
@@ -167,7 +168,7 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
             9 if dice.happens(35) => both[which].change_places().await,
             9 if dice.happens(20) => both[which].allow_less().await,
             _ => {
-                // Longer than data of the organisation stay, or than cursors last (FED-08).
+                // This is longer than the lifetime of organization data, or of cursors (FED-08).
                 absence(&mut both[which], &time, dice.of(&[8, 8, 91])).await;
                 tally.absences += 1;
                 tally.looked_in_files += u64::from(in_files);
@@ -179,27 +180,28 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
     }
     heal(&mut both).await;
     check(&both, log, seed, &mut tally).await;
-    // The member's note is not visible to the other member at the same machine.
+    // Changes that the member made are not applied for the other member who signs in at the same machine.
     both[0].change_places().await;
     let others = both[0].fresh().await;
     for planted in both.iter().flat_map(|one| &one.planted).filter(|planted| planted.lane == Lane::Stock) {
         let amounts = amounts(&others, Lane::Stock, planted.quality);
         assert!(amounts.is_empty(), "{seed}: {planted:?} was applied for another member: {amounts:?}");
     }
-    // After a program ends, no reference cycle keeps its resources open.
+    // After a program has ended, no reference cycle keeps its resources open.
     drop((both, others, time));
-    assert!(Arc::into_inner(sandbox).is_some(), "{seed}: something of a program is still there");
+    assert!(Arc::into_inner(sandbox).is_some(), "{seed}: a program's resources are still open");
     tally
 }
 
-/// Changes data on the web.
+/// Performs a random action of a member or administrator on the exchange's website.
 async fn elsewhere(sandbox: &Sandbox, dice: &mut SplitMix64) {
     let product = || vec!["bp-sandbox-knife".to_owned()];
     let (who, act) = match dice.below(6) {
         0 => (MEMBER, SandboxAction::Blueprints { add: product(), remove: Vec::new() }),
         1 => ("sandbox-member-2", SandboxAction::RenameMember { name: format!("Member {}", dice.below(9)) }),
         2 => ("sandbox-member-2", SandboxAction::WithholdName { withholds: dice.happens(50) }),
-        // Keep the unit into whose pool stock is booked, because pending bookings would rightly be refused.
+        // The member never leaves the unit into whose pool stock is booked, because the exchange would then
+        // rightly refuse pending bookings.
         3 => {
             let role = dice.happens(50).then_some(UnitRole::Member);
             (MEMBER, SandboxAction::Role { unit: "unit-iridium".to_owned(), role })
@@ -214,7 +216,7 @@ async fn elsewhere(sandbox: &Sandbox, dice: &mut SplitMix64) {
             ("sandbox-admin", SandboxAction::RenameUnit { unit, name, shorthand: "SQ".to_owned() })
         }
     };
-    // A failing action was already performed before.
+    // The action fails if it was already performed before.
     let _ = held(sandbox.act(who, act)).await;
 }
 
@@ -224,16 +226,16 @@ async fn absence(one: &mut Installation, time: &Time, days: u64) {
     one.restart().await;
     let weather = std::mem::replace(&mut one.wire.seen().weather, 101);
     one.run(Duration::from_secs(1)).await;
-    assert_eq!(one.pool(), 0, "internal data of the organisation outlived seven days");
-    assert!(!one.has_in_files(NOTE), "its bytes did");
-    // Unsent changes belong to the member and are not copies.
+    assert_eq!(one.pool(), 0, "internal data of the organization outlived seven days");
+    assert!(!one.has_in_files(NOTE), "bytes of the data outlived seven days");
+    // Changes that were not sent belong to the member and are not copies of organization data.
     if one.has_sent_everything().await {
-        assert!(!one.has_in_files(OWN_NOTE), "what became of a change of the pool outlived them");
+        assert!(!one.has_in_files(OWN_NOTE), "the outcome of a change of the pool outlived seven days");
     }
     one.wire.seen().weather = weather;
 }
 
-/// The network is well again, and clocks are right; until everything is done.
+/// Repairs the network, corrects the clocks, and runs both programs until no work is left.
 async fn heal(both: &mut [Installation]) {
     for one in both.iter_mut() {
         one.wire.seen().weather = 0;
@@ -246,7 +248,7 @@ async fn heal(both: &mut [Installation]) {
             one.run(Duration::from_secs(120)).await;
             settled &= one.is_settled().await;
         }
-        // One installation had not read the last change of the other, and the identity provider may have
+        // One installation may not have read the last change of the other. The identity provider may have
         // requested a wait that ends no earlier than the next token is due.
         for one in both.iter() {
             settled = settled && one.is_settled().await;
@@ -258,22 +260,18 @@ async fn heal(both: &mut [Installation]) {
     for one in both.iter() {
         eprintln!("{}", one.unsettled().await);
     }
-    panic!("the network was well for hours, and not everything is done");
+    panic!("work is left although the network worked for hours");
 }
 
 async fn check(both: &[Installation], log: &Log, seed: u64, tally: &mut Tally) {
     let fresh = both[0].fresh().await;
     for one in both {
-        assert_eq!(
-            contents(one.replica()),
-            contents(&fresh),
-            "{seed}: a replica is not what the service has"
-        );
+        assert_eq!(contents(one.replica()), contents(&fresh), "{seed}: a replica differs from the service");
         for planted in &one.planted {
             let amounts = amounts(&fresh, planted.lane, planted.quality);
             let once = [quantity::scu("1").unwrap()];
             let is_once = amounts.len() == 1 && quantity::is_same(&amounts[0], &once[0]);
-            assert!(is_once, "{seed}: {planted:?} was to be carried out once: {amounts:?}");
+            assert!(is_once, "{seed}: {planted:?} was not applied exactly once: {amounts:?}");
         }
         let seen = one.wire.seen();
         assert!(seen.breaks.is_empty(), "{seed}: {:?}", seen.breaks);
@@ -292,8 +290,8 @@ async fn check(both: &[Installation], log: &Log, seed: u64, tally: &mut Tally) {
     }
 }
 
-/// Returns true if the string contains a secret. Secrets of one kind share a prefix, so only candidates are
-/// compared.
+/// Returns true if the string contains a secret. Secrets of one kind share a prefix, so only strings after
+/// such a prefix are compared.
 fn has_any(text: &str, secrets: &HashSet<String>) -> bool {
     let heads: HashSet<&str> = secrets.iter().filter_map(|secret| secret.get(..8)).collect();
     let begins = |head: &&str| {
@@ -303,7 +301,7 @@ fn has_any(text: &str, secrets: &HashSet<String>) -> bool {
     heads.iter().any(begins)
 }
 
-/// Returns the stock of a quality.
+/// Returns the quantities of all stock with this quality.
 fn amounts(replica: &Replica, lane: Lane, quality: i64) -> Vec<Quantity> {
     if lane == Lane::Stock {
         let lots = replica.stock().map(Result::unwrap);
@@ -313,7 +311,7 @@ fn amounts(replica: &Replica, lane: Lane, quality: i64) -> Vec<Quantity> {
     lots.filter(|lot| lot.quality.get() == quality).map(|lot| lot.quantity).collect()
 }
 
-/// Returns the captured log.
+/// The captured log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Bytes>>);
 

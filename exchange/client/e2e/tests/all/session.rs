@@ -1,6 +1,6 @@
-//! Device logins, refreshes and ends of connections, against the real identity provider and gateway.
+//! Tests of device logins, refreshes and ends of connections, with the real identity provider and gateway.
 //!
-//! The client uses the sandbox's clock, which the test advances, so that no time is spent waiting.
+//! The client uses the sandbox's clock, which the test advances, so that the test does not wait.
 
 use std::{path::Path, time::Duration};
 
@@ -20,7 +20,7 @@ use exchange_service::{
     time::Clock as _,
 };
 
-/// A machine with a client on it.
+/// A fixture: a sandbox, and a machine with a client.
 struct Desk {
     sandbox: Sandbox,
     address: ExchangeAddress,
@@ -44,7 +44,7 @@ impl Desk {
         Self { sandbox, address, clock, network: LossyNetwork::new() }
     }
 
-    /// A process with secrets in this store and the rest in this folder.
+    /// Starts a process with its secrets in this store and its other data in this folder.
     async fn process(&self, store: impl CredentialStore + 'static, folder: Option<&Path>) -> Session {
         let builder = Session::builder(&self.address, &identity())
             .environment(self.clock.environment())
@@ -57,7 +57,7 @@ impl Desk {
         builder.open().await.unwrap()
     }
 
-    /// One that is signed in, and its store.
+    /// Starts a process that is signed in, and returns its session and its store.
     async fn signed_in(&self) -> (Session, MemoryCredentials) {
         let store = MemoryCredentials::new();
         let session = self.process(store.clone(), None).await;
@@ -73,7 +73,7 @@ impl Desk {
         Exchange::builder(self.address.clone(), identity()).build(session).unwrap()
     }
 
-    /// Calls the gateway; the id that it gave the installation.
+    /// Calls the gateway and returns the installation id from its response.
     async fn call(&self, session: &Session) -> Result<String, Error> {
         let connection = self.exchange(session).connection().await?;
         Ok(connection.installation_id().unwrap().to_string())
@@ -89,7 +89,8 @@ impl Desk {
     }
 }
 
-/// IDP-05, IDP-09, IDP-11, IDP-14, IDP-17, ERR-43: from the code to a call of the gateway.
+/// IDP-05, IDP-09, IDP-11, IDP-14, IDP-17, ERR-43: a member approves a login, and the client can then call
+/// the gateway.
 #[tokio::test]
 async fn a_member_approves_a_login() {
     let desk = Desk::new().await;
@@ -99,12 +100,12 @@ async fn a_member_approves_a_login() {
     assert!(login.expires_in() > Duration::from_secs(590));
     let code = login.user_code().to_owned();
     desk.sandbox.advance(login.next_check());
-    // Polled once, after the approval.
+    // The client polls once, after the approval.
     let (sender, mut waits) = tokio::sync::mpsc::unbounded_channel();
     let finish = login.finish_with(move |progress| sender.send(progress).unwrap());
     let approve = async {
         let Some(LoginProgress::Waiting { next, .. }) = waits.recv().await else {
-            panic!("it does not wait")
+            panic!("the login does not wait")
         };
         desk.sandbox.approve(&code, MEMBER).await.unwrap();
         desk.sandbox.advance(next);
@@ -119,7 +120,7 @@ async fn a_member_approves_a_login() {
     desk.call(&session).await.unwrap();
 }
 
-/// ERR-45, ERR-46: a declined or expired login signs no member in.
+/// ERR-45, ERR-46: after a declined or expired login, no member is signed in.
 #[tokio::test]
 async fn login_is_declined_or_expires() {
     let desk = Desk::new().await;
@@ -130,7 +131,7 @@ async fn login_is_declined_or_expires() {
     assert_eq!(login.finish().await.unwrap_err().kind(), ErrorKind::Declined);
 
     let login = session.sign_in(&[]).await.unwrap();
-    // The machine was suspended without its clock noticing: the provider reports the expiry.
+    // The machine was suspended but its clock shows the old time, so the provider reports the expiry.
     desk.advance(601);
     desk.clock.set_clock_offset(-601);
     let error = login.finish().await.unwrap_err();
@@ -153,12 +154,12 @@ async fn login_slows_down_on_request() {
     let member = async {
         let mut wait = async || {
             let Some(LoginProgress::Waiting { next, .. }) = waits.recv().await else {
-                panic!("it does not wait")
+                panic!("the login does not wait")
             };
             next
         };
         assert_eq!(wait().await.as_secs_f64().round(), 6.0);
-        // This machine's timer runs fast.
+        // The timer of this machine runs fast.
         desk.clock.set_ahead(6);
         let next = wait().await;
         assert_eq!(next.as_secs_f64().round(), 14.0);
@@ -169,7 +170,7 @@ async fn login_slows_down_on_request() {
     done.unwrap();
 }
 
-/// IDP-19, IDP-22: tokens are refreshed in time, and the gateway takes each of them.
+/// IDP-19, IDP-22: tokens are refreshed before they expire, and the gateway accepts each of them.
 #[tokio::test]
 async fn tokens_are_refreshed() {
     let desk = Desk::new().await;
@@ -182,7 +183,8 @@ async fn tokens_are_refreshed() {
     assert_eq!(session.state(), SessionState::Active);
 }
 
-/// IDP-19, ERR-47: the answer to a refresh is lost: the same token is sent again, and the connection lives.
+/// IDP-19, ERR-47: if the response to a refresh is lost, the same token is sent again, and the connection
+/// continues.
 #[tokio::test]
 async fn lost_token_rotation_is_recovered() {
     let desk = Desk::new().await;
@@ -194,7 +196,7 @@ async fn lost_token_rotation_is_recovered() {
     assert_eq!(session.state(), SessionState::Active);
     desk.advance(6);
     assert_eq!(desk.call(&session).await.unwrap(), id);
-    // The successor is the one that counts from now on.
+    // From now on, the successor of the token is used.
     desk.advance(301);
     assert_eq!(desk.call(&session).await.unwrap(), id);
 }
@@ -211,7 +213,7 @@ async fn rejected_token_is_refreshed() {
     assert_eq!(desk.call(&session).await.unwrap(), id);
 }
 
-/// IDP-18, IDP-19: two processes share key, tokens and the lock, over files.
+/// IDP-18, IDP-19: two processes share the key, the tokens and the lock through files.
 #[tokio::test]
 async fn processes_share_a_connection() {
     let desk = Desk::new().await;
@@ -236,8 +238,8 @@ async fn processes_share_a_connection() {
     assert_eq!(one.state(), SessionState::SignedOut);
 }
 
-/// IDP-25, ERR-12: the member disconnects the client on the web: the tokens are deleted, the key stays, and
-/// the client does not sign in by itself.
+/// IDP-25, ERR-12: after the member disconnects the client in the web application, the tokens are deleted,
+/// the key is kept, and the client does not sign in by itself.
 #[tokio::test]
 async fn the_member_disconnects_the_client() {
     let desk = Desk::new().await;
@@ -254,13 +256,13 @@ async fn the_member_disconnects_the_client() {
         !desk.has(&store, CredentialEntry::RefreshToken).await
             && !desk.has(&store, CredentialEntry::AccessToken).await
     );
-    // The same installation, once the member signs in again.
+    // After the member signs in again, the installation is the same.
     desk.advance(1);
     desk.sign_in(&session, &[]).await;
     assert_eq!(desk.call(&session).await.unwrap(), id);
 }
 
-/// IDP-25, ERR-47: the same, detected during a refresh.
+/// IDP-25, ERR-47: the end of a connection is also detected during a refresh.
 #[tokio::test]
 async fn refresh_detects_an_ended_connection() {
     let desk = Desk::new().await;
@@ -273,8 +275,8 @@ async fn refresh_detects_an_ended_connection() {
     assert!(!desk.has(&store, CredentialEntry::RefreshToken).await);
 }
 
-/// ERR-13: this installation is disconnected: its key is deleted too, and the next sign-in is a new
-/// installation.
+/// ERR-13: if this installation is disconnected, its key is deleted as well, and the next sign-in creates a
+/// new installation.
 #[tokio::test]
 async fn an_installation_is_disconnected() {
     let folder = tempfile::tempdir().unwrap();
@@ -301,7 +303,7 @@ async fn an_installation_is_disconnected() {
     assert_ne!(desk.call(&session).await.unwrap(), id);
 }
 
-/// ERR-15, CLI-04: a suspended client halts and sends nothing until the member resumes it.
+/// ERR-15, CLI-04: a suspended client halts and sends no request until the member resumes it.
 #[tokio::test]
 async fn suspended_client_halts() {
     let desk = Desk::new().await;
@@ -312,15 +314,15 @@ async fn suspended_client_halts() {
     suspend(true).await.unwrap();
     assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
     suspend(false).await.unwrap();
-    // The gateway looks again within five seconds; this client does not.
+    // The gateway would accept the client within five seconds, but the client does not send a request.
     desk.advance(6);
     assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
     assert_eq!(session.resume().await.unwrap(), SessionState::Active);
     desk.call(&session).await.unwrap();
 }
 
-/// DPP-17, ERR-50, IDP-23: a provider that requires nonces gets its own at the token and revocation
-/// endpoints, even though the gateway has the same origin.
+/// DPP-17, ERR-50, IDP-23: if the provider requires nonces, the client sends the provider's nonce to its
+/// token and revocation endpoints, although the gateway has the same origin.
 #[tokio::test]
 async fn provider_may_require_nonces() {
     let mut config = Config::default();
@@ -337,7 +339,7 @@ async fn provider_may_require_nonces() {
     assert!(matches!(report.revoked, StepOutcome::Done) && report.is_complete(), "{report:?}");
 }
 
-/// DPP-10, ERR-49: a clock that is wrong by an hour is no obstacle.
+/// DPP-10, ERR-49: the client works with a clock that is wrong by an hour.
 #[tokio::test]
 async fn wrong_clock_is_tolerated() {
     for wrong_by in [-3600, 3600] {
@@ -350,8 +352,8 @@ async fn wrong_clock_is_tolerated() {
     }
 }
 
-/// SVC-03, SVC-07: reading the connection notes the installation, for the next process too; and an outbox is that
-/// installation's.
+/// SVC-03, SVC-07: reading the connection stores the installation id, also for the next process. An outbox
+/// belongs to that installation, and cannot be created without an id.
 #[tokio::test]
 async fn reading_the_connection_stores_the_installation() {
     let (desk, store, folder) = (Desk::new().await, MemoryCredentials::new(), tempfile::tempdir().unwrap());

@@ -1,4 +1,4 @@
-//! Calls through the complete transport, over real sockets, to the real gateway.
+//! Tests of calls through the complete transport, over real sockets, to the real gateway.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use exchange_client::{
 use exchange_client_e2e::{LossyNetwork, SandboxClock, SleepMode, identity, place, sign_in};
 use exchange_service::sandbox::Sandbox;
 
-/// A signed-in member of a sandbox.
+/// A fixture: a sandbox with a signed-in member.
 struct Desk {
     sandbox: Sandbox,
     clock: SandboxClock,
@@ -37,7 +37,8 @@ impl Desk {
     }
 }
 
-/// CON-01, CLI-01, DPP-05, DPP-08, DPP-20: a first call costs one challenge, and no other does; twenty at once neither.
+/// CON-01, CLI-01, DPP-05, DPP-08, DPP-20: the first call costs at most one challenge, and ten concurrent
+/// calls after it cost none.
 #[tokio::test]
 async fn calls_succeed() {
     let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
@@ -53,12 +54,12 @@ async fn calls_succeed() {
         assert_eq!(call.await.unwrap(), 2);
     }
     assert_eq!(desk.network.take_request_count(), 10);
-    // The exchange itself reports the caller.
+    // The exchange accepts the call, so it recognizes the caller.
     let document = exchange.api().service_document().await.unwrap();
     assert_eq!(document.status(), 200);
 }
 
-/// GW-12: the answer to a write is lost: it is sent again under its key, and was done once.
+/// GW-12: if the response to a write is lost, the write is sent again under its key and applied once.
 #[tokio::test]
 async fn lost_response_is_recovered() {
     let scopes = [Scope::ExchangeBlueprintsRead, Scope::ExchangeBlueprintsWrite];
@@ -77,7 +78,8 @@ async fn lost_response_is_recovered() {
     assert_eq!(after, before + 1);
 }
 
-/// DPP-09, DPP-10: the exchange's clock is suddenly two minutes ahead: one request more, and none after it.
+/// DPP-09, DPP-10: if the exchange's clock is suddenly two minutes ahead, one additional request is sent, and
+/// none later.
 #[tokio::test]
 async fn wrong_clock_is_corrected() {
     let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
@@ -91,7 +93,7 @@ async fn wrong_clock_is_corrected() {
     assert_eq!(desk.network.take_request_count(), 1);
 }
 
-/// ERR-15, CLI-04: a suspended client receives one rejection and sends nothing more.
+/// ERR-15, CLI-04: a suspended client gets one rejection and sends no further request.
 #[tokio::test]
 async fn suspended_client_stops() {
     let desk = Desk::of("sandbox-suspended-client", &[Scope::ExchangeOrgunitsRead]).await;
@@ -104,7 +106,7 @@ async fn suspended_client_stops() {
     assert_eq!(desk.network.take_request_count(), 0);
 }
 
-/// ERR-11: a scope that was not requested at sign-in is missing, and nothing else fails.
+/// ERR-11: a call fails if its scope was not requested at sign-in, and the session continues.
 #[tokio::test]
 async fn missing_scope_does_not_end_the_session() {
     let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;

@@ -1,4 +1,5 @@
-//! Every op of every change set through the outbox, its file and the real service, with and without faults.
+//! Tests of every op of every change set, with the outbox, its file and the real service, with and without
+//! faults.
 
 mod desk;
 
@@ -45,8 +46,8 @@ fn unit() -> UnitId {
     "unit-squadron".parse().unwrap()
 }
 
-/// RES-14, WRT-08, WRT-14: a product needs no prior resolution; a blueprint removed on the web is only
-/// restored with the member's consent; the feed contains all changes afterwards.
+/// RES-14, WRT-08, WRT-14: a product need not be resolved before. A blueprint that was removed in the web
+/// application is restored only with the member's consent. Afterwards, the feed contains all changes.
 #[tokio::test]
 async fn blueprints_are_added_removed_and_brought_back() {
     let desk = Desk::open().await;
@@ -77,8 +78,8 @@ async fn blueprints_are_added_removed_and_brought_back() {
     assert!(names.contains(&"Sandbox Helmet".to_owned()) && !names.contains(&"Sandbox Knife".to_owned()));
 }
 
-/// STK-05, STK-13, STK-18, STK-20, TYP-06, TYP-07: lots are set, moved and marked as stolen; reserved stock
-/// stays; lowered offers are reported; amounts compare as at the exchange.
+/// STK-05, STK-13, STK-18, STK-20, TYP-06, TYP-07: lots can be set, moved and marked as stolen. Reserved
+/// stock cannot be removed. Lowered offers are reported. Amounts are compared as at the exchange.
 #[tokio::test]
 async fn stock_is_set_moved_and_marked() {
     let desk = Desk::open().await;
@@ -116,7 +117,7 @@ async fn stock_is_set_moved_and_marked() {
     assert!(quantity::is_same(ores[1].as_ref().unwrap(), &scu("2.3456")));
     assert!(quantity::is_same(&lot(&lots, "material-sandbox-metal", true).quantity, &scu("1")));
 
-    // Eight of it are reserved, and a writer with an outdated amount has to pull again.
+    // A part of this metal is reserved, and a writer with an outdated amount has to pull again.
     let metal = lot(&lots, "material-sandbox-metal", false);
     let mut changes = StockChanges::new();
     changes.set_quantity(ExpectedLot::from_stock_lot(metal).unwrap(), scu("0")).unwrap();
@@ -131,7 +132,7 @@ async fn stock_is_set_moved_and_marked() {
     assert_eq!(remedies, [OpRemedy::ReleaseReservation, OpRemedy::PullAndMerge]);
 }
 
-/// SHP-11, SHP-20: ships are created, linked, updated with all their current values, and removed; each
+/// SHP-11, SHP-20: ships can be created, linked, updated with all their current values, and removed. Each
 /// refusal has a remedy.
 #[tokio::test]
 async fn ships_are_created_linked_updated_and_removed() {
@@ -159,7 +160,8 @@ async fn ships_are_created_linked_updated_and_removed() {
     assert!(!now.fitted);
     assert_eq!((&now.name, &now.location, &now.org_unit), (&hauler.name, &hauler.location, &hauler.org_unit));
     let mut changes = ShipChanges::new();
-    // An outdated version, a unit of another member, an outdated counter, and the link of another ship.
+    // These ops have an outdated version, a unit to which the member does not belong, and a ship that is
+    // already linked.
     changes.push(unchanged_upsert(hauler, own("own-1")).unwrap()).unwrap();
     let miner = of("own-2");
     let mut moved = unchanged_upsert(miner, own("own-2")).unwrap();
@@ -184,8 +186,9 @@ async fn ships_are_created_linked_updated_and_removed() {
     assert_eq!(desk.ships().await.len(), ships.len() - 1);
 }
 
-/// OST-30, OST-32, OST-33: all eight ops on a pool, with ids and versions of the feed, also for newly booked
-/// entries; after an outdated version the feed is pulled, and after an unknown holder the roster is read.
+/// OST-30, OST-32, OST-33: all eight ops on a pool are applied with ids and versions from the feed, also to
+/// newly booked entries. The remedy for an outdated version is to pull the feed, and for an unknown holder to
+/// read the roster.
 #[tokio::test]
 async fn org_stock_ops_are_applied() {
     let desk = Desk::open().await;
@@ -240,8 +243,8 @@ async fn org_stock_ops_are_applied() {
     assert_eq!(outcome.ops[0].verdict.remedy(), Some(OpRemedy::PullAndMerge));
 }
 
-/// RES-14, OST-13: a name is looked up as a material first, then as an item, without prior resolution; a
-/// renamed holder is identified by their `ref`.
+/// RES-14, OST-13: a name is looked up as a material first and then as an item, without being resolved
+/// before. A renamed holder is identified by the `ref`.
 #[tokio::test]
 async fn exchange_resolves_names_and_holder_refs() {
     let desk = Desk::open().await;
@@ -275,7 +278,7 @@ async fn exchange_resolves_names_and_holder_refs() {
     assert_eq!((holder.ref_, holder.name.as_str()), (before.ref_, "Somebody Else"));
 }
 
-/// GW-12: a lost response is requested again under the same key, and the set is applied once.
+/// GW-12: after a lost response, the change set is sent again under the same key and applied once.
 #[tokio::test]
 async fn lost_response_is_replayed() {
     let desk = Desk::open().await;
@@ -298,8 +301,8 @@ async fn lost_response_is_replayed() {
     assert!(quantity::is_same(&lot(&desk.stock().await, "material-sandbox-ore", false).quantity, &scu("20")));
 }
 
-/// ERR-27, WRT-11, WRT-08: a large removal waits until the member confirms it on the web; its link is
-/// requested again under the same key, and the feed shows the outcome.
+/// ERR-27, WRT-11, WRT-08: a large removal waits until the member confirms it in the web application. Its
+/// link can be requested again under the same key, and the feed shows the outcome.
 #[tokio::test]
 async fn mass_change_is_confirmed_by_the_member() {
     let desk = Desk::open().await;
@@ -316,7 +319,7 @@ async fn mass_change_is_confirmed_by_the_member() {
     assert_eq!(desk.outbox.entry(entry).await.unwrap().state(), EntryState::Held);
     let again = desk.outbox.request_confirmation_link(entry).await.unwrap().unwrap();
     assert_ne!(first.expose(), again.expose());
-    assert!(!desk.confirm(first.expose()).await, "the old link is over");
+    assert!(!desk.confirm(first.expose()).await, "the old link is still valid");
     assert!(desk.confirm(again.expose()).await);
     let left = desk.stock().await;
     assert!(left.iter().all(|lot| lot.material.bt.as_str() == "material-sandbox-metal"), "{left:?}");

@@ -1,4 +1,4 @@
-//! Detection and treatment of corrupt files.
+//! Detection and handling of corrupt files.
 
 use std::{fs, io, path::Path};
 
@@ -7,18 +7,18 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{DatabaseFault, DatabasePlan, sibling_path};
 
-/// The treatment of a corrupt file, which depends on whether its contents exist elsewhere.
+/// The handling of a corrupt file, which depends on whether its contents also exist elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DamagePolicy {
-    /// Keep it and fail: there is no other copy of its contents.
+    /// Keep the file and fail, because there is no other copy of its contents.
     Refuse,
-    /// Rename it, replacing an earlier one, and start a new file.
+    /// Rename the file, replacing an earlier renamed one, and start a new file.
     SetAside,
-    /// Delete it, because no copy may remain, and start a new file.
+    /// Delete the file, because no copy may remain, and start a new file.
     Delete,
 }
 
-/// Returns true if the error reports a corrupt file.
+/// Returns true if the error means that the file is corrupt.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
@@ -35,7 +35,7 @@ pub(super) fn is_damaged(path: &Path) -> bool {
     }
 }
 
-/// Removes a corrupt file according to its plan.
+/// Removes a corrupt file in the way that its plan requires.
 pub(super) fn remove_damaged(path: &Path, plan: &DatabasePlan) -> Result<(), Error> {
     let aside = sibling_path(path, ".damaged");
     let done = match plan.damaged {
@@ -46,7 +46,7 @@ pub(super) fn remove_damaged(path: &Path, plan: &DatabasePlan) -> Result<(), Err
         DamagePolicy::SetAside => fs::rename(path, aside).map_err(DatabaseFault::Io),
         DamagePolicy::Delete => fs::remove_file(path).map_err(DatabaseFault::Io),
     };
-    // SQLite would apply leftover logs to the next file.
+    // SQLite would apply logs that are left to the next file.
     let done = done.and_then(|()| {
         for suffix in ["-wal", "-shm"] {
             match fs::remove_file(sibling_path(path, suffix)) {
@@ -61,7 +61,7 @@ pub(super) fn remove_damaged(path: &Path, plan: &DatabasePlan) -> Result<(), Err
     done.map_err(|fault| fault.into_error(plan))
 }
 
-/// Deletes the file that was set aside.
+/// Deletes the corrupt file that was renamed.
 pub(crate) fn delete_aside(path: &Path, plan: &DatabasePlan) -> Result<(), Error> {
     match fs::remove_file(sibling_path(path, ".damaged")) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,5 +1,6 @@
--- Since when the file may hold what was deleted or replaced, in milliseconds since 1970: 0 when that is to go at once,
--- nothing when it was written anew since. The changes are counted, so that none is missed that came meanwhile.
+-- `since` is the time since which the file may contain deleted or replaced data, in milliseconds since 1970.
+-- It is 0 if the data must be erased at once, and null after the file was rewritten. `changes` counts the
+-- changes, so that a change during a rewrite is detected.
 CREATE TABLE remnant (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     since INTEGER,

@@ -1,4 +1,4 @@
-//! Tests of new, old, newer, foreign, corrupt, full and shared files.
+//! Tests of new, old, newer, foreign, corrupt, full and shared database files.
 
 use std::fs;
 
@@ -51,7 +51,7 @@ fn file_persists_and_is_migrated() {
     assert_eq!(notes(&Database::open(&path, &NEW).unwrap()), ["one", "two"]);
 }
 
-/// A file of a newer version is not changed.
+/// A file of a newer version is left unchanged.
 #[test]
 fn newer_file_is_left_unchanged() {
     let (_folder, path) = file();
@@ -76,7 +76,7 @@ fn file_of_another_program_is_left_unchanged() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
-/// A corrupt cache is replaced; other corrupt files stay.
+/// A corrupt file is renamed, deleted or left unchanged, depending on its plan.
 #[test]
 fn corrupt_file_is_set_aside_deleted_or_rejected() {
     for (plan, aside) in [(&OLD, Some(true)), (&ORG, Some(false)), (&KEPT, None)] {
@@ -107,7 +107,7 @@ fn delete_aside_twice(path: &Path, plan: &DatabasePlan) {
     }
 }
 
-/// Corruption that is found later: the call fails, and the following ones work.
+/// If a file turns out to be corrupt later, the call fails, and the following calls use a new file.
 #[test]
 fn file_found_corrupt_later_is_recreated() {
     let (_folder, path) = file();
@@ -132,8 +132,8 @@ fn file_found_corrupt_later_is_recreated() {
     assert_eq!(notes(&Database::open(&path, &OLD).unwrap()), ["two"]);
 }
 
-/// A full disk is an error without loss: committed data stays, the failed transaction is not applied, and
-/// writing continues when there is space again.
+/// A full disk causes an error without loss: committed data is kept, the failed transaction is not applied,
+/// and writing continues when there is space again.
 #[test]
 fn full_disk_loses_nothing() {
     let (_folder, path) = file();
@@ -159,7 +159,7 @@ fn full_disk_loses_nothing() {
     assert_eq!(notes(&database).len(), 2);
 }
 
-/// Two processes see each other's commits, and writers wait for each other.
+/// Two processes see each other's commits, and their writers wait for each other.
 #[test]
 fn two_processes_use_one_file() {
     let (_folder, path) = file();
@@ -191,7 +191,7 @@ fn deleted_data_is_erased_from_all_files() {
     let reading = other.transaction().unwrap();
     let _: i64 = reading.query_row("SELECT count(*) FROM note", [], |row| row.get(0)).unwrap();
     database.write(|transaction| transaction.execute("DELETE FROM note", []).map(drop)).unwrap();
-    // While another process reads, the call fails.
+    // While another process reads, the erasure fails.
     {
         lock_connection(&database.writer).busy_timeout(Duration::ZERO).unwrap();
         assert!(database.erase_remnants(0).unwrap_err().to_string().contains("still reads deleted data"));
@@ -202,7 +202,7 @@ fn deleted_data_is_erased_from_all_files() {
     database.erase_remnants(0).unwrap();
 }
 
-/// Set in the child process of [`rewriting_a_large_file_needs_little_memory`].
+/// The environment variable that marks the child process of [`rewriting_a_large_file_needs_little_memory`].
 #[cfg(target_os = "linux")]
 const CHILD: &str = "EXCHANGE_DATABASE_CHILD";
 
@@ -230,12 +230,12 @@ fn child_process_with_measured_memory() {
     database.erase_remnants(1).unwrap();
     let after = most();
     assert!(fs::metadata(&path).unwrap().len() > 40_000_000);
-    assert!(after < before + 16, "40 MB were written anew in {before} to {after} MiB");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "another file was left behind");
+    assert!(after < before + 16, "rewriting 40 MB raised the peak from {before} to {after} MiB");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "the number of files differs");
     assert_eq!(notes(&database).len(), 4_000);
 }
 
-/// Erasing one row of a replica with 200,000 rows does not load it into memory.
+/// When one row of a replica with 200,000 rows is erased, the replica is not loaded into memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn rewriting_a_large_file_needs_little_memory() {
@@ -267,7 +267,8 @@ fn files_are_private_to_the_user() {
     assert_eq!(fs::metadata(sub).unwrap().permissions().mode() & 0o777, 0o700);
 }
 
-/// Unused SQLite features are not compiled in, here or in the service (`.cargo/config.toml`).
+/// SQLite features that are not used are not compiled in, neither here nor in the service
+/// (`.cargo/config.toml`).
 #[test]
 fn sqlite_is_built_with_required_features_only() {
     let connection = Connection::open_in_memory().unwrap();

@@ -1,4 +1,4 @@
--- Change sets that are on their way. Numbers are never given twice.
+-- Change sets that are stored until their outcome has been read. Numbers are never reused.
 CREATE TABLE entry (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     revision INTEGER NOT NULL,

@@ -19,14 +19,14 @@ use exchange_client::{
 
 use super::*;
 
-/// The environment variable with the folder of a child process.
+/// The environment variable with the folder of the child process.
 const CHILD: &str = "EXCHANGE_OUTBOX_TEST_FOLDER";
 
 fn new_row(owner: &str, lane: Lane, body: &str) -> NewEntryRow {
     NewEntryRow { owner: owner.to_owned(), lane, head: "{}".to_owned(), body: body.to_owned().into() }
 }
 
-/// Returns the next number of SplitMix64.
+/// SplitMix64, a pseudorandom generator.
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -39,7 +39,7 @@ impl SplitMix64 {
     }
 }
 
-/// OST-14: entries of owners that are not signed in are found too.
+/// OST-14: entries of owners who are not signed in are found as well.
 #[tokio::test]
 async fn owners_are_listed() {
     let folder = tempfile::tempdir().unwrap();
@@ -51,7 +51,7 @@ async fn owners_are_listed() {
     assert_eq!(store.owners().await.unwrap(), ["before", "me"]);
 }
 
-/// Both stores behave the same for random calls, also after the file is reopened.
+/// Both stores behave in the same way for random calls, even after the file is reopened.
 #[tokio::test]
 async fn behaves_like_the_memory_store() {
     let folder = tempfile::tempdir().unwrap();
@@ -70,7 +70,7 @@ async fn behaves_like_the_memory_store() {
             }
             1 | 2 => {
                 if let Some(mut row) = memory.get_row(number).await.unwrap() {
-                    // Sometimes with an outdated revision.
+                    // Some of the calls use an outdated revision.
                     row.revision = row.revision.saturating_sub(random.roll(2));
                     row.done = random.roll(2) == 0;
                     row.head = format!("{{\"step\": {step}}}");
@@ -97,7 +97,7 @@ async fn behaves_like_the_memory_store() {
     }
 }
 
-/// Of two replacements of one revision, one succeeds.
+/// If two calls replace the same revision, only one of them succeeds.
 #[tokio::test]
 async fn concurrent_replace_succeeds_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ async fn concurrent_replace_succeeds_once() {
     assert_eq!(stores[1].get_row(number).await.unwrap().unwrap().revision, 50);
 }
 
-/// A full disk refuses the new sets and keeps the stored ones.
+/// On a full disk, new change sets are rejected completely and the stored ones are kept.
 #[tokio::test]
 async fn full_disk_rejects_whole_sets() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +132,7 @@ async fn full_disk_rejects_whole_sets() {
     assert_eq!(store.append(rows()).await.unwrap().len(), 2);
 }
 
-/// A newer or corrupt file is neither read in part nor replaced.
+/// A newer or corrupt file is neither read partially nor replaced.
 #[tokio::test]
 async fn newer_and_corrupt_files_are_left_unchanged() {
     for newer in [true, false] {
@@ -155,7 +155,7 @@ async fn newer_and_corrupt_files_are_left_unchanged() {
     }
 }
 
-/// Removed entries are erased from all files, because sets of org stock are internal data.
+/// Removed entries are erased from all files, because change sets of org stock contain internal data.
 #[tokio::test]
 async fn removed_entries_are_erased() {
     let folder = tempfile::tempdir().unwrap();
@@ -171,7 +171,7 @@ async fn removed_entries_are_erased() {
     assert_eq!(found(), 0);
 }
 
-/// CLI-06: entries of a former installation are deleted and erased with the others.
+/// CLI-06: the entries of a previous installation are deleted and erased as well.
 #[tokio::test]
 async fn disconnecting_deletes_entries_of_all_owners() {
     let folder = tempfile::tempdir().unwrap();
@@ -188,7 +188,8 @@ async fn disconnecting_deletes_entries_of_all_owners() {
     }
 }
 
-/// An exchange that stores keys durably in a file; each line is a key and its applied change.
+/// A model of the exchange that stores applied writes durably in a file. Each line contains a key and the
+/// change that was applied under it.
 struct FileExchange(PathBuf);
 
 impl Transport for FileExchange {
@@ -210,13 +211,13 @@ impl Transport for FileExchange {
 fn outbox(folder: &Path) -> Outbox {
     let client = Client::new("https://gateway.test", FileExchange(folder.join("carried-out")));
     let store = SqliteOutbox::open(folder).unwrap();
-    // A killed process is considered dead at once.
+    // The lease is zero, so that a killed process is considered dead immediately.
     let mut policy = OutboxPolicy::default();
     policy.lease_duration = std::time::Duration::ZERO;
     Outbox::new(client.api_client(), store, Environment::system(), "me", policy).unwrap()
 }
 
-/// Enqueues and sends until it is killed, and prints the stored entries.
+/// Enqueues and sends change sets until the process is killed, and prints the entries that it stored.
 async fn until_killed(folder: &Path) {
     let outbox = outbox(folder);
     let begun = outbox.entries().await.unwrap().len();
@@ -231,7 +232,7 @@ async fn until_killed(folder: &Path) {
     }
 }
 
-/// GW-12: a process that is killed at any moment loses no stored entry, and nothing is applied twice.
+/// GW-12: if a process is killed at any moment, no stored entry is lost and no change is applied twice.
 #[tokio::test]
 async fn killed_process_loses_nothing() {
     if let Some(folder) = std::env::var_os(CHILD) {

@@ -1,4 +1,4 @@
--- Areas are numbered as rows.rs says; times are milliseconds since 1970, in UTC.
+-- The numbers of areas are defined in rows.rs. Times are milliseconds since 1970, in UTC.
 
 CREATE TABLE area (
     area INTEGER PRIMARY KEY,
@@ -15,7 +15,8 @@ CREATE TABLE area (
     since INTEGER
 ) STRICT;
 
--- Rows stand in the order in which they came, so that a page is written to few places; keys come in any order.
+-- Rows are stored in the order of their arrival, so that a page of entries is written to few pages of the
+-- file. Keys arrive in any order.
 CREATE TABLE entry (
     id INTEGER PRIMARY KEY,
     area INTEGER NOT NULL,
@@ -39,7 +40,7 @@ CREATE TABLE removal (
 
 CREATE INDEX removal_by_age ON removal (area, at);
 
--- What both sides agreed on.
+-- The baselines: the versions of entries on which both sides last agreed.
 CREATE TABLE agreed (
     area INTEGER NOT NULL,
     key TEXT NOT NULL,

@@ -1,4 +1,4 @@
--- When demand was asked for last, whatever came of it.
+-- The time of the last request for demand, whether or not it succeeded.
 
 CREATE TABLE demand_asked (
     one INTEGER PRIMARY KEY CHECK (one = 1),

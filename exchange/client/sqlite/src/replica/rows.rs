@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Transaction, named_params,
 
 use crate::database::{MAX_REMNANT_AGE, note_remnants};
 
-/// Maximum interval in milliseconds between checks for remnants.
+/// The maximum interval in milliseconds between checks for remnants.
 const CHECK_INTERVAL: i64 = 3_600_000;
 
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub(super) enum RowTable {
     Agreed,
 }
 
-/// Returns the number of an area in files. The numbers never change.
+/// Returns the number that stands for an area in files. These numbers never change.
 const fn area_number(area: Area) -> i64 {
     match area {
         Area::Blueprints => 1,
@@ -35,7 +35,7 @@ const fn area_number(area: Area) -> i64 {
     }
 }
 
-/// Parses a stored contract string without applying its validation rules.
+/// Parses a stored string of the contract without validating it.
 fn parse_unvalidated<T: Contract>(text: String) -> Result<T> {
     T::parse(Json::String(text).to_string().as_bytes())
         .map_err(|_| rusqlite::Error::InvalidColumnName("text".to_owned()))
@@ -146,8 +146,8 @@ pub(super) fn apply_commit(transaction: &Transaction<'_>, commit: &AreaCommit) -
     }
     write_area_state(transaction, commit.area, &commit.kept)?;
     if commit.area.is_organization_data() {
-        // Data that the member may no longer see is erased at once. Each page moves rows between pages of the
-        // file.
+        // Data that the member may no longer see is erased at once. For other data, each commit may leave
+        // copies, because SQLite moves rows between pages of the file.
         if !gone.is_empty() || !stripped.is_empty() {
             note_remnants(transaction, 0)?;
         } else if !commit.upserts.is_empty() || !commit.removals.is_empty() {
@@ -157,8 +157,8 @@ pub(super) fn apply_commit(transaction: &Transaction<'_>, commit: &AreaCommit) -
     Ok(CommitOutcome::Done(CommitTally::new(gone.into_iter().collect(), stripped)))
 }
 
-/// Records that data read at `read` was replaced at `now`. Its remnants may stay for a day, or less if they
-/// would become seven days old before that (OST-14, LIM-38).
+/// Records that data that was read at `read` was replaced at `now`. Its remnants may stay for a day, or less
+/// if they would become seven days old before that (OST-14, LIM-38).
 fn note_replaced(transaction: &Transaction<'_>, read: Option<UnixTime>, now: UnixTime) -> Result<()> {
     let last = read
         .map_or(i64::MAX, |read| to_millis(read + MAX_ORGANISATION_AGE) - MAX_REMNANT_AGE - CHECK_INTERVAL);
@@ -237,7 +237,7 @@ pub(super) fn read_entries(
         "SELECT key, unit, body, details FROM entry WHERE area = ?1 AND key > ?2 ORDER BY key LIMIT ?3",
     )?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    // Keys are never empty.
+    // Keys are never empty, so the empty string precedes all keys.
     read.query_map(params![area_number(area), after.unwrap_or_default(), most], parse_row)?.collect()
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the replica on disk.
+//! Tests of the replica in files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +22,7 @@ fn open(folder: &tempfile::TempDir) -> SqliteReplica {
     SqliteReplica::open(folder.path()).unwrap()
 }
 
-/// A store with its temporary folder.
+/// A store with its temporary folder, which is deleted with it.
 #[derive(Debug)]
 struct Kept(SqliteReplica, tempfile::TempDir);
 
@@ -51,7 +51,7 @@ delegated! {
     purge_removed(now: UnixTime) -> ();
 }
 
-/// OST-14: an error of the member's own file does not keep organization data.
+/// OST-14: if the member's own file fails, organization data is deleted nevertheless.
 #[test]
 fn org_data_is_deleted_even_if_own_file_fails() {
     let folder = tempfile::tempdir().unwrap();
@@ -73,8 +73,8 @@ fn org_data_is_deleted_even_if_own_file_fails() {
     assert!(store.demand().unwrap().is_none());
 }
 
-/// OST-14: expired data is deleted even if the member's own file belongs to a newer version, which stays
-/// unchanged.
+/// OST-14: expired data is deleted even if the member's own file belongs to a newer version, and that file is
+/// left unchanged.
 #[test]
 fn org_data_expires_beside_a_newer_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ fn org_data_expires_beside_a_newer_file() {
     assert_eq!(SqliteReplica::expire(folder.path(), read).unwrap(), []);
 }
 
-/// The conformance checks of all stores, with restarts of the program.
+/// The store passes the conformance checks, which include restarts of the program.
 #[test]
 fn store_passes_conformance_checks() {
     let folder = || tempfile::tempdir().unwrap();
@@ -112,8 +112,8 @@ fn store_passes_conformance_checks() {
     );
 }
 
-/// OST-14, DEM-10, LIM-38: after 7 days the bytes are erased from all files, at start and in the running
-/// process.
+/// OST-14, DEM-10, LIM-38: after 7 days, the bytes are erased from all files, both at the start of a program
+/// and while it runs.
 #[test]
 fn org_data_is_erased_after_seven_days() {
     let folder = tempfile::tempdir().unwrap();
@@ -141,20 +141,20 @@ fn org_data_is_erased_after_seven_days() {
     assert!(replica.store().store_demand(&document, &reader).unwrap());
     assert!(found(b"geheim") > 600);
 
-    // Another process, started 7 days later.
+    // A different process is started 7 days later.
     let later = Replica::new(open(&folder));
     let deleted = later.expire(read + MAX_ORGANISATION_AGE).unwrap();
     assert_eq!(deleted.iter().map(|gone| gone.entries).collect::<Vec<_>>(), [300, 1]);
     assert_eq!(found(b"geheim"), 0);
     assert_eq!((replica.count(Area::OrgStock).unwrap(), replica.count(Area::Ships).unwrap()), (0, 300));
 
-    // CLI-06: the other data is deleted by the disconnection.
+    // CLI-06: a disconnection deletes the other data.
     assert!(found(b"ship-") > 0);
     replica.forget().unwrap();
     assert_eq!(found(b"ship-"), 0);
 }
 
-/// OST-14: entries removed by a tombstone are erased from the log by a timer.
+/// OST-14: entries that a tombstone removed are erased from the write-ahead log by a timer.
 #[test]
 fn entries_removed_by_the_feed_are_erased_by_timer() {
     let folder = tempfile::tempdir().unwrap();
@@ -171,8 +171,8 @@ fn entries_removed_by_the_feed_are_erased_by_timer() {
     }
 }
 
-/// OST-05, OST-14: copies that SQLite leaves when it moves rows between pages are erased too, after a day
-/// with removed entries, and at once with a lost unit.
+/// OST-05, OST-14: copies that SQLite leaves when it moves rows between pages are erased as well: a day after
+/// entries were removed, and immediately after the loss of a unit.
 #[test]
 fn copies_left_by_page_moves_are_erased() {
     let folder = tempfile::tempdir().unwrap();
@@ -219,7 +219,7 @@ fn copies_left_by_page_moves_are_erased() {
     store.purge_removed(read).unwrap();
     assert!(
         found().is_superset(&live) && found() != live,
-        "nothing stayed behind, and nothing is shown here"
+        "SQLite left no copies, so this test shows nothing"
     );
     store.purge_removed(read + Duration::from_secs(2 * 86_400)).unwrap();
     assert_eq!(found(), live);
@@ -229,8 +229,8 @@ fn copies_left_by_page_moves_are_erased() {
     assert_eq!(found(), BTreeSet::new());
 }
 
-/// OST-14, DEM-10, LIM-38: copies of data that is replaced when almost seven days old are erased in less than
-/// a day.
+/// OST-14, DEM-10, LIM-38: copies of data that is replaced when it is almost seven days old are erased in
+/// less than a day.
 #[test]
 fn copies_of_late_replacements_are_erased_in_time() {
     const HOUR: Duration = Duration::from_secs(3600);
@@ -261,7 +261,7 @@ fn copies_of_late_replacements_are_erased_in_time() {
             second.upserts.push(check::test_row("1", Some("a"), None));
             assert!(matches!(store.commit(&second), Ok(CommitOutcome::Done(_))));
         }
-        // A copy as SQLite leaves it when it moves a row.
+        // This simulates a copy that SQLite leaves when it moves a row.
         let copies = rusqlite::Connection::open(folder.path().join("organisation.db")).unwrap();
         copies.pragma_update(None, "secure_delete", "OFF").unwrap();
         copies
@@ -269,13 +269,13 @@ fn copies_of_late_replacements_are_erased_in_time() {
             .unwrap();
         drop(copies);
         store.purge_removed(read + (MAX_ORGANISATION_AGE - 2 * HOUR)).unwrap();
-        assert!(found(), "nothing stayed behind, and nothing is shown here");
+        assert!(found(), "there is no copy, so this test shows nothing");
         store.purge_removed(read + (MAX_ORGANISATION_AGE - HOUR)).unwrap();
         assert!(!found(), "of demand: {of_demand}");
     }
 }
 
-/// DEM-10: the folder is excluded from backups and private.
+/// DEM-10: the folder is marked as a cache, and only this user has access to it.
 #[test]
 fn folder_is_marked_as_a_cache() {
     let folder = tempfile::tempdir().unwrap();
@@ -292,8 +292,8 @@ fn folder_is_marked_as_a_cache() {
 
 const CHILD: &str = "EXCHANGE_REPLICA_CHILD";
 
-/// The child process: commits pages of 40 entries that all contain the number of their commit, and prints
-/// each completed commit.
+/// The code of the child process: commits pages of 40 entries that all contain the number of their commit,
+/// and prints the number of each completed commit.
 #[test]
 fn child_process_that_is_killed() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
@@ -317,7 +317,8 @@ fn child_process_that_is_killed() {
     }
 }
 
-/// A commit of a killed process is stored completely or not at all, and a reported one is stored.
+/// After a process was killed, each of its commits is stored completely or not at all, and each commit that
+/// it reported is stored.
 #[test]
 fn killed_process_leaves_whole_commits() {
     let folder = tempfile::tempdir().unwrap();
@@ -349,7 +350,7 @@ fn killed_process_leaves_whole_commits() {
     }
 }
 
-/// FED-03: a snapshot continues in another process at the stored cursor.
+/// FED-03: another process continues a snapshot at the stored cursor.
 #[test]
 fn snapshot_continues_in_the_next_process() {
     let folder = tempfile::tempdir().unwrap();

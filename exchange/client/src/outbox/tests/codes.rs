@@ -1,8 +1,8 @@
-//! The state of an entry after each error code.
+//! Tests of the state of an entry after each error code.
 
 use super::*;
 
-/// After each kind of error an entry is either retried or waits for an action.
+/// After an error with any code, an entry is either retried or waits for an action.
 #[tokio::test(start_paused = true)]
 async fn every_code_maps_to_a_state() {
     for code in Code::ALL.iter().filter(|code| code.retired() == Some(false)) {

@@ -1,9 +1,9 @@
-//! Confirmation links of held sets, which are only requested by the member.
+//! Tests of the confirmation links of held change sets, which are requested only for the member.
 
 use super::*;
 
-/// WRT-11: a failed request for a link changes nothing: the entry stays held, is not resent, and the error
-/// contains the wait.
+/// WRT-11: if a request for a link fails, the entry stays held and is not sent again later. The error
+/// contains the remaining `Retry-After` time.
 #[tokio::test(start_paused = true)]
 async fn failed_link_request_leaves_the_entry_held() {
     let bench = Bench::new();
@@ -12,7 +12,8 @@ async fn failed_link_request_leaves_the_entry_held() {
     bench.flush().await;
     let sent = |count| assert_eq!(bench.server.request_count(), count);
 
-    // The server cannot be reached: neither at once nor before the requested wait is over.
+    // The server cannot be reached, then requests a wait. Before the wait has ended, the link is not
+    // requested again.
     bench.server.enqueue_reply(ScriptedReply::refused());
     assert_eq!(
         bench.outbox.request_confirmation_link(entry).await.unwrap_err().kind(),
@@ -28,7 +29,7 @@ async fn failed_link_request_leaves_the_entry_held() {
     assert!(matches!(refused.kind(), ErrorKind::Halted(_)));
     bench.outbox.resume_parked().await.unwrap();
 
-    // The daily quota, exhausted by another area.
+    // The daily quota is exhausted by a write of another area.
     bench.server.enqueue_reply_for(
         "stock_write",
         ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("3000"),
@@ -41,11 +42,11 @@ async fn failed_link_request_leaves_the_entry_held() {
     sent(5);
     assert_eq!(bench.state(entry).await, EntryState::Held);
     bench.run_for(seconds(4000)).await;
-    // The quota of org stock only.
+    // The waiting write of the other area was sent, but the held entry was not.
     sent(6);
     assert_eq!(bench.state(entry).await, EntryState::Held);
 
-    // A lost response may have invalidated the link: the request is repeated until there is another one.
+    // A lost response may have invalidated the link, so the request is repeated until a new link arrives.
     bench.server.enqueue_reply(held().then_lost());
     bench.server.enqueue_reply(held());
     assert_eq!(
@@ -58,8 +59,8 @@ async fn failed_link_request_leaves_the_entry_held() {
     sent(8);
 }
 
-/// GW-12, WRT-11: the member may still confirm a held set by its link, so it cannot be replaced in any state;
-/// a refused or delayed resend does not change that.
+/// GW-12, WRT-11: a held change set cannot be edited in any state, because the member may still confirm it by
+/// its link. A refused or delayed second request does not change this.
 #[tokio::test(start_paused = true)]
 async fn confirmable_set_cannot_be_edited() {
     for reply in [
@@ -83,15 +84,15 @@ async fn confirmable_set_cannot_be_edited() {
             ErrorKind::Invalid
         );
         bench.run_for(seconds(4000)).await;
-        assert_eq!(bench.server.request_count(), 2, "not unasked");
-        // A comparison may replace it.
+        assert_eq!(bench.server.request_count(), 2, "the entry is not sent without a request");
+        // After a comparison, the change set may be replaced.
         bench.outbox.resolve_unknown(entry, ComparisonResult::Missing).await.unwrap();
         bench.flush().await;
         assert_eq!(bench.state(entry).await, EntryState::Done);
     }
 }
 
-/// CLI-02: a wait that restarts after the clock was set back restarts once, however often a link is
+/// CLI-02: after the clock was set back, a `Retry-After` time starts again once, however often a link is
 /// requested.
 #[tokio::test(start_paused = true)]
 async fn link_wait_restarts_once() {

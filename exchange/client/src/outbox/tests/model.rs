@@ -1,5 +1,5 @@
-//! Random faults in any order: no set is applied twice, and each stored set is applied once the exchange can
-//! be reached.
+//! A model test with random faults in any order: no change set is applied twice, and each stored change set
+//! is applied once the exchange can be reached.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -39,7 +39,7 @@ use crate::{
     transport::TransportSettings,
 };
 
-/// Time for which the model remembers a key.
+/// The time for which the model stores a key.
 const MEMORY: Duration = Duration::from_secs(24 * 3600);
 
 /// The fate of a request.
@@ -49,9 +49,10 @@ enum Fate {
     Refused,
     LostBefore,
     LostAfter,
-    /// It arrives fifty seconds after the client's timeout.
+    /// The request arrives fifty seconds after the client's timeout.
     Late,
-    /// It arrives twice and the second copy is answered, with a proof that was already used.
+    /// The request arrives twice. The client gets the response to the second copy, whose proof was already
+    /// used.
     Twice,
     FailedBefore,
     FailedAfter,
@@ -68,7 +69,7 @@ enum When {
     Late,
 }
 
-/// The fate of the next store call.
+/// The result of the next store call.
 #[derive(Clone, Copy, Debug)]
 enum MemberAction {
     Done,
@@ -79,23 +80,23 @@ enum MemberAction {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Enqueue(bool),
-    /// The future is dropped after this time.
+    /// Flushes the outbox, and drops the future after this time in seconds.
     Flush(u64),
-    /// Two processes run at once.
+    /// Runs the outboxes of two processes at once for this time in seconds.
     Both(u64),
-    /// The process ends and is started again.
+    /// Ends the process and starts it again.
     Restart,
     Pass(u64),
-    /// The member confirms held sets or requests their links, and compares unknown ones.
+    /// The member confirms held change sets (if true) or requests their links, and compares unknown ones.
     Member(bool),
-    /// The machine's clock is set back and stays behind recorded times.
+    /// Sets the machine's clock back by 100 days, so that it stays behind the recorded times.
     SetBack,
-    /// The clock is set to an offset in seconds while no request is in flight, because a process that sent
-    /// nothing itself can only measure the quiet period with this clock.
+    /// Sets the clock to an offset in seconds while no request is in flight. A process that did not send the
+    /// request itself can measure the quiet period only with this clock.
     SetBy(i64),
 }
 
-/// The exchange: applied sets by content, keys by their first use.
+/// The model of the exchange: how often each product was applied, and the first use of each key.
 #[derive(Default)]
 struct World {
     carried_out: HashMap<String, u32>,
@@ -108,7 +109,7 @@ struct World {
 struct Exchange(Arc<Mutex<World>>, VirtualEnvironment);
 
 impl Exchange {
-    /// Applies a request unless it was applied before; a late one is dropped if the set was held meanwhile.
+    /// Applies a request unless its key was used before. A late request is dropped if its change set is held.
     fn act(&self, request: &Request<Bytes>, when: When) {
         let mut world = self.0.lock().unwrap();
         let now = self.1.elapsed();
@@ -120,7 +121,7 @@ impl Exchange {
             When::Late => {}
         }
         match world.keys.get(&key).filter(|(_, at)| now - *at < MEMORY) {
-            Some((known, _)) => assert_eq!(*known, body, "another body under a key"),
+            Some((known, _)) => assert_eq!(*known, body, "a key was used with two bodies"),
             None => {
                 *world.carried_out.entry(product(&body)).or_default() += 1;
                 world.keys.insert(key, (body, now));
@@ -128,8 +129,9 @@ impl Exchange {
         }
     }
 
-    /// Decides the fate of a request and whether it is held. Both are decided under its key at one moment, so
-    /// a copy that arrives before the response is held with it. A request with a known key is never held.
+    /// Decides the fate of a request and whether its change set is held. Both are decided at one moment, so
+    /// that a copy that arrives before the response is held as well. A request with a known key is never
+    /// held.
     fn arrives(&self, request: &Request<Bytes>) -> (Fate, bool) {
         let mut world = self.0.lock().unwrap();
         let fate = world.fates.pop_front().unwrap_or(Fate::Answered);
@@ -227,7 +229,7 @@ impl Transport for Exchange {
     }
 }
 
-/// Returns the gateway's response to a proof, with its own time.
+/// Returns a `DPOP_INVALID` response with the gateway's time in `Date`.
 fn refused_proof(now: UnixTime) -> Result<Response<Bytes>, TransportError> {
     let mut response = problem_response(401, "DPOP_INVALID")?;
     let challenge = HeaderValue::from_static("DPoP error=\"invalid_dpop_proof\"");
@@ -237,7 +239,7 @@ fn refused_proof(now: UnixTime) -> Result<Response<Bytes>, TransportError> {
     Ok(response)
 }
 
-/// A store that fails before or after it performed a call.
+/// A store that can fail before or after it performs a call.
 #[derive(Clone)]
 struct Failing {
     store: MemoryOutbox,
@@ -299,7 +301,7 @@ struct Model {
     store: Failing,
     outboxes: [Outbox; 2],
     enqueued: u32,
-    /// Offset of the machine's clock in seconds.
+    /// The number of seconds by which the machine's clock is behind.
     behind: i64,
     kept: Vec<String>,
 }
@@ -356,9 +358,9 @@ impl Model {
             let product = product(&row.body);
             match entry.state() {
                 EntryState::Held if confirms => {
-                    // The member confirms on the web, and then the feed shows it.
+                    // The member confirms in the web application, and the change then appears in the feed.
                     *self.exchange.0.lock().unwrap().carried_out.entry(product).or_default() += 1;
-                    // Repeated if the store failed.
+                    // The call is repeated if the store failed.
                     while outbox.entry(number).await.unwrap().state() == EntryState::Held {
                         let _ = outbox.resolve_unknown(number, ComparisonResult::Applied).await;
                     }
@@ -366,7 +368,7 @@ impl Model {
                 EntryState::Held => {
                     let _ = outbox.retry(number).await;
                 }
-                // Also for a set that is resent anyway.
+                // This includes a change set that would be sent again anyway.
                 EntryState::Unknown | EntryState::Pending | EntryState::Parked(_)
                     if entry.may_be_applied() =>
                 {
@@ -382,7 +384,7 @@ impl Model {
         }
     }
 
-    /// Runs without faults until all sets are decided.
+    /// Runs without faults until all change sets are decided.
     async fn recover(&mut self) {
         self.exchange.0.lock().unwrap().fates.clear();
         self.store.member_actions.lock().unwrap().clear();
@@ -455,7 +457,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..24)
 }
 
-/// Number of cases in a run of all tests; `OUTBOX_CASES` overrides it.
+/// The number of random cases; the environment variable `OUTBOX_CASES` overrides it.
 fn cases() -> u32 {
     std::env::var("OUTBOX_CASES").map_or(400, |cases| cases.parse().unwrap())
 }
@@ -463,9 +465,10 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// GW-12, LIM-22: with lost, late, duplicate and failing responses, crashes at any step of the store,
-    /// restarts, two processes, pauses of more than a day, and clocks set by hours or seconds, each set is
-    /// applied at most once, and exactly once when the exchange can be reached again.
+    /// GW-12, LIM-22: each change set is applied at most once, and exactly once when the exchange can be
+    /// reached again. The runs include lost, late, duplicate and failing responses, crashes at any step of
+    /// the store, restarts, two processes, pauses of more than a day, and clocks that are changed by hours or
+    /// seconds.
     #[test]
     fn every_set_is_applied_once(fates in fates(), member_actions in member_actions(), steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -477,7 +480,7 @@ proptest! {
             model.recover().await;
             let world = model.exchange.0.lock().unwrap();
             for (product, times) in &world.carried_out {
-                assert_eq!(*times, 1, "{product} was carried out {times} times");
+                assert_eq!(*times, 1, "{product} was applied {times} times");
             }
             for product in &model.kept {
                 assert!(world.carried_out.contains_key(product), "{product} was lost");

@@ -1,9 +1,9 @@
-//! The outbox with the real transport and sessions of different members.
+//! Tests of the outbox with the real transport and with sessions of different members.
 
 use super::*;
 use crate::test_members::{TestMembers, service_document_reply, test_connection};
 
-/// The outbox of installation `i-1`, which is signed in.
+/// A fixture with the outbox of installation `i-1`, which is signed in.
 struct Desk {
     machine: VirtualEnvironment,
     server: ScriptedServer,
@@ -21,7 +21,7 @@ impl Desk {
         Self::over(machine, server, MemoryOutbox::new())
     }
 
-    /// Simulates a restart, which loses the known clock offset.
+    /// Simulates a restart, after which the clock offset is unknown.
     fn restarted(self) -> Self {
         Self::over(self.machine, self.server, self.store)
     }
@@ -48,8 +48,8 @@ impl Desk {
     }
 }
 
-/// GW-12, CLI-03: changes of one member are never sent with the token of another; they wait for their member
-/// under their key.
+/// GW-12, CLI-03: changes of one member are never sent with the token of another member. They keep their key
+/// and wait until their member signs in.
 #[tokio::test(start_paused = true)]
 async fn set_is_sent_only_for_its_member() {
     let desk = Desk::new();
@@ -67,7 +67,7 @@ async fn set_is_sent_only_for_its_member() {
     assert_eq!((error.kind(), desk.tokens().len()), (ErrorKind::SignInNeeded, 1));
     assert!(
         !desk.outbox.entry(entry).await.unwrap().may_be_applied(),
-        "nothing left under the other's token"
+        "a request was sent with the other member's token"
     );
 
     desk.members.sign_in(&[Some("i-1")]);
@@ -78,7 +78,7 @@ async fn set_is_sent_only_for_its_member() {
     assert_eq!(seen[0].idempotency_key(), seen[1].idempotency_key());
 }
 
-/// The same for a preview, which counts in the quota of the member.
+/// A preview is sent only for its member, because it counts towards the member's quota.
 #[tokio::test(start_paused = true)]
 async fn preview_is_sent_only_for_its_member() {
     let desk = Desk::new();
@@ -87,8 +87,8 @@ async fn preview_is_sent_only_for_its_member() {
     assert_eq!((error.kind(), desk.server.request_count()), (ErrorKind::SignInNeeded, 0));
 }
 
-/// A sign-in between the check of the session and the signature does not circumvent that, even if the set has
-/// to wait.
+/// If another member signs in between the check of the session and the signature, the change set is not sent,
+/// even if it has to wait before it is signed.
 #[tokio::test(start_paused = true)]
 async fn set_is_signed_with_the_checked_grant() {
     for (waits, expect) in [(false, [0, 1, 1]), (true, [0, 0, 1])] {
@@ -97,13 +97,14 @@ async fn set_is_signed_with_the_checked_grant() {
     }
 }
 
-/// Returns the number of sets sent if another member signs in after `looks` checks of the session.
+/// Returns the number of change sets that are sent if another member signs in after `looks` checks of the
+/// session, for each value from 0 to 5.
 async fn sent_after_looks(waits: bool) -> Vec<usize> {
     let mut sent = Vec::new();
     for looks in 0..6 {
         let desk = Desk::new();
         if waits {
-            // As many as may be sent at once.
+            // These requests use up the burst of the rate limit.
             for _ in 0..20 {
                 let _ = desk.api.org_units_read().await;
             }
@@ -120,7 +121,8 @@ async fn sent_after_looks(waits: bool) -> Vec<usize> {
     sent
 }
 
-/// SVC-07: sets wait while the owner of a new connection is unknown; reading the connection ends that.
+/// SVC-07: while the owner of a new connection is unknown, change sets wait. Reading the connection ends the
+/// wait.
 #[tokio::test(start_paused = true)]
 async fn set_waits_until_the_owner_is_known() {
     let desk = Desk::new();
@@ -136,15 +138,16 @@ async fn set_waits_until_the_owner_is_known() {
         (desk.state(entry).await, desk.tokens()),
         (EntryState::Pending, vec!["token-of-somebody".to_owned()])
     );
-    // Another process may have signed in; the outbox reads the connection itself.
+    // Another process may have signed in, so the outbox reads the connection itself.
     desk.server.enqueue_reply_for("service_document", service_document_reply("i-1", &[]));
     desk.machine.suspend(seconds(600));
     let events = desk.outbox.flush().await.unwrap();
     assert!(events.iter().all(decided), "{events:?}");
 }
 
-/// GW-12, DPP-18: a set with a refused proof may have been applied, because the message may have been
-/// duplicated; it is resent under its key. A set refused because of the identity provider was never sent.
+/// GW-12, DPP-18: a change set whose proof was rejected may have been applied, because the message may have
+/// been duplicated. It is sent again under its key. If the identity provider rejects a proof, the change set
+/// was never sent.
 #[tokio::test(start_paused = true)]
 async fn rejected_proof_is_no_outcome() {
     let desk = Desk::new();
@@ -153,7 +156,7 @@ async fn rejected_proof_is_no_outcome() {
     let events = desk.outbox.flush().await.unwrap();
     assert_eq!(desk.state(entry).await, EntryState::Parked(ParkReason::Fault));
     let [OutboxEvent::Parked { error, .. }] = &events[..] else { panic!("{events:?}") };
-    assert_eq!(error.advice(), crate::Advice::WaitForOutcome, "not to be reported as a fault");
+    assert_eq!(error.advice(), crate::Advice::WaitForOutcome, "the error is not a fault to report");
     assert!(desk.outbox.entry(entry).await.unwrap().may_be_applied());
     assert!(desk.outbox.replace_changes(entry, blueprint("bp-2")).await.is_err());
     desk.outbox.resume_parked().await.unwrap();
@@ -172,8 +175,8 @@ async fn rejected_proof_is_no_outcome() {
     }
 }
 
-/// LIM-22: the age of a key is measured by the exchange's clock. Correcting a wrong local clock does not
-/// renew it, in this or another process.
+/// LIM-22: the age of a key is measured by the exchange's clock. If a wrong local clock is corrected, the key
+/// does not become valid again, neither in this process nor in another.
 #[tokio::test(start_paused = true)]
 async fn clock_correction_does_not_rejuvenate_a_key() {
     const HOUR: i64 = 3600;
@@ -198,7 +201,7 @@ async fn clock_correction_does_not_rejuvenate_a_key() {
     }
 }
 
-/// LIM-22: nor does it expire a key that the exchange still knows.
+/// LIM-22: the correction of a wrong local clock does not expire a key that the exchange still stores.
 #[tokio::test(start_paused = true)]
 async fn clock_correction_does_not_age_a_key() {
     for (wrong_at_first, wrong_then) in [(-30, 0), (10, 0), (-3, 12)] {
@@ -209,7 +212,7 @@ async fn clock_correction_does_not_age_a_key() {
         while desk.server.applied_keys().is_empty() {
             let _ = tokio::time::timeout(seconds(1), desk.outbox.run()).await;
         }
-        // Another response shows that the clock was set.
+        // The response to another request shows that the clock was set.
         desk.machine.set_clock_offset(wrong_then * 3600);
         let _ = desk.outbox.preview_changes(blueprint("bp-9")).await;
         let _ = tokio::time::timeout(seconds(600), desk.outbox.run()).await;
@@ -217,7 +220,7 @@ async fn clock_correction_does_not_age_a_key() {
     }
 }
 
-/// CLI-06: disconnecting deletes all entries of the owner, and only those.
+/// CLI-06: a disconnection deletes all entries of the owner and no other entries.
 #[tokio::test(start_paused = true)]
 async fn disconnecting_deletes_the_outbox() {
     let bench = Bench::new();

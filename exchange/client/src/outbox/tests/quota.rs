@@ -1,4 +1,5 @@
-//! The daily quota of org stock, which counts ops: cutting of sets, and the areas that a refusal affects.
+//! Tests of the daily quota of org stock, which counts ops: the size of change sets, and the areas that a
+//! refusal affects.
 
 use exchange_api::types::StockOp;
 
@@ -16,7 +17,7 @@ fn notes(entries: impl IntoIterator<Item = usize>) -> OrgStockChanges {
     changes
 }
 
-/// OST-18, ERR-34: each op on org stock counts, so a refused set of it delays org stock only.
+/// OST-18, ERR-34: each op of org stock counts, so a refused change set of org stock delays only org stock.
 #[tokio::test(start_paused = true)]
 async fn org_stock_quota_stops_only_org_stock() {
     let bench = Bench::new();
@@ -33,8 +34,9 @@ async fn org_stock_quota_stops_only_org_stock() {
     assert_eq!(bench.server.request_count(), 3);
 }
 
-/// OST-18, LIM-19, A3: a set of org stock counts by its ops, again when it is resent; both fit into one day.
-/// Tied ops may use the quota of a whole day, and larger sets are refused locally.
+/// OST-18, LIM-19, A3: a change set of org stock counts once for each op, and the same number again when it
+/// is sent again. Both fit into one day. Tied ops may use the quota of a whole day, and larger change sets
+/// are rejected locally.
 #[tokio::test(start_paused = true)]
 async fn org_stock_sets_fit_into_the_daily_quota() {
     let bench = Bench::new();
@@ -55,7 +57,7 @@ async fn org_stock_sets_fit_into_the_daily_quota() {
             "{refused}"
         );
     }
-    // A set of another area counts once, regardless of its size.
+    // A change set of another area counts once, whatever its size.
     let mut many = StockChanges::new();
     for quality in 0..150 {
         let op = json!({
@@ -67,8 +69,8 @@ async fn org_stock_sets_fit_into_the_daily_quota() {
     assert_eq!(small.enqueue(many).await.unwrap().len(), 1);
 }
 
-/// OST-18, ERR-34: a stored set that exceeds a reduced daily quota is never sent, because it would be refused
-/// every day.
+/// OST-18, ERR-34: a stored change set that exceeds a reduced daily quota is never sent, because the exchange
+/// would refuse it every day.
 #[tokio::test(start_paused = true)]
 async fn org_stock_set_above_the_daily_quota_is_rejected() {
     let bench = Bench::new();
@@ -79,7 +81,7 @@ async fn org_stock_set_above_the_daily_quota_is_rejected() {
     let [OutboxEvent::Refused { error, .. }] = &events[..] else { panic!("{events:?}") };
     assert_eq!((error.kind(), error.advice()), (ErrorKind::TooLarge, Advice::SendLess));
     assert_eq!((bench.state(entry).await, bench.server.request_count()), (EntryState::Refused, 0));
-    // A set that may have been applied is compared first.
+    // A change set that may have been applied is first compared with the feed.
     let bench = Bench::new();
     bench.server.enqueue_reply(applied().then_lost());
     let entry = bench.outbox.enqueue(notes(0..150)).await.unwrap()[0];

@@ -1,4 +1,4 @@
-//! Retention of entries, and entries that cannot be parsed.
+//! Tests of the retention of entries, and of entries that cannot be parsed.
 
 use std::sync::{
     Arc,
@@ -48,8 +48,8 @@ impl OutboxStore for Counting {
     }
 }
 
-/// OST-14: decided sets of org stock are deleted before they are 7 days old, read or not; those of other
-/// areas are kept.
+/// OST-14: decided change sets of org stock are deleted before they are 7 days old, whether or not they were
+/// read. Those of other areas are kept.
 #[tokio::test(start_paused = true)]
 async fn own_outcomes_are_retained_until_reported() {
     let bench = Bench::new();
@@ -74,11 +74,11 @@ async fn own_outcomes_are_retained_until_reported() {
     bench.flush().await;
     bench.pass(365 * DAY);
     bench.flush().await;
-    assert_eq!(kept().await, [own], "sending forgets too");
+    assert_eq!(kept().await, [own], "sending also deletes expired entries");
     assert!(bench.outbox.load_outcome(own).await.unwrap().unwrap().is_satisfied());
 }
 
-/// OST-14: unreadable entries are deleted before they are 7 days old, or at once if their age is unknown.
+/// OST-14: unreadable entries are deleted before they are 7 days old, or immediately if their age is unknown.
 #[tokio::test(start_paused = true)]
 async fn unreadable_entries_expire_too() {
     let bench = Bench::new();
@@ -101,7 +101,7 @@ async fn unreadable_entries_expire_too() {
     assert_eq!(expire().await, [later]);
 }
 
-/// Forgetting several sets rewrites the store once; undecided and missing ones are skipped.
+/// Deleting several change sets rewrites the store once. Undecided and missing entries are skipped.
 #[tokio::test(start_paused = true)]
 async fn reported_sets_are_deleted_together() {
     let bench = Bench::new();
@@ -122,11 +122,14 @@ async fn reported_sets_are_deleted_together() {
     assert_eq!(store.settled.load(Ordering::SeqCst), before + 1);
     assert_eq!(outbox.entries().await.unwrap().len(), 1);
     assert_eq!(outbox.forget_entries(&numbers).await.unwrap(), 0);
-    assert_eq!(store.settled.load(Ordering::SeqCst), before + 1, "nothing to rewrite");
+    assert_eq!(
+        store.settled.load(Ordering::SeqCst),
+        before + 1,
+        "the store is not rewritten if nothing is removed"
+    );
 }
 
-/// GW-12: a set with ops unknown to this version, left by a later one, is sent once and decided without a
-/// comparison.
+/// GW-12: a change set with ops that a later version added is sent once, and decided without a comparison.
 #[tokio::test(start_paused = true)]
 async fn set_of_a_later_version_is_decided() {
     let bench = Bench::new();
@@ -144,7 +147,7 @@ async fn set_of_a_later_version_is_decided() {
     assert_eq!(bench.outbox.load_outcome(first).await.unwrap_err().kind(), ErrorKind::Storage);
 }
 
-/// An unreadable entry is reported and blocks its area until it is discarded; it does not hide other entries.
+/// An unreadable entry is reported and blocks its area until it is discarded. It does not hide other entries.
 #[tokio::test(start_paused = true)]
 async fn unreadable_entry_is_reported_and_discardable() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Ends and halts of connections, and the data deleted by them.
+//! Tests of the ends and halts of connections, and of the data that they delete.
 
 use super::*;
 use crate::{
@@ -11,7 +11,8 @@ use crate::{
     testkit::{HookedStore, StoreOperation},
 };
 
-/// ERR-47, CLI-03, IDP-25: the refresh token is deleted, the key stays, and no further request is sent.
+/// ERR-47, CLI-03, IDP-25: after `invalid_grant` the refresh token is deleted, the key is kept, and no
+/// further request is sent.
 #[tokio::test(start_paused = true)]
 async fn invalid_grant_ends_the_connection() {
     let machine = Machine::new();
@@ -26,7 +27,7 @@ async fn invalid_grant_ends_the_connection() {
         machine.pass(600).await;
         assert_eq!(kind(&session).await, ErrorKind::Ended(EndReason::GrantRevoked));
     }
-    // The other process and the next one learn it from the notes.
+    // The other process and the next process read the end from the notes.
     assert_eq!(kind(&other).await, ErrorKind::Ended(EndReason::GrantRevoked));
     assert_eq!(machine.process().await.state(), SessionState::Ended(EndReason::GrantRevoked));
     assert_eq!(machine.refreshes(), 1);
@@ -35,7 +36,8 @@ async fn invalid_grant_ends_the_connection() {
     assert_eq!(other.resume().await.unwrap(), SessionState::Active);
 }
 
-/// ERR-12, ERR-13, IDP-25: the tokens go, and of an installation the key too.
+/// ERR-12, ERR-13, IDP-25: if the client or the installation is disconnected, the tokens are deleted. The key
+/// is deleted only with the installation.
 #[tokio::test(start_paused = true)]
 async fn gateway_ends_client_or_installation() {
     for (end, kept) in [(EndReason::ClientDisconnected, true), (EndReason::InstallationDisconnected, false)] {
@@ -57,8 +59,8 @@ async fn gateway_ends_client_or_installation() {
     }
 }
 
-/// ERR-13: an unreadable key entry is deleted too, because the next login could not create another key beside
-/// it.
+/// ERR-13: an unreadable key entry is deleted with the installation, because it would prevent the next login
+/// from creating a key.
 #[tokio::test(start_paused = true)]
 async fn unreadable_key_is_deleted_with_the_installation() {
     for (end, kept) in [(EndReason::InstallationDisconnected, false), (EndReason::ClientDisconnected, true)] {
@@ -73,7 +75,7 @@ async fn unreadable_key_is_deleted_with_the_installation() {
     }
 }
 
-/// A late rejection does not apply to a connection that another process created meanwhile.
+/// A late rejection does not apply to a connection that another process created since.
 #[tokio::test(start_paused = true)]
 async fn late_rejection_does_not_end_a_new_connection() {
     let machine = Machine::new();
@@ -85,7 +87,8 @@ async fn late_rejection_does_not_end_a_new_connection() {
     assert_eq!(token(&session).await, token(&other).await);
 }
 
-/// A process that ended between noting the end and deleting the tokens: the next one deletes them.
+/// If a process ended after it recorded the end but before it deleted the tokens, the next process deletes
+/// them.
 #[tokio::test(start_paused = true)]
 async fn interrupted_deletion_is_finished() {
     let machine = Machine::new();
@@ -102,7 +105,7 @@ async fn interrupted_deletion_is_finished() {
     assert_eq!(machine.stored_entries().await, [true, false, false]);
 }
 
-/// ERR-14 to ERR-20: the session stays halted until the member resumes it or the program restarts; nothing is
+/// ERR-14 to ERR-20: the session stays halted until the member resumes it or the program restarts. Nothing is
 /// deleted or sent.
 #[tokio::test(start_paused = true)]
 async fn halt_lasts_until_the_member_resumes() {
@@ -119,7 +122,8 @@ async fn halt_lasts_until_the_member_resumes() {
     assert_eq!(machine.process().await.state(), SessionState::Active);
     assert_eq!(session.resume().await.unwrap(), SessionState::Active);
     token(&session).await;
-    // A provider that does not know the client halts it too, and the refresh token stays.
+    // If the client is not registered with the provider, the session halts as well, and the refresh token is
+    // kept.
     machine.pass(301).await;
     machine.fake.enqueue_error("invalid_client");
     assert_eq!(kind(&session).await, ErrorKind::Halted(HaltReason::NotRegistered));
@@ -128,7 +132,8 @@ async fn halt_lasts_until_the_member_resumes() {
     token(&session).await;
 }
 
-/// DPP-07, IDP-20: the key is gone and a token is there: over, and no new key without the member.
+/// DPP-07, IDP-20: if there is a token but no key, the connection has ended. A new key is created only when
+/// the member signs in.
 #[tokio::test(start_paused = true)]
 async fn lost_key_ends_the_connection() {
     let machine = Machine::new();
@@ -151,7 +156,7 @@ async fn lost_key_ends_the_connection() {
     token(&session).await;
 }
 
-/// What belongs to the connection beside secrets.
+/// Local data that records its deletion.
 struct Replica(Arc<AtomicBool>);
 
 impl LocalData for Replica {
@@ -165,13 +170,14 @@ impl LocalData for Replica {
     }
 }
 
-/// A store that is not there any more.
+/// Returns a store that no longer exists.
 fn gone() -> HookedStore<MemoryCredentials> {
     let missing = || async { Err(CredentialError::Missing("no session bus".to_owned())) };
     HookedStore::new("Gone", MemoryCredentials::new(), move |_, _| missing())
 }
 
-/// IDP-24, IDP-23, CLI-06: revoked, then the token, then the key, then the rest.
+/// IDP-24, IDP-23, CLI-06: a disconnection revokes the connection, then deletes the tokens, the key and the
+/// local data.
 #[tokio::test(start_paused = true)]
 async fn disconnection_keeps_its_order() {
     let machine = Machine::new();
@@ -190,7 +196,7 @@ async fn disconnection_keeps_its_order() {
         [
             (CredentialEntry::AccessToken, 1),
             (CredentialEntry::RefreshToken, 1),
-            // Under names of before.
+            // These are the entries under the names of earlier versions.
             (CredentialEntry::AccessToken, 1),
             (CredentialEntry::RefreshToken, 1),
             (CredentialEntry::DpopKey, 1),
@@ -199,17 +205,17 @@ async fn disconnection_keeps_its_order() {
     );
     assert_eq!(machine.stored_entries().await, [false, false, false]);
     assert_eq!((session.state(), session.label()), (SessionState::SignedOut, None));
-    // The other process finds nothing there.
+    // The other process finds no secrets in the store.
     machine.pass(301).await;
     assert_eq!((kind(&other).await, other.state()), (ErrorKind::SignInNeeded, SessionState::SignedOut));
     assert_eq!(machine.refreshes(), 0);
-    // Once more: there is nothing to revoke.
+    // A second disconnection has nothing to revoke.
     let report = session.disconnect().await;
     assert!(matches!(report.revoked, StepOutcome::NotNeeded) && report.is_complete());
 }
 
 /// CLI-06: an outbox sends with the session, and the session deletes the outbox's data. Neither keeps the
-/// other alive, so a program that drops both has no open files.
+/// other alive, so no files stay open after a program has dropped both.
 #[tokio::test(start_paused = true)]
 async fn registered_data_does_not_keep_the_session_alive() {
     let machine = Machine::new();
@@ -232,12 +238,12 @@ async fn registered_data_does_not_keep_the_session_alive() {
     session.wait_until_idle().await;
     let inside = Arc::downgrade(&session.0);
     drop((session, exchange));
-    assert!(inside.upgrade().is_none(), "the session is held by what it keeps");
-    assert_eq!(Arc::strong_count(&store), 1, "so is the store");
+    assert!(inside.upgrade().is_none(), "the registered data keeps the session alive");
+    assert_eq!(Arc::strong_count(&store), 1, "the session keeps the store alive");
 }
 
-/// IDP-18, DPP-20: two gateways of one issuer are two connections: neither signs with the other's key, ends
-/// the other's connection, or uses its refresh token.
+/// IDP-18, DPP-20: two gateways of one issuer have separate connections. None of them signs with the other's
+/// key, ends the other's connection, or uses its refresh token.
 #[tokio::test(start_paused = true)]
 async fn gateways_of_one_issuer_share_no_secrets() {
     let machine = Machine::new();
@@ -258,8 +264,8 @@ async fn gateways_of_one_issuer_share_no_secrets() {
     assert_eq!((session.state(), token(&session).await), (SessionState::Active, name(&own)));
 }
 
-/// IDP-18, IDP-24, CLI-06: a member who cannot access the secrets can still delete all other data, and the
-/// report names the remaining secrets.
+/// IDP-18, IDP-24, CLI-06: a member who cannot access the secret store can still delete all other data, and
+/// the report contains the secrets that remain.
 #[tokio::test(start_paused = true)]
 async fn disconnecting_works_without_the_store() {
     let machine = Machine::new();
@@ -282,7 +288,8 @@ async fn disconnecting_works_without_the_store() {
     }
     assert!(report.data.iter().all(|(_, step)| step.is_done()) && gone.load(Ordering::SeqCst), "{report:?}");
     assert!(!report.is_complete() && !builder().connection_summary().await.unwrap().was_connected);
-    // The remaining secrets sign nobody in, and the next process with access deletes them.
+    // No member is signed in with the remaining secrets, and the next process with access to the store
+    // deletes them.
     assert_eq!(machine.stored_entries().await, [true, true, true]);
     assert_eq!(machine.process().await.state(), SessionState::SignedOut);
     assert_eq!(machine.stored_entries().await, [false, false, false]);
@@ -291,7 +298,7 @@ async fn disconnecting_works_without_the_store() {
     machine.sign_in(&session).await;
 }
 
-/// IDP-24: remaining secrets stay unusable after a login that stored its secrets in another store and ended.
+/// IDP-24: remaining secrets cannot be used, even after a later login and logout with a different store.
 #[tokio::test(start_paused = true)]
 async fn leftovers_are_deleted_after_a_login_elsewhere() {
     let machine = Machine::new();
@@ -304,7 +311,7 @@ async fn leftovers_are_deleted_after_a_login_elsewhere() {
     let again = machine.builder().credentials(files).open().await.unwrap();
     assert_eq!(again.state(), SessionState::Active);
     assert!(elsewhere.disconnect().await.is_complete());
-    // Also after a second logout without access to the store.
+    // The same applies after a second logout without access to the store.
     assert!(!builder().open_without_credentials().await.unwrap().disconnect().await.is_complete());
     assert_eq!(machine.stored_entries().await, [true; 3]);
     assert_eq!(machine.process().await.state(), SessionState::SignedOut);
@@ -312,7 +319,7 @@ async fn leftovers_are_deleted_after_a_login_elsewhere() {
 }
 
 /// IDP-24: a running process detects the logout of another process at its next refresh or login, and deletes
-/// the remaining secrets: it requests no token with them, and the next login has a new key.
+/// the remaining secrets. It sends no token request with them, and the next login has a new key.
 #[tokio::test(start_paused = true)]
 async fn running_process_deletes_logout_leftovers() {
     for signs_in in [false, true] {
@@ -335,7 +342,7 @@ async fn running_process_deletes_logout_leftovers() {
     }
 }
 
-/// IDP-24: a second logout while nothing can be deleted leaves no more notes than the first.
+/// IDP-24: if nothing can be deleted, a second logout records the connection only once.
 #[tokio::test(start_paused = true)]
 async fn second_logout_records_leftovers_once() {
     let machine = Machine::new();
@@ -359,8 +366,8 @@ async fn second_logout_records_leftovers_once() {
     assert_eq!(noted[0], noted[1]);
 }
 
-/// IDP-23, IDP-24: tokens under names from before gateways were part of them are revoked with their own key
-/// and deleted; failed revocations are reported.
+/// IDP-23, IDP-24: tokens under the names of earlier versions, which did not contain the gateway, are revoked
+/// with their own key and deleted. A failed revocation is reported.
 #[tokio::test(start_paused = true)]
 async fn tokens_under_old_names_are_revoked() {
     for is_reachable in [true, false] {
@@ -391,7 +398,7 @@ async fn tokens_under_old_names_are_revoked() {
     }
 }
 
-/// IDP-24: local deletion follows any result of the revocation.
+/// IDP-24: local data is deleted whatever the result of the revocation is.
 #[tokio::test(start_paused = true)]
 async fn disconnection_does_not_wait_for_the_provider() {
     let fates = [
@@ -413,7 +420,7 @@ async fn disconnection_does_not_wait_for_the_provider() {
     }
 }
 
-/// IDP-02: tokens go to the exchange that they are for, and to no other.
+/// IDP-02: tokens are sent only to the exchange for which they were issued.
 #[tokio::test(start_paused = true)]
 async fn session_is_bound_to_one_exchange() {
     let machine = Machine::new();
@@ -430,7 +437,7 @@ async fn session_is_bound_to_one_exchange() {
     }
 }
 
-/// Dropping any future at any moment loses no token and leaves no lock, and later calls continue.
+/// If any future is dropped at any moment, no token is lost and no lock remains, and later calls succeed.
 #[tokio::test(start_paused = true)]
 async fn futures_can_be_dropped_anywhere() {
     let machine = Machine::new();
@@ -456,8 +463,8 @@ async fn futures_can_be_dropped_anywhere() {
     assert_eq!(machine.stored_entries().await, [false, false, false]);
 }
 
-/// ERR-12, ERR-13, ERR-15: an answer to a call of before a new sign-in, or of before the member lifted a halt, ends
-/// and halts nothing, and deletes no key that was made since.
+/// ERR-12, ERR-13, ERR-15: a rejection has no effect if its call was sent before a new sign-in, or before the
+/// member lifted a halt. It does not end or halt the session, and does not delete a newer key.
 #[tokio::test(start_paused = true)]
 async fn late_rejection_applies_to_its_own_grant() {
     let machine = Machine::new();
@@ -469,7 +476,7 @@ async fn late_rejection_applies_to_its_own_grant() {
     machine.sign_in(&session).await;
     report_error_for(&session, &old, ErrorKind::Ended(EndReason::InstallationDisconnected)).await;
     assert_eq!((session.state(), machine.stored_entries().await), (SessionState::Active, [true; 3]));
-    // Another process disconnects and creates a new key, without a completed login.
+    // Another process disconnects and creates a new key, without completing a login.
     let old = session.current_grant().await.unwrap();
     let other = machine.process().await;
     other.disconnect().await;
@@ -478,8 +485,8 @@ async fn late_rejection_applies_to_its_own_grant() {
     assert_eq!(machine.stored_entries().await, [true, false, false]);
 }
 
-/// IDP-24: the current token is revoked, even if the store did not accept it, and the refresh token is
-/// deleted even if the access token cannot be.
+/// IDP-24: the current token is revoked even if the store did not accept it, and the refresh token is deleted
+/// even if the access token cannot be deleted.
 #[tokio::test(start_paused = true)]
 async fn disconnection_revokes_the_current_token() {
     let machine = Machine::new();
@@ -498,7 +505,7 @@ async fn disconnection_revokes_the_current_token() {
 }
 
 /// ERR-12: if the store does not respond, the owner of its tokens is unknown, so a reported end of the
-/// connection deletes none.
+/// connection does not delete any token.
 #[tokio::test(start_paused = true)]
 async fn unresponsive_store_loses_no_entries() {
     let machine = Machine::new();

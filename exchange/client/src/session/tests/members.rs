@@ -1,5 +1,5 @@
-//! Members who sign in one after another in several processes: data of one member is never attributed to
-//! another.
+//! Tests of members who sign in one after another in several processes. Data of one member is never
+//! attributed to another.
 
 use exchange_api::codes::Code;
 
@@ -16,7 +16,7 @@ fn exchange(session: &Session, gateway: &ScriptedServer) -> Exchange {
     builder.transport(gateway.clone()).build(session).unwrap()
 }
 
-/// Processes of one machine that call this gateway.
+/// Starts a process of the machine, with a client of this gateway.
 async fn process(machine: &Machine, gateway: &ScriptedServer) -> (Session, Exchange) {
     let mut builder = machine.builder();
     builder.address = ExchangeAddress::new(ISSUER, gateway.origin()).unwrap();
@@ -25,7 +25,7 @@ async fn process(machine: &Machine, gateway: &ScriptedServer) -> (Session, Excha
     (session, exchange)
 }
 
-/// SVC-07, OST-14: a process with the former connection does not overwrite the notes of the new one.
+/// SVC-07, OST-14: a process with the previous connection does not overwrite the notes of the new connection.
 #[tokio::test(start_paused = true)]
 async fn outdated_process_does_not_overwrite_notes() {
     let machine = Machine::new();
@@ -41,11 +41,12 @@ async fn outdated_process_does_not_overwrite_notes() {
     let next = machine.process().await;
     assert_eq!((next.installation_id().as_deref(), next.label()), (Some("i-2"), None));
     assert!(!next.scopes().is_empty());
-    // Its own connection has its name, for as long as it signs with that.
+    // For its own connection, the process uses the id that the exchange returned for it.
     assert_eq!(one.current_grant().await.unwrap().owner.installation.as_deref(), Some("i-1"));
 }
 
-/// SVC-12: a label is noted with the connection that it was set for, not with the one there is when the answer comes.
+/// SVC-12: a label is recorded for the connection for which it was set, even if another connection exists
+/// when the response arrives.
 #[tokio::test(start_paused = true)]
 async fn label_belongs_to_its_connection() {
     let machine = Machine::new();
@@ -70,8 +71,8 @@ async fn label_belongs_to_its_connection() {
     assert_eq!(session.label().as_deref(), Some("Gaming PC"));
 }
 
-/// SVC-07: a process that switched to another process's connection before its installation id was known
-/// learns the id with the next token.
+/// SVC-07: if a process switched to the connection of another process before its installation id was known,
+/// it reads the id with its next token.
 #[tokio::test(start_paused = true)]
 async fn late_installation_id_is_picked_up() {
     let machine = Machine::new();
@@ -86,7 +87,8 @@ async fn late_installation_id_is_picked_up() {
     assert_eq!(session.current_grant().await.unwrap().owner.installation.as_deref(), Some("i-1"));
 }
 
-/// IDP-17: the scopes granted by one member are not attributed to another, whose token response has none.
+/// IDP-17: the scopes granted by one member are not attributed to another member whose token response
+/// contains none.
 #[tokio::test(start_paused = true)]
 async fn each_connection_has_its_own_capabilities() {
     let machine = Machine::new();
@@ -113,8 +115,8 @@ async fn write(exchange: &Exchange) -> Error {
     Error::from(call.await.unwrap_err())
 }
 
-/// LIM-19, CLI-02: the exhausted write quota of one member does not delay other members: neither in a process
-/// that was open during the sign-in, nor in one that starts after that process saved its waits. It delays the
+/// LIM-19, CLI-02: the exhausted write quota of one member does not delay other members, neither in a process
+/// that was open during the sign-in, nor in a process that starts after the wait was saved. It delays the
 /// same member under every connection.
 #[tokio::test(start_paused = true)]
 async fn quota_of_one_member_delays_no_other_in_any_process() {
@@ -129,7 +131,7 @@ async fn quota_of_one_member_delays_no_other_in_any_process() {
     let (other, at_other) = process(&machine, &gateway).await;
     for (installation, request_count) in [("i-1", 1), ("i-2", 2)] {
         machine.sign_in(&other).await;
-        // While the member may be the same, no request is sent too early.
+        // While the connection may belong to the same member, no request is sent too early.
         assert_eq!((write(&at_other).await.kind(), gateway.request_count()), (ErrorKind::QuotaExceeded, 1));
         store_installation_id(&other, installation).await;
         if request_count == 2 {

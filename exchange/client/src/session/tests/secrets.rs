@@ -1,4 +1,4 @@
-//! Nothing secret leaves the store: no log, no error, no `Debug`, no file beside it.
+//! Tests that secrets appear only in the store: not in logs, errors, `Debug` output or other files.
 
 use std::fmt::{Debug, Write as _};
 
@@ -7,7 +7,8 @@ use serde_json::json;
 use super::*;
 use crate::{captured_log::CapturedLog, oauth::fake_provider::FakeReply};
 
-/// IDP-18, IDP-12: a whole life with tokens, codes and answers that have a planted word in them.
+/// IDP-18, IDP-12: in a complete session, the word that all tokens, codes and invalid responses contain is
+/// never printed or written to the state folder.
 #[tokio::test(start_paused = true)]
 async fn no_secret_is_printed_or_stored_in_plain_text() {
     let Some(log) = CapturedLog::capture(module_path!(), "no_secret_is_printed_or_stored_in_plain_text")
@@ -60,7 +61,7 @@ async fn no_secret_is_printed_or_stored_in_plain_text() {
     show(&session.disconnect().await);
 
     let log = log.contents();
-    assert!(log.contains("oauth.token") && log.contains("Active"), "it is written down");
+    assert!(log.contains("oauth.token") && log.contains("Active"), "requests and states are logged");
     for (what, text) in [("shown", &shown), ("logged", &log)] {
         let at = text.find(PLANTED).map(|at| &text[at.saturating_sub(200)..(at + 50).min(text.len())]);
         assert_eq!(at, None, "{what}");

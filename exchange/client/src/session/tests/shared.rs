@@ -1,9 +1,10 @@
-//! Token refreshes: before expiry, once for all callers, and across processes, crashes and lost responses.
+//! Tests of token refreshes: before expiry, once for all callers, and across processes, crashes and lost
+//! responses.
 
 use super::*;
 use crate::{oauth::fake_provider::FakeReply, session::stored::StoredRefresh};
 
-/// IDP-19: before `expires_in` is over; the received refresh token is sent the next time.
+/// IDP-19: a token is refreshed before it expires, each time with the refresh token that was received last.
 #[tokio::test(start_paused = true)]
 async fn token_is_refreshed_before_expiry() {
     let machine = Machine::new();
@@ -24,7 +25,7 @@ async fn token_is_refreshed_before_expiry() {
     assert_eq!(session.state(), SessionState::Active);
 }
 
-/// IDP-19: one refresh for all callers, which continues when the first caller is dropped.
+/// IDP-19: all callers share one refresh, which continues when the first caller is dropped.
 #[tokio::test(start_paused = true)]
 async fn concurrent_callers_share_one_refresh() {
     let machine = Machine::new();
@@ -50,7 +51,7 @@ async fn concurrent_callers_share_one_refresh() {
     assert_eq!((tokens.len(), machine.refreshes()), (1, 1));
 }
 
-/// IDP-19, ERR-05: a token that the gateway does not take is replaced once, for all whose calls it was.
+/// IDP-19, ERR-05: a token that the gateway rejects is replaced once for all of its callers.
 #[tokio::test(start_paused = true)]
 async fn rejected_token_is_replaced_once() {
     let machine = Machine::new();
@@ -60,10 +61,10 @@ async fn rejected_token_is_replaced_once() {
     let (one, two) = tokio::join!(session.renew_grant(&hash), session.renew_grant(&hash));
     assert_eq!(name(&one.unwrap()), name(&two.unwrap()));
     assert_eq!(machine.refreshes(), 1);
-    // Late refusals of the old one cost nothing.
+    // A late rejection of the old token causes no refresh.
     session.renew_grant(&hash).await.unwrap();
     assert_eq!(machine.refreshes(), 1);
-    // A gateway that takes none gets few.
+    // A gateway that rejects every token causes only a few refreshes.
     for _ in 0..20 {
         let hash = *session.current_grant().await.unwrap().token.hash();
         if let Err(error) = session.renew_grant(&hash).await {
@@ -74,7 +75,7 @@ async fn rejected_token_is_replaced_once() {
     assert!((3..=5).contains(&machine.refreshes()), "{}", machine.refreshes());
 }
 
-/// Two processes refresh at once: one request, and both go on.
+/// If two processes refresh at the same time, one request is sent and both continue.
 #[tokio::test(start_paused = true)]
 async fn processes_share_a_refresh() {
     let machine = Machine::new();
@@ -87,7 +88,7 @@ async fn processes_share_a_refresh() {
     assert_eq!((first, machine.refreshes()), (second, 1));
 }
 
-/// Eight processes for an hour refresh as often as one.
+/// Within an hour, eight processes refresh as often as one.
 #[tokio::test(start_paused = true)]
 async fn eight_processes_refresh_as_often_as_one() {
     let hour = async |processes: usize| {
@@ -114,7 +115,7 @@ async fn eight_processes_refresh_as_often_as_one() {
     assert_eq!(eight, one);
 }
 
-/// The answer is lost: the same token is tried again, and the connection lives.
+/// If the response is lost, the same refresh token is sent again later, and the connection continues.
 #[tokio::test(start_paused = true)]
 async fn lost_response_is_requested_again() {
     let machine = Machine::new();
@@ -122,9 +123,9 @@ async fn lost_response_is_requested_again() {
     machine.pass(245).await;
     let old = session.grant_now();
     machine.fake.enqueue_reply("oauth.token", FakeReply::Lost);
-    // The old one holds for a while yet.
+    // The old access token is still valid for some time.
     assert_eq!(Some(token(&session).await), old);
-    // And it is not requested at every call.
+    // No refresh is attempted at the next call.
     assert_eq!(Some(token(&session).await), old);
     assert_eq!(machine.refreshes(), 1);
     machine.pass(6).await;
@@ -132,7 +133,7 @@ async fn lost_response_is_requested_again() {
     assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
 }
 
-/// CLI-02: an unreachable provider is contacted at growing intervals, and never before `Retry-After`.
+/// CLI-02: requests to an unreachable provider are sent at growing intervals, and never before `Retry-After`.
 #[tokio::test(start_paused = true)]
 async fn unreachable_provider_is_polled_rarely() {
     let machine = Machine::new();
@@ -161,8 +162,8 @@ async fn unreachable_provider_is_polled_rarely() {
     token(&session).await;
 }
 
-/// If the store does not accept the new token, it is not used until it is stored, and then without another
-/// request.
+/// If the store does not accept the new token, the token is not used until it is stored. No further request
+/// is sent for it.
 #[tokio::test(start_paused = true)]
 async fn new_refresh_token_is_stored_before_use() {
     let machine = Machine::new();
@@ -182,8 +183,8 @@ async fn new_refresh_token_is_stored_before_use() {
     assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
 }
 
-/// A crash between the response and the store: the next process tries the old token once. If the provider
-/// returns the same successor again, the connection continues; otherwise it ends cleanly.
+/// After a crash between the response and the store, the next process sends the old token once. If the
+/// provider returns the same successor again, the connection continues; otherwise it ends cleanly.
 #[tokio::test(start_paused = true)]
 async fn crash_before_storing_the_token_is_survived() {
     for strict in [false, true] {
@@ -208,7 +209,7 @@ async fn crash_before_storing_the_token_is_survived() {
     }
 }
 
-/// ERR-47: `invalid_grant` for a token that another process replaced meanwhile has no effect.
+/// ERR-47: an `invalid_grant` for a token that another process has replaced since has no effect.
 #[tokio::test(start_paused = true)]
 async fn concurrently_replaced_token_ends_nothing() {
     let machine = Machine::new();
@@ -221,7 +222,7 @@ async fn concurrently_replaced_token_ends_nothing() {
         async move { token(&session).await }
     });
     tokio::time::sleep(Duration::from_millis(25)).await;
-    // A program that does not use the lock.
+    // Another program replaces the token without using the lock.
     let owner = CredentialOwner::new(
         &ExchangeAddress::new(ISSUER, "https://api.example").unwrap(),
         &ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
@@ -235,7 +236,8 @@ async fn concurrently_replaced_token_ends_nothing() {
     assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
 }
 
-/// ERR-48, ERR-49, ERR-50: an error about the proof keeps the refresh token, and is retried once.
+/// ERR-48, ERR-49, ERR-50: after an error about the proof, the refresh token is kept and the request is
+/// retried once.
 #[tokio::test(start_paused = true)]
 async fn rejected_proof_keeps_the_token() {
     for (error, refresh_count) in [
@@ -260,7 +262,7 @@ async fn rejected_proof_keeps_the_token() {
     }
 }
 
-/// DPP-17: the provider's nonce is kept for the next process, which begins without a challenge.
+/// DPP-17: the provider's nonce is saved for the next process, which starts without a challenge.
 #[tokio::test(start_paused = true)]
 async fn nonces_outlive_the_process() {
     let machine = Machine::new();
@@ -276,7 +278,7 @@ async fn nonces_outlive_the_process() {
     assert_eq!((machine.refreshes(), machine.fake.state().foreign_nonces), (refresh_count + 1, 0));
 }
 
-/// A wrong clock, also one that was set back while the program ran, costs at most a refresh.
+/// A wrong clock, or a clock that was set back while the program ran, costs at most one refresh.
 #[tokio::test(start_paused = true)]
 async fn wrong_clocks_are_tolerated() {
     for seconds in [-3600, 3600] {
@@ -302,7 +304,8 @@ impl Session {
     }
 }
 
-/// IDP-17: an answer without scopes changes none, also in a process that has no token yet.
+/// IDP-17: after a response without scopes, the scopes are unchanged, even in a process that has no token
+/// yet.
 #[tokio::test(start_paused = true)]
 async fn response_without_scopes_keeps_the_scopes() {
     let machine = Machine::new();

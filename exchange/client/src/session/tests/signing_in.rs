@@ -1,4 +1,4 @@
-//! Device logins: displayed data, poll times, end states, and the data left behind.
+//! Tests of device logins: displayed data, poll times, end states, and the remaining data.
 
 use serde_json::json;
 
@@ -15,7 +15,8 @@ fn polls(machine: &Machine) -> Vec<u64> {
     all.filter(|(id, _)| **id == "oauth.token").map(|(_, at)| at.as_secs()).collect()
 }
 
-/// IDP-11, IDP-13, IDP-14, IDP-17, IDP-18, DPP-07: from the code to tokens that are kept.
+/// IDP-11, IDP-13, IDP-14, IDP-17, IDP-18, DPP-07: a login shows a code, polls for the member's decision, and
+/// stores the tokens.
 #[tokio::test(start_paused = true)]
 async fn a_member_signs_in() {
     let machine = Machine::new();
@@ -43,7 +44,7 @@ async fn a_member_signs_in() {
     assert_eq!(machine.refreshes(), 0);
 }
 
-/// ERR-45, ERR-46, IDP-17, CLI-03: after each end state nothing is requested, and only the key remains.
+/// ERR-45, ERR-46, IDP-17, CLI-03: after each end state no request is sent, and only the key is stored.
 #[tokio::test(start_paused = true)]
 async fn login_end_states() {
     let check = async |fate: Option<FakeReply>, kind| {
@@ -76,7 +77,8 @@ async fn login_end_states() {
     check(None, ErrorKind::CodeExpired).await;
 }
 
-/// ERR-44: slower permanently, with one hint that the clock runs fast; the login continues.
+/// ERR-44: after `slow_down`, the login polls more slowly permanently, gives one hint that the clock runs
+/// fast, and continues.
 #[tokio::test(start_paused = true)]
 async fn login_slows_down_on_request() {
     let machine = Machine::new();
@@ -102,8 +104,8 @@ async fn login_slows_down_on_request() {
     assert_eq!(polls(&machine), [6, 20, 41, 69, 97, 125]);
 }
 
-/// CLI-02: a poll is no earlier than the previous response requested, and this wait is not reported as an
-/// error.
+/// CLI-02: no poll is sent before the `Retry-After` of the previous response. This delay is not reported as
+/// an error.
 #[tokio::test(start_paused = true)]
 async fn login_waits_for_retry_after() {
     let machine = Machine::new();
@@ -119,7 +121,7 @@ async fn login_waits_for_retry_after() {
     assert_eq!(polls(&machine)[..2], [6, 36]);
 }
 
-/// A proxy page, a cut connection, a timeout and a suspended machine do not end a login.
+/// A proxy page, a lost connection, a timeout and a suspended machine do not end a login.
 #[tokio::test(start_paused = true)]
 async fn login_survives_faults() {
     let machine = Machine::new();
@@ -145,7 +147,7 @@ async fn login_survives_faults() {
     machine.pass(200).await;
     let before = polls(&machine).len();
     machine.time.suspend(Duration::from_secs(100));
-    // Less than lies between two polls.
+    // This is less than the interval between two polls.
     machine.pass(5).await;
     assert!(polls(&machine).len() <= before + 1, "no burst after a suspend");
     machine.fake.state().decision = Some(true);
@@ -153,7 +155,7 @@ async fn login_survives_faults() {
     assert_eq!(*unreachable.lock().unwrap(), 4);
 }
 
-/// A dropped login leaves only the key, which the next login uses, and stops polling.
+/// A dropped login stops polling and leaves only the key, which the next login uses.
 #[tokio::test(start_paused = true)]
 async fn dropped_login_leaves_only_the_key() {
     let machine = Machine::new();
@@ -170,13 +172,13 @@ async fn dropped_login_leaves_only_the_key() {
         assert_eq!(machine.stored_entries().await, [true, false, false]);
     }
     machine.sign_in(&session).await;
-    // It was the first key all the time: the provider's tokens are bound to it.
+    // All logins used the first key: the provider's tokens are bound to it.
     machine.pass(250).await;
     token(&session).await;
     assert_eq!(machine.refreshes(), 1);
 }
 
-/// CLI-03: a login that is dropped while the provider answers with tokens leaves no connection there, and none here.
+/// CLI-03: if a login is dropped while the provider returns tokens, the tokens are revoked and not stored.
 #[tokio::test(start_paused = true)]
 async fn login_dropped_during_a_poll_is_revoked() {
     let machine = Machine::new();
@@ -185,7 +187,7 @@ async fn login_dropped_during_a_poll_is_revoked() {
     machine.fake.state().decision = Some(true);
     let polled_at = login.next_check() + Duration::from_millis(20);
     assert!(tokio::time::timeout(polled_at, login.finish()).await.is_err());
-    // It is on its way.
+    // The poll is in flight.
     assert_eq!((polls(&machine), machine.fake.count_requests("oauth.revoke")), (vec![], 0));
     session.wait_until_idle().await;
     assert_eq!((polls(&machine), machine.fake.count_requests("oauth.revoke")), (vec![6], 1));
@@ -193,7 +195,7 @@ async fn login_dropped_during_a_poll_is_revoked() {
         (session.state(), machine.stored_entries().await),
         (SessionState::SignedOut, [true, false, false])
     );
-    // The next one is another.
+    // The next login creates a new connection.
     machine.sign_in(&session).await;
     session.wait_until_idle().await;
     assert_eq!(machine.fake.count_requests("oauth.revoke"), 1);
@@ -214,7 +216,7 @@ async fn tokens_that_cannot_be_stored_are_revoked() {
     assert_eq!(machine.stored_entries().await, [true, false, false]);
 }
 
-/// IDP-05, IDP-06: an additional capability requires a new login; scopes that identify the member cannot be
+/// IDP-05, IDP-06: an additional capability requires a new login. Scopes that identify the member cannot be
 /// requested.
 #[tokio::test(start_paused = true)]
 async fn additional_capability_requires_a_login() {
@@ -235,7 +237,7 @@ async fn additional_capability_requires_a_login() {
     );
 }
 
-/// A store that is slow or locked is an error that names it, and nothing is sent.
+/// If a store is slow or locked, the error names the store, and no request is sent.
 #[tokio::test(start_paused = true)]
 async fn unresponsive_store_is_named() {
     let machine = Machine::new();
@@ -254,7 +256,7 @@ async fn unresponsive_store_is_named() {
     assert_eq!(session.credential_store_name(), "Watched Store");
 }
 
-/// DPP-07, IDP-13: however many processes sign in at once, there is one key, and each its own code.
+/// DPP-07, IDP-13: several processes that sign in at the same time use one key, and each has its own code.
 #[tokio::test(start_paused = true)]
 async fn two_processes_sign_in_with_one_key() {
     let machine = Machine::new();
@@ -270,7 +272,8 @@ async fn two_processes_sign_in_with_one_key() {
     assert_eq!((one.state(), two.state()), (SessionState::Active, SessionState::Active));
 }
 
-/// IDP-18: a new login that is not kept leaves the old connection whole, with the token that is in memory alone.
+/// IDP-18: if the tokens of a new login cannot be stored, the old connection continues, including its token
+/// that is only in memory.
 #[tokio::test(start_paused = true)]
 async fn unstored_login_keeps_the_old_connection() {
     let machine = Machine::new();
@@ -289,7 +292,8 @@ async fn unstored_login_keeps_the_old_connection() {
     assert_eq!((session.installation_id().as_deref(), noted.as_deref()), (Some("i-1"), Some("i-1")));
 }
 
-/// SVC-07, OST-14: when tokens of a new connection are kept, the former one's name is noted nowhere any more.
+/// SVC-07, OST-14: when the tokens of a new connection are stored, the notes no longer contain the previous
+/// installation id.
 #[tokio::test(start_paused = true)]
 async fn no_token_is_stored_under_a_former_name() {
     let machine = Machine::new();
@@ -297,7 +301,7 @@ async fn no_token_is_stored_under_a_former_name() {
     let (notes, seen) =
         (machine.folder.path().join("state").join("session.json"), Arc::<Mutex<Vec<String>>>::default());
     assert!(std::fs::read_to_string(&notes).unwrap().contains("i-former"));
-    // The notes at the time when a refresh token is written.
+    // These are the notes at the time when a refresh token is written.
     let noted = Arc::clone(&seen);
     let store = HookedStore::new("Looking", machine.store.clone(), move |asked, entry| {
         if (asked, entry) == (StoreOperation::Write, CredentialEntry::RefreshToken) {
@@ -311,8 +315,8 @@ async fn no_token_is_stored_under_a_former_name() {
     assert!(seen.len() == 1 && !seen[0].contains("i-former"), "{seen:?}");
 }
 
-/// IDP-18: if the store completes the write of a login after the login was abandoned and revoked, the
-/// previous content is restored.
+/// IDP-18: if the store completes the write of a login after the login failed and was revoked, the previous
+/// content is restored.
 #[tokio::test(start_paused = true)]
 async fn late_write_of_a_dropped_login_is_undone() {
     for had_one in [true, false] {
@@ -328,12 +332,12 @@ async fn late_write_of_a_dropped_login_is_undone() {
         machine.pass(100).await;
         assert!(
             machine.content(CredentialEntry::RefreshToken).await == before,
-            "the revoked token took its place"
+            "the revoked token is stored"
         );
     }
 }
 
-/// SVC-07: a new login may be of another member: the old installation id does not apply to it.
+/// SVC-07: a new login may belong to another member, so the old installation id does not apply to it.
 #[tokio::test(start_paused = true)]
 async fn new_connection_has_no_installation_id() {
     let machine = Machine::new();
@@ -348,7 +352,8 @@ async fn new_connection_has_no_installation_id() {
     assert_eq!((session.installation_id(), machine.process().await.installation_id()), (None, None));
 }
 
-/// The notes are read without the secret store, also for an ended connection and without any.
+/// The recorded data of a connection can be read without the secret store, also for an ended connection and
+/// without any connection.
 #[tokio::test(start_paused = true)]
 async fn connection_summary_needs_no_store() {
     let machine = Machine::new();
@@ -363,8 +368,8 @@ async fn connection_summary_needs_no_store() {
     assert_eq!(noted().await, ConnectionSummary::default());
 }
 
-/// SVC-07: a process that ended between storing the tokens of a new login and writing notes leaves the notes
-/// of the old connection, possibly of another member; they do not apply to the new one.
+/// SVC-07: if a process ended after it stored the tokens of a new login but before it wrote the notes, the
+/// notes belong to the old connection, possibly of another member. They do not apply to the new connection.
 #[tokio::test(start_paused = true)]
 async fn notes_of_another_connection_are_ignored() {
     let machine = Machine::new();
@@ -381,8 +386,8 @@ async fn notes_of_another_connection_are_ignored() {
     assert_eq!(next.current_grant().await.unwrap().owner.installation, None);
 }
 
-/// SVC-07: an installation id that was read for one connection does not apply to one that replaced it
-/// meanwhile.
+/// SVC-07: an installation id that was read for one connection does not apply to a connection that has
+/// replaced it since.
 #[tokio::test(start_paused = true)]
 async fn late_installation_id_is_not_the_new_connections() {
     let machine = Machine::new();

@@ -1,4 +1,4 @@
-//! Waits requested by servers, passed from one process to the next (CLI-02).
+//! Tests that `Retry-After` times also apply in later and concurrent processes (CLI-02).
 
 use exchange_api::codes::Code;
 
@@ -9,7 +9,7 @@ use crate::{
     testkit::{ScriptedReply, ScriptedServer},
 };
 
-/// A process of this machine that calls a gateway.
+/// Starts a process of this machine, with a client of a gateway.
 async fn process(machine: &Machine, gateway: &ScriptedServer) -> (Session, Exchange) {
     let mut builder = machine.builder();
     builder.address = ExchangeAddress::new(ISSUER, gateway.origin()).unwrap();
@@ -23,7 +23,7 @@ fn exchange(session: &Session, gateway: &ScriptedServer) -> Exchange {
     builder.transport(gateway.clone()).build(session).unwrap()
 }
 
-/// A machine with a signed-in session, the gateway, and a process.
+/// Returns a machine, its gateway, and a process with a signed-in session and a client.
 async fn desk() -> (Machine, ScriptedServer, Session, Exchange) {
     let machine = Machine::new();
     let gateway = ScriptedServer::gateway(&machine.time);
@@ -47,12 +47,13 @@ async fn write(exchange: &Exchange, key: &str) -> Error {
     Error::from(call.await.unwrap_err())
 }
 
-/// The wait of an error in whole seconds.
+/// Returns the `Retry-After` of an error in whole seconds.
 fn wait(error: &Error) -> u64 {
     error.retry_after().unwrap().as_secs()
 }
 
-/// CLI-02: the process that received the wait is killed; neither the next one nor a later one sends earlier.
+/// CLI-02: if the process that received a `Retry-After` is killed, neither the next process nor a later one
+/// sends earlier.
 #[tokio::test(start_paused = true)]
 async fn next_process_respects_the_gateways_wait() {
     let (machine, gateway, session, exchange) = desk().await;
@@ -69,14 +70,15 @@ async fn next_process_respects_the_gateways_wait() {
         waits.push(wait(&held));
     }
     assert_eq!((waits, gateway.request_count()), (vec![500, 400], 1));
-    // One that may take its time waits for the rest.
+    // A call with the background policy waits for the remaining time.
     let (_session, next) = process(&machine, &gateway).await;
     read(&next, RetryPolicy::BACKGROUND).await.unwrap();
     let at = gateway.requests()[1].received_at - gateway.requests()[0].received_at;
     assert!((600..602).contains(&at.as_secs()), "{at:?}");
 }
 
-/// CLI-02: two exchanges of one session, and a process that ends normally, share the received waits.
+/// CLI-02: a wait that one `Exchange` received also applies to the other `Exchange`s of the session, and to
+/// the next process after a normal exit.
 #[tokio::test(start_paused = true)]
 async fn exchanges_of_one_session_share_waits() {
     let (machine, gateway, session, first) = desk().await;
@@ -90,7 +92,7 @@ async fn exchanges_of_one_session_share_waits() {
     session.save_state().await.unwrap();
     let (_session, next) = process(&machine, &gateway).await;
     assert_eq!(wait(&read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err()), 60);
-    // Waits by separate clocks are not comparable.
+    // Waits are not shared between clients with different clocks, because their times are not comparable.
     let builder = Exchange::builder(session.address().clone(), session.identity().clone());
     let elsewhere = ScriptedServer::gateway(&machine.time);
     elsewhere.set_script(|_| ScriptedReply::json(200, r#"{"items": []}"#));
@@ -98,15 +100,11 @@ async fn exchanges_of_one_session_share_waits() {
     let apart = apart.build(&session).unwrap();
     assert!(!apart.environment().shares_clock_with(session.environment()));
     read(&apart, RetryPolicy::INTERACTIVE).await.unwrap();
-    assert_eq!(
-        elsewhere.request_count(),
-        1,
-        "waits received by the other exchanges of the session do not apply"
-    );
+    assert_eq!(elsewhere.request_count(), 1, "a wait of the session applies to a client with another clock");
 }
 
-/// LIM-18, LIM-16: two exchanges of one session share one budget, and an outage detected by one also stops
-/// the other.
+/// LIM-18, LIM-16: two `Exchange`s of one session share one rate limit, and an outage that one of them
+/// detects also stops the other.
 #[tokio::test(start_paused = true)]
 async fn exchanges_of_one_session_share_budget_and_breaker() {
     let (machine, gateway, session, first) = desk().await;
@@ -119,7 +117,7 @@ async fn exchanges_of_one_session_share_budget_and_breaker() {
     let requests = gateway.requests();
     assert!(
         requests[20].received_at - requests[0].received_at >= Duration::from_millis(599),
-        "it has no budget of its own"
+        "the second client has a separate rate limit"
     );
 
     machine.pass(60).await;
@@ -132,8 +130,8 @@ async fn exchanges_of_one_session_share_budget_and_breaker() {
     assert_eq!((held.kind(), gateway.request_count()), (ErrorKind::Unreachable, 23));
 }
 
-/// CLI-02: a wait received by one process also applies to concurrent processes, including one that already
-/// waits for something else.
+/// CLI-02: a wait that one process received also applies to concurrent processes, including a process that is
+/// already waiting for a different reason.
 #[tokio::test(start_paused = true)]
 async fn concurrent_processes_share_waits() {
     let (machine, gateway, session, first) = desk().await;
@@ -161,8 +159,8 @@ async fn concurrent_processes_share_waits() {
     );
 }
 
-/// CLI-02: a wall clock that is set back by days, before or after the wait is saved, does not prolong the
-/// wait; an expired wait delays no call.
+/// CLI-02: if the wall clock is set back by days, before or after the wait is saved, the wait does not become
+/// longer. A wait that has ended delays no call.
 #[tokio::test(start_paused = true)]
 async fn clock_set_back_prolongs_no_wait() {
     let (machine, gateway, session, exchange) = desk().await;
@@ -174,7 +172,7 @@ async fn clock_set_back_prolongs_no_wait() {
     let (_killed, _) = process(&machine, &gateway).await;
     machine.pass(300).await;
     let (_session, next) = process(&machine, &gateway).await;
-    // Less the time to obtain a token by a clock that was right before.
+    // The rest may be shorter by the time that it took to obtain a token while the clock was still correct.
     let left = wait(&read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err());
     assert!((299..=300).contains(&left), "{left}");
     machine.pass(301).await;
@@ -182,8 +180,8 @@ async fn clock_set_back_prolongs_no_wait() {
     read(&next, RetryPolicy::INTERACTIVE).await.unwrap();
 }
 
-/// LIM-19, CLI-02: the exhausted daily quota applies to the next process too, but not to the next member; a
-/// wait for everything applies to every member.
+/// LIM-19, CLI-02: the exhausted daily quota also applies to the next process, but not to the next member. A
+/// wait for all calls applies to every member.
 #[tokio::test(start_paused = true)]
 async fn exhausted_quota_applies_to_one_member() {
     let (machine, gateway, session, exchange) = desk().await;
@@ -208,7 +206,7 @@ async fn exhausted_quota_applies_to_one_member() {
     assert_eq!(gateway.request_count(), 4);
 }
 
-/// CLI-02: the provider's waits are respected too: by the next process, and by a login or logout. Requests to
+/// CLI-02: the next process, a login and a logout also respect the provider's `Retry-After`. Requests to
 /// other endpoints are not delayed.
 #[tokio::test(start_paused = true)]
 async fn next_process_respects_the_providers_wait() {
@@ -227,7 +225,7 @@ async fn next_process_respects_the_providers_wait() {
     token(&next).await;
     assert_eq!(machine.refreshes(), 2);
 
-    // A 429 for refreshes does not delay revocations; a provider outage does.
+    // After status 429 for refreshes, a revocation is not delayed; during an outage of the provider, it is.
     for (status, revoked) in [(429, 1), (503, 0)] {
         machine.pass(301).await;
         machine.fake.enqueue_reply("oauth.token", busy(status));

@@ -1,8 +1,8 @@
-//! Changes of the token's scopes.
+//! Tests of changes of the token's scopes.
 
 use super::*;
 
-/// A lost capability deletes the organization's data and keeps the member's own.
+/// When a capability is lost, the organization's data is deleted and the member's own data is kept.
 #[tokio::test(start_paused = true)]
 async fn lost_capability_deletes_only_org_data() {
     let exchange = Exchange::new();
@@ -17,14 +17,14 @@ async fn lost_capability_deletes_only_org_data() {
     assert_eq!(sync.replica().count(Area::Stock).unwrap(), 1);
 }
 
-/// Returns the number of pool lots with holders.
+/// Returns the number of org stock lots whose holders are stored.
 fn details(sync: &ReplicaSync) -> usize {
     let rows = sync.replica().store().entries(Area::OrgStock, None, 99).unwrap();
     rows.iter().filter(|row| row.details.is_some()).count()
 }
 
-/// OST-10, SVC-07: losing the scope for details deletes them while a program runs, even if no feed can be
-/// read; regaining it reads them again.
+/// OST-10, SVC-07: if the scope for details is lost while a program runs, the details are deleted, even if no
+/// feed can be read. If the scope is granted again, they are read again.
 #[tokio::test(start_paused = true)]
 async fn lost_scope_deletes_details_while_running() {
     let exchange = Exchange::new();
@@ -44,14 +44,14 @@ async fn lost_scope_deletes_details_while_running() {
     Area::ALL.into_iter().for_each(|area| exchange.refuse(area, Some(Refusal::Offline)));
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!((details(&sync), exchange.capability_checks()), (0, 1));
-    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 1, "the lot stays");
+    assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 1, "the lot was deleted with its details");
     assert_eq!(events.try_recv().unwrap().changed, ["a1".into()]);
 
     Area::ALL.into_iter().for_each(|area| exchange.refuse(area, None));
     exchange.set_capabilities(&with);
     tokio::time::sleep(Duration::from_secs(300)).await;
     assert_eq!((details(&sync), exchange.capability_checks()), (1, 1));
-    // OST-14: losing the scope for pools deletes the pools.
+    // OST-14: if the scope for pools is lost, the pools are deleted.
     exchange.set_capabilities(&["stock.read"]);
     tokio::time::sleep(Duration::from_secs(300)).await;
     let store = sync.replica().store();
@@ -63,7 +63,8 @@ async fn lost_scope_deletes_details_while_running() {
     running.abort();
 }
 
-/// OST-10, IDP-17: a refresh to fewer scopes is checked once, in the next round.
+/// OST-10, IDP-17: after a refresh that returned fewer scopes, the capabilities are checked once, in the next
+/// round.
 #[tokio::test(start_paused = true)]
 async fn changed_grant_is_checked_once() {
     let exchange = Exchange::new();
@@ -86,7 +87,7 @@ async fn changed_grant_is_checked_once() {
     running.abort();
 }
 
-/// CLI-04, DEM-10: the capability check sends nothing after a halt, and nothing for another member.
+/// CLI-04, DEM-10: the capability check sends no request after a halt, and no request for another member.
 #[tokio::test(start_paused = true)]
 async fn no_capability_check_when_halted_or_for_others() {
     let exchange = Exchange::new();
@@ -106,7 +107,8 @@ async fn no_capability_check_when_halted_or_for_others() {
     running.abort();
 }
 
-/// OST-14: a refusal for a missing scope deletes the pools at once and keeps the member's own data.
+/// OST-14: if the exchange refuses a read because of a missing scope, the pools are deleted immediately and
+/// the member's own data is kept.
 #[tokio::test(start_paused = true)]
 async fn missing_scope_deletes_org_stock() {
     let exchange = Exchange::new();

@@ -1,4 +1,4 @@
-//! What goes wrong on the way, and that nothing is done twice or lost.
+//! Tests of failures in transit: nothing is applied twice, and nothing is lost.
 
 use bytes::Bytes;
 use exchange_api::{
@@ -13,7 +13,7 @@ use crate::state::Advice;
 
 const KEY: &str = "key-12345678";
 
-/// LIM-16: no connection: nothing was sent, and the waits are those of the back-off.
+/// LIM-16: if no connection can be made, nothing is sent, and the call waits for the back-off.
 #[tokio::test(start_paused = true)]
 async fn refused_connection_backs_off() {
     let rig = Rig::new();
@@ -36,8 +36,8 @@ async fn unreachable_server_is_reported() {
     assert_eq!(rig.gateway.request_count(), 3);
 }
 
-/// DPP-01, GW-12: if the connection ends before the response, reads and writes are sent again, each with its
-/// own proof; a write keeps its key and is applied once. A call without a key is not sent again.
+/// DPP-01, GW-12: if the connection ends before the response, reads and writes are sent again, each time with
+/// a new proof. A write keeps its key and is applied once. A call without a key is not sent again.
 #[tokio::test(start_paused = true)]
 async fn lost_response_is_requested_again() {
     let rig = Rig::new();
@@ -57,8 +57,8 @@ async fn lost_response_is_requested_again() {
     assert_eq!(rig.gateway.request_count(), 1);
 }
 
-/// GW-13, CLI-04: the error of a call without a response contains the correlation id, and the key only if
-/// there is one.
+/// GW-13, CLI-04: the error of a call without a response contains the correlation id. Its advice refers to
+/// the idempotency key only if the call has one.
 #[tokio::test(start_paused = true)]
 async fn call_without_a_response_has_its_correlation_id() {
     let once = RetryPolicy::new(1, seconds(60), crate::rate_limiter::CallInitiator::Member);
@@ -87,14 +87,14 @@ async fn call_without_a_response_has_its_correlation_id() {
             assert_eq!(error.to_string().matches(&sent.unwrap()).count(), 1, "{error}");
         }
     }
-    // A failure in no words of the exchange's comes with its status.
+    // The error of a proxy's page contains the status.
     for write in [false, true] {
         let rig = Rig::new();
         rig.gateway.set_script(|_| ScriptedReply::html(502));
         let failed = if write { rig.write(KEY, once).await } else { rig.read(once).await };
         assert_eq!(failed.unwrap_err().status().unwrap(), 502);
     }
-    // The key is not mentioned either if the response is unreadable.
+    // The same applies if the response is unreadable: the advice does not refer to a key.
     let (read, check) = (Rig::new(), Rig::new());
     read.gateway.set_script(|_| ScriptedReply::new(200, "application/json", r#"{"a" 7}"#));
     check.gateway.set_script(|_| ScriptedReply::new(200, "application/json", "{"));
@@ -103,13 +103,13 @@ async fn call_without_a_response_has_its_correlation_id() {
         assert_eq!((error.kind(), error.advice()), (ErrorKind::OutcomeUnknown, Advice::TryAgain), "{error}");
         assert_eq!(error.correlation_id(), rig.gateway.requests()[0].correlation_id(), "{error}");
     }
-    // What never arrived was given no name there.
+    // If the request never arrived, the error contains no correlation id.
     let rig = Rig::new();
     rig.gateway.set_script(|_| ScriptedReply::refused());
     assert_eq!(rig.read(once).await.unwrap_err().correlation_id(), None);
 }
 
-/// GW-12: the outcome of a write stays unknown, regardless of responses in between.
+/// GW-12: the outcome of a write stays unknown, whatever later responses report.
 #[tokio::test(start_paused = true)]
 async fn unknown_outcome_stays_unknown() {
     let stopped =
@@ -131,8 +131,8 @@ async fn unknown_outcome_stays_unknown() {
     }
 }
 
-/// GW-12: it also stays unknown if the write cannot be sent again: no token in time or at all, a halt, or the
-/// end of the connection.
+/// GW-12: the outcome also stays unknown if the write cannot be sent again: because there is no token, or not
+/// in time, because of a halt, or because the connection has ended.
 #[tokio::test(start_paused = true)]
 async fn unknown_outcome_stays_unknown_without_a_resend() {
     let time = seconds(60);
@@ -164,7 +164,8 @@ async fn unknown_outcome_stays_unknown_without_a_resend() {
         assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::OutcomeUnknown, 1), "{over:?}");
         assert!(std::error::Error::source(&error).is_some());
     }
-    // Nothing was sent before: what keeps it from being sent is the answer.
+    // If no earlier request may have been applied, the error is the reason that prevents the write from being
+    // sent.
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::problem(Code::Unauthenticated));
     rig.tokens.state.lock().unwrap().slow = true;
@@ -172,8 +173,8 @@ async fn unknown_outcome_stays_unknown_without_a_resend() {
     assert_eq!((error.kind(), error.may_have_been_applied()), (ErrorKind::Busy, false));
 }
 
-/// GW-12: a rejection because of the write's content is its outcome: under the same key the first request
-/// would have been rejected too, or its result is repeated.
+/// GW-12: a rejection because of the write's content is the outcome of the write: under the same key, the
+/// exchange would have rejected an earlier request as well, or repeated its result.
 #[tokio::test(start_paused = true)]
 async fn rejection_of_the_write_is_its_outcome() {
     for (code, kind) in
@@ -186,7 +187,8 @@ async fn rejection_of_the_write_is_its_outcome() {
     }
 }
 
-/// GW-12: a write whose responses are all lost is sent four times; then the feed has to resolve the outcome.
+/// GW-12: a write whose responses are all lost is sent four times. After that, the feed has to show the
+/// outcome.
 #[tokio::test(start_paused = true)]
 async fn write_attempts_are_limited() {
     let rig = Rig::new();
@@ -195,7 +197,7 @@ async fn write_attempts_are_limited() {
     assert_eq!(rig.gateway.request_count(), 4);
 }
 
-/// CON-12: an unreadable response: a read is repeated twice, a write is resent under its key.
+/// CON-12: after an unreadable response, a read is sent again twice, and a write is sent again under its key.
 #[tokio::test(start_paused = true)]
 async fn unreadable_response_is_retried() {
     let rig = Rig::new();
@@ -209,7 +211,7 @@ async fn unreadable_response_is_retried() {
         rig.gateway.enqueue_reply(wrote().truncated_to(bytes));
         rig.read(LONG).await.unwrap();
         assert_eq!(rig.gateway.request_count(), 3);
-        // The server has the whole answer, and gives it again.
+        // The server has stored the complete response and returns it again.
         rig.gateway.enqueue_reply(wrote().truncated_to(bytes));
         rig.write(KEY, LONG).await.unwrap();
         assert_eq!((rig.gateway.request_count(), rig.gateway.applied_keys()), (5, vec![KEY.to_owned()]));
@@ -220,7 +222,8 @@ async fn unreadable_response_is_retried() {
     assert_eq!((rig.gateway.request_count(), rig.gateway.applied_keys()), (4, vec![KEY.to_owned()]));
 }
 
-/// A gateway gives its backend thirty seconds: an answer that takes 35 is waited for, 41 are too many.
+/// The gateway waits up to thirty seconds for its backend, so the client waits for a response to a write for
+/// 40 seconds: a delay of 35 seconds is accepted.
 #[tokio::test(start_paused = true)]
 async fn writes_wait_longer_than_the_gateway() {
     let rig = Rig::new();
@@ -241,7 +244,7 @@ async fn writes_wait_longer_than_the_gateway() {
     assert_eq!((error.kind(), rig.machine.elapsed()), (ErrorKind::OutcomeUnknown, seconds(30)));
 }
 
-/// CON-12: a page of a proxy goes by its status, and is never the exchange's word.
+/// CON-12: the page of a proxy is classified by its status, and does not affect the session.
 #[tokio::test(start_paused = true)]
 async fn proxy_page_is_transient() {
     for status in [502, 503, 504, 520] {
@@ -258,7 +261,7 @@ async fn proxy_page_is_transient() {
     }
 }
 
-/// DPP-20, CLI-05: a redirection is not followed, so that no token goes elsewhere.
+/// DPP-20, CLI-05: a redirect is not followed, so that no token is sent to another server.
 #[tokio::test(start_paused = true)]
 async fn redirect_is_not_followed() {
     let rig = Rig::new();
@@ -267,7 +270,7 @@ async fn redirect_is_not_followed() {
     assert_eq!(rig.gateway.request_count(), 1);
 }
 
-/// DPP-20, CON-01: nothing is signed for another server.
+/// DPP-20, CON-01: no request to another server is signed.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_signed_for_another_server() {
     let rig = Rig::new();
@@ -289,7 +292,7 @@ async fn oversized_response_is_rejected() {
     assert_eq!(rig.gateway.request_count(), 1);
 }
 
-/// CON-12: unknown fields, unknown codes: nothing breaks.
+/// CON-12: unknown fields and unknown codes are tolerated.
 #[tokio::test(start_paused = true)]
 async fn unknown_fields_and_codes_are_tolerated() {
     let rig = Rig::new();
@@ -311,7 +314,7 @@ async fn unknown_fields_and_codes_are_tolerated() {
     assert_eq!(rig.gateway.request_count(), before + 2);
 }
 
-/// Dropping a call at any moment leaves nothing behind: calls that waited for it continue.
+/// If a call is dropped at any moment, calls that waited for it continue.
 #[tokio::test(start_paused = true)]
 async fn dropped_call_blocks_no_others() {
     for after in [0, 10, 99, 100, 101, 5_000, 5_050, 5_150, 20_000] {
@@ -330,7 +333,7 @@ async fn dropped_call_blocks_no_others() {
         };
         let ((), read) = tokio::join!(dropped, other);
         read.unwrap();
-        // And again, without other calls to wait for.
+        // A later call succeeds as well.
         rig.write(KEY, LONG).await.unwrap();
         assert_eq!(rig.gateway.applied_keys(), [KEY]);
     }

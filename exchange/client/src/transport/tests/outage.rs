@@ -1,4 +1,4 @@
-//! A server that is gone for an hour, and comes back.
+//! Tests of a server that is unreachable for an hour and then available again.
 
 use exchange_api::codes::Code;
 
@@ -7,8 +7,9 @@ use crate::rate_limiter::CallInitiator;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// LIM-16, CLI-02: during an outage, five areas that retry endlessly send together at most seventeen requests
-/// per hour after the first moment, and all continue within one back-off step after the server is back.
+/// LIM-16, CLI-02: during an outage of an hour, five areas that retry endlessly send at most sixteen requests
+/// in total after the first moment. All of them continue within one back-off step after the server is
+/// available again.
 #[tokio::test(start_paused = true)]
 async fn outage_causes_no_request_flood() {
     for gone in [
@@ -23,7 +24,7 @@ async fn outage_causes_no_request_flood() {
         rig.gateway.set_script(move |seen| if machine.elapsed() < HOUR { gone.clone() } else { ok(seen) });
         let areas = join_all((0..5).map(|_| async {
             while rig.read(LONG).await.is_err() {
-                // One area of the application retries immediately.
+                // An area of the application retries immediately.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             rig.machine.elapsed()
@@ -36,7 +37,7 @@ async fn outage_causes_no_request_flood() {
     }
 }
 
-/// A call of the member does not wait for the back-off step, but at most five seconds.
+/// A call of the member does not wait for the whole back-off step, but for at most five seconds.
 #[tokio::test(start_paused = true)]
 async fn request_of_a_member_skips_the_backoff() {
     let rig = Rig::new();
@@ -53,7 +54,7 @@ async fn request_of_a_member_skips_the_backoff() {
     assert!(served <= HOUR + seconds(5), "{served:?}");
 }
 
-/// LIM-16: a stalled server is contacted less often than callers time out.
+/// LIM-16: a stalled server receives fewer requests than there are callers that time out.
 #[tokio::test(start_paused = true)]
 async fn short_timeouts_do_not_flood_a_stalled_server() {
     let rig = Rig::new();
@@ -70,7 +71,7 @@ async fn short_timeouts_do_not_flood_a_stalled_server() {
     assert!((3..=6).contains(&request_count), "{request_count}");
 }
 
-/// One connection that had grown old is no outage: others go on.
+/// A single connection that has become stale is not an outage, so other calls continue.
 #[tokio::test(start_paused = true)]
 async fn one_lost_connection_blocks_no_others() {
     let rig = Rig::new();
@@ -83,7 +84,7 @@ async fn one_lost_connection_blocks_no_others() {
     assert_eq!(rig.times()[1..6].iter().filter(|at| **at > 0.1).count(), 0, "{:?}", rig.times());
 }
 
-/// LIM-18: at most 120 requests in the first minute, for any number of callers.
+/// LIM-18: at most 120 requests are sent in any minute, whatever the number of callers is.
 #[tokio::test(start_paused = true)]
 async fn client_stays_below_the_rate_limit() {
     let rig = Rig::new();

@@ -1,4 +1,4 @@
-//! Proofs, nonces and clocks, as a gateway sees them.
+//! Tests of proofs, nonces and clocks from the gateway's view.
 
 use std::collections::HashSet;
 
@@ -10,9 +10,9 @@ use exchange_api::{
 use super::*;
 use crate::{rate_limiter::CallInitiator, testkit::START_TIME};
 
-/// DPP-01, DPP-02, DPP-03, DPP-04, DPP-06, DPP-20: the gateway checks every request and rejects none: one
-/// `Authorization`, one proof by the key, for this method, URL, time and token, with its own id, whether it
-/// is a first request or a retry.
+/// DPP-01, DPP-02, DPP-03, DPP-04, DPP-06, DPP-20: every request, including retries, has one `Authorization`
+/// header and one proof with a unique id, signed by the key for this method, URL, time and token. The
+/// scripted gateway checks every request and rejects none.
 #[tokio::test(start_paused = true)]
 async fn every_request_has_its_own_proof() {
     let rig = Rig::new();
@@ -24,7 +24,8 @@ async fn every_request_has_its_own_proof() {
     rig.gateway.refuse_token("token-0");
     rig.read(LONG).await.unwrap();
     let requests = rig.gateway.requests();
-    // A challenge, a loss, a wait, a success; a refused token, a success.
+    // The write gets a challenge, a lost response, `RELAY_BUSY` and a success. The read gets a rejected token
+    // and a success.
     assert_eq!(requests.len(), 6);
     let ids: HashSet<_> = requests.iter().map(|seen| seen.proof.clone().unwrap().jti).collect();
     assert_eq!(ids.len(), 6);
@@ -37,7 +38,7 @@ async fn every_request_has_its_own_proof() {
     }
 }
 
-/// DPP-05, DPP-12: the latest nonce goes along, and is kept when an answer has none.
+/// DPP-05, DPP-12: a request contains the latest nonce, which is kept if a response has none.
 #[tokio::test(start_paused = true)]
 async fn latest_nonce_is_kept() {
     let rig = Rig::new();
@@ -54,7 +55,8 @@ async fn latest_nonce_is_kept() {
     assert_eq!(nonces.collect::<Vec<_>>(), [None, some("n-1"), some("n-1"), some("n-2"), some("n-3")]);
 }
 
-/// DPP-14, ERR-07, GW-12: a challenge costs one request, at once; a write keeps key and body.
+/// DPP-14, ERR-07, GW-12: a challenge costs one request, which is sent immediately. A write keeps its key and
+/// body.
 #[tokio::test(start_paused = true)]
 async fn challenge_in_every_form_is_retried_once() {
     for challenge in [
@@ -94,7 +96,7 @@ async fn repeated_challenge_is_an_error() {
     assert_eq!(rig.gateway.request_count(), 1);
 }
 
-/// DPP-05: a nonce that came with the answer to the second request is used by the next call.
+/// DPP-05: a nonce in the response to a retried request is used by the next call.
 #[tokio::test(start_paused = true)]
 async fn nonce_of_the_retried_response_is_kept() {
     let rig = Rig::new();
@@ -107,7 +109,7 @@ async fn nonce_of_the_retried_response_is_kept() {
     assert_eq!(rig.gateway.request_count(), 3);
 }
 
-/// DPP-05, DPP-14: twenty calls of a cold start cost one challenge, and so many requests.
+/// DPP-05, DPP-14: twenty concurrent calls after a cold start cause only one challenge.
 #[tokio::test(start_paused = true)]
 async fn cold_start_costs_one_challenge() {
     let rig = Rig::new();
@@ -120,7 +122,7 @@ async fn cold_start_costs_one_challenge() {
     assert_eq!(rig.gateway.request_count(), 22);
 }
 
-/// DPP-12, DPP-14: a restarted gateway challenges each call once, and no call is lost.
+/// DPP-12, DPP-14: after a restart, the gateway challenges each call once, and no call fails.
 #[tokio::test(start_paused = true)]
 async fn restarted_gateway_challenges_each_call_once() {
     let rig = Rig::new();
@@ -138,7 +140,7 @@ async fn restarted_gateway_challenges_each_call_once() {
     assert_eq!(carried_out[..20], keys[..]);
 }
 
-/// DPP-17: the nonce of the gateway is never sent to the identity provider.
+/// DPP-17: the gateway's nonce is never sent to the identity provider.
 #[tokio::test(start_paused = true)]
 async fn nonce_belongs_to_one_server() {
     let rig = Rig::new();
@@ -175,7 +177,7 @@ async fn wrong_clock_costs_one_request() {
     }
 }
 
-/// DPP-10, ERR-08, CLI-04: without any server time the member has to set the clock.
+/// DPP-10, ERR-08, CLI-04: if no server time is known, the member has to set the clock.
 #[tokio::test(start_paused = true)]
 async fn uncorrectable_clock_is_reported_to_the_member() {
     let rig = Rig::new();
@@ -194,7 +196,7 @@ async fn uncorrectable_clock_is_reported_to_the_member() {
     assert_eq!(rig.gateway.request_count(), 2);
 }
 
-/// ERR-08: a proof that is refused for something else is no reason to go on.
+/// ERR-08: a proof that is rejected for a reason other than its nonce or time is not sent again.
 #[tokio::test(start_paused = true)]
 async fn otherwise_rejected_proof_is_not_resent() {
     let rig = Rig::new();
@@ -203,9 +205,10 @@ async fn otherwise_rejected_proof_is_not_resent() {
     assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::Proof, 1));
 }
 
-/// DPP-18, GW-12: a network may duplicate a message, and the second copy is rejected as a replay, so a write
-/// with a rejected proof may have been applied. It is not sent again (DPP-15, ERR-08). A rejection before the
-/// replay check, or a request that never reached the exchange, leaves no such doubt.
+/// DPP-18, GW-12: a write whose proof was rejected may have been applied, because a network may duplicate a
+/// message, and the second copy is rejected as a replay. It is not sent again (DPP-15, ERR-08). If the
+/// rejection precedes the replay check, or if the request never reached the exchange, the write was not
+/// applied.
 #[tokio::test(start_paused = true)]
 async fn write_with_rejected_proof_may_have_been_applied() {
     let invalid = || ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None);
@@ -236,7 +239,7 @@ async fn write_with_rejected_proof_may_have_been_applied() {
     let error = rig.write("key-12345678", LONG).await.unwrap_err();
     assert_eq!((error.kind(), error.may_have_been_applied()), (ErrorKind::Proof, false));
 
-    // The identity provider refused the proof of a refresh.
+    // The identity provider rejected the proof of a token refresh.
     let rig = Rig::new();
     rig.tokens.state.lock().unwrap().over = Some(ErrorKind::Proof);
     let error = rig.write("key-12345678", LONG).await.unwrap_err();
@@ -245,7 +248,7 @@ async fn write_with_rejected_proof_may_have_been_applied() {
         (ErrorKind::Proof, false, 0)
     );
 
-    // The outcome of the earlier request is unknown.
+    // The outcome of an earlier request is unknown.
     let rig = Rig::new();
     rig.gateway.enqueue_reply(ScriptedReply::interrupted());
     rig.gateway.enqueue_reply(invalid());
@@ -253,10 +256,10 @@ async fn write_with_rejected_proof_may_have_been_applied() {
     assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::OutcomeUnknown, 2));
 }
 
-/// DPP-10, DPP-18, GW-12: a small clock offset is corrected, but the rejected proof may have been valid: the
-/// second copy of a duplicated message was rejected, and the first was applied. Later responses about other
-/// checks do not resolve the outcome of the write. A proof with a wrong time cannot have been accepted as a
-/// copy.
+/// DPP-10, DPP-18, GW-12: a small clock offset is corrected. The rejected proof may still have been valid,
+/// because the rejected message may have been the second copy of a duplicate whose first copy was applied.
+/// Later responses about other checks do not resolve the outcome of the write. If the time of the proof was
+/// wrong, no copy of it can have been accepted.
 #[tokio::test(start_paused = true)]
 async fn clock_correction_does_not_hide_a_duplicate() {
     let once = RetryPolicy::new(1, seconds(120), CallInitiator::Program);
@@ -274,7 +277,7 @@ async fn clock_correction_does_not_hide_a_duplicate() {
     }
 }
 
-/// A machine that slept goes by its wall clock.
+/// After a suspend, the time of proofs follows the wall clock, so that no additional request is needed.
 #[tokio::test(start_paused = true)]
 async fn suspend_costs_no_additional_request() {
     let rig = Rig::new();
@@ -284,8 +287,8 @@ async fn suspend_costs_no_additional_request() {
     assert_eq!(rig.gateway.request_count(), 2);
 }
 
-/// DPP-08, CON-01, CON-07: `htu` is the address without its query, the path is the contract's below the
-/// gateway's origin, and a cursor goes back as it came.
+/// DPP-08, CON-01, CON-07: `htu` is the URL without its query, the path is the contract's path below the
+/// gateway's origin, and a cursor is sent back unchanged.
 #[tokio::test(start_paused = true)]
 async fn request_urls_match_the_contract() {
     let rig = Rig::new();
@@ -294,11 +297,11 @@ async fn request_urls_match_the_contract() {
     let seen = rig.gateway.requests().remove(0);
     assert_eq!(seen.uri.to_string().split('?').next(), Some("https://gateway.test/exchange/v1/me/stock"));
     assert_eq!(seen.query("cursor"), Some("v1.b%3A9-Z_x%2F%2B%20%3D%25%3F%26%C3%A9"));
-    // A proof for the address with its query would have been complained of.
+    // The scripted gateway would have complained about a proof for the URL with its query.
     assert!(seen.proof.is_some());
 }
 
-/// CLI-01: every request names the client, also the second one and one without a token.
+/// CLI-01: every request identifies the client, including retries and requests without a token.
 #[tokio::test(start_paused = true)]
 async fn every_request_identifies_the_client() {
     let rig = Rig::new();
@@ -313,7 +316,7 @@ async fn every_request_identifies_the_client() {
     assert_eq!(requests[2].token(), None);
 }
 
-/// GW-13: one correlation id for each call, over all its requests; the caller's own if it has one.
+/// GW-13: all requests of a call have one correlation id, which is the caller's id if the caller set one.
 #[tokio::test(start_paused = true)]
 async fn call_has_a_correlation_id() {
     let rig = Rig::new();

@@ -1,4 +1,4 @@
-//! What each refusal makes of the call and of the session.
+//! Tests of the effect that each error code has on the call and on the session.
 
 use exchange_api::codes::Code;
 
@@ -7,7 +7,8 @@ use crate::state::{EndReason, HaltReason};
 
 const KEY: &str = "key-12345678";
 
-/// ERR-05: refreshed once and sent again, at once, a write under its key.
+/// ERR-05: after a rejected token, the token is refreshed once and the call is sent again immediately, a
+/// write under its key.
 #[tokio::test(start_paused = true)]
 async fn rejected_token_is_renewed_once() {
     let rig = Rig::new();
@@ -17,12 +18,13 @@ async fn rejected_token_is_renewed_once() {
     let tokens = rig.gateway.requests().into_iter().map(|seen| seen.token().unwrap().to_owned());
     assert_eq!(tokens.collect::<Vec<_>>(), ["token-0", "token-1"]);
     assert_eq!(rig.gaps(), [0.0]);
-    // The next call has the new one at once.
+    // The next call uses the new token from the start.
     rig.read(LONG).await.unwrap();
     assert_eq!(rig.gateway.request_count(), 3);
 }
 
-/// ERR-05: never in a loop: a second refusal is the caller's, and the session stays as it is.
+/// ERR-05: a rejected token is renewed only once. If the new token is rejected too, the caller gets the error
+/// and the session does not change.
 #[tokio::test(start_paused = true)]
 async fn token_rejected_twice_is_not_renewed_again() {
     let rig = Rig::new();
@@ -42,7 +44,7 @@ async fn rejected_refresh_ends_the_call() {
     assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::Ended(EndReason::GrantRevoked), 1));
 }
 
-/// ERR-05: twenty calls whose token is refused at once renew it once.
+/// ERR-05: ten concurrent calls whose token is rejected renew it once.
 #[tokio::test(start_paused = true)]
 async fn concurrent_calls_renew_a_token_once() {
     let rig = Rig::new();
@@ -55,7 +57,8 @@ async fn concurrent_calls_renew_a_token_once() {
     assert_eq!(rig.tokens.renewals(), 1);
 }
 
-/// ERR-06, ERR-11, ERR-21, ERR-22, ERR-26, ERR-27, ERR-28: no retry, and an error of the matching kind.
+/// ERR-06, ERR-11, ERR-21, ERR-22, ERR-26, ERR-27, ERR-28: the call is not retried, and the caller gets an
+/// error of the matching kind.
 #[tokio::test(start_paused = true)]
 async fn errors_for_the_caller_are_not_retried() {
     for (code, kind) in [
@@ -84,8 +87,8 @@ async fn errors_for_the_caller_are_not_retried() {
     }
 }
 
-/// ERR-12, ERR-13, ERR-14, ERR-15, ERR-16, ERR-17, ERR-18, ERR-19, ERR-20: the session is notified before the
-/// caller, and no further request is sent.
+/// ERR-12, ERR-13, ERR-14, ERR-15, ERR-16, ERR-17, ERR-18, ERR-19, ERR-20: the error is reported to the
+/// session before the caller gets it, and no further request is sent.
 #[tokio::test(start_paused = true)]
 async fn terminal_codes_stop_the_client() {
     for (code, kind) in [
@@ -112,7 +115,7 @@ async fn terminal_codes_stop_the_client() {
     }
 }
 
-/// ERR-15, CLI-03: calls that wait their turn when the client is stopped are not sent either.
+/// ERR-15, CLI-03: calls that are waiting when the client is stopped are not sent.
 #[tokio::test(start_paused = true)]
 async fn waiting_calls_are_not_sent_after_a_stop() {
     let rig = Rig::new();
@@ -127,7 +130,7 @@ async fn waiting_calls_are_not_sent_after_a_stop() {
     assert_eq!(rig.gateway.request_count(), 2);
 }
 
-/// ERR-15, CLI-03: calls that already had a token and waited for the rate limiter are not sent either.
+/// ERR-15, CLI-03: calls that already have a token and wait for the rate limiter are not sent either.
 #[tokio::test(start_paused = true)]
 async fn rate_limited_calls_are_not_sent_after_a_stop() {
     let rig = Rig::new();

@@ -1,4 +1,4 @@
-//! Nothing secret in anything that a client shows.
+//! Tests that the client's logs and messages contain no secrets.
 
 use std::fmt::{Debug, Display, Write as _};
 
@@ -24,12 +24,12 @@ const PLANTED: [&str; 10] = [
     CURSOR,
     BODY,
     NONCE,
-    // What every proof begins with.
+    // Every proof begins with this string.
     "eyJ0eXAiOiJkcG9wK2p3dCI",
 ];
 
-/// CLI-05: a whole session with everything that goes wrong: tokens, proofs, nonces, cursors, bodies, handles and
-/// the addresses that only the member may have are in no log, no `Debug`, no `Display`, no source of an error.
+/// CLI-05: in a session with every kind of failure, no token, proof, nonce, cursor, body, handle or private
+/// URL appears in a log, in `Debug` or `Display` output, or in the source of an error.
 #[tokio::test(start_paused = true)]
 async fn no_secret_is_logged_or_displayed() {
     let Some(log) = CapturedLog::capture(module_path!(), "no_secret_is_logged_or_displayed") else { return };
@@ -87,7 +87,7 @@ async fn no_secret_is_logged_or_displayed() {
         format_args!(r#"{{"handoffId": "{HANDOFF}", "kind": "BLUEPRINT", "frontendUrl": "{FRONTEND}"}}"#),
     ));
     let response = rig.api.drafts_blueprints("key-of-draft", &draft.unwrap()).await.unwrap();
-    // It is there, and does not show.
+    // The response contains the link, but its `Debug` output does not.
     assert_eq!(response.frontend_url.expose(), FRONTEND);
     show(&mut shown, &response);
     show(&mut shown, response.body());

@@ -1,12 +1,12 @@
-//! The fields of request spans, as used for metrics.
+//! Tests of the fields of request spans, which are used for metrics.
 
 use exchange_api::codes::Code;
 
 use super::*;
 use crate::captured_log::CapturedLog;
 
-/// GW-13: by the names of OpenTelemetry for clients of HTTP: the server's name and its port apart, and of each failure a
-/// type, which of an answer is its status.
+/// GW-13: request spans follow the OpenTelemetry conventions for HTTP clients. The server's name and port are
+/// separate fields, and each failure has an `error.type`, which is the status if there is a response.
 #[tokio::test(start_paused = true)]
 async fn request_span_follows_http_client_conventions() {
     let Some(log) = CapturedLog::capture(module_path!(), "request_span_follows_http_client_conventions")

@@ -1,4 +1,4 @@
-//! How long is waited, for whom, and when not at all.
+//! Tests of how long calls wait, to which calls a wait applies, and when a call ends instead of waiting.
 
 use dpop_bound::{MaybeReady, PublicKey, UnixTime, signer::SignFuture};
 use exchange_api::codes::Code;
@@ -9,8 +9,8 @@ use crate::rate_limiter::CallInitiator;
 
 const KEY: &str = "key-12345678";
 
-/// CLI-02, ERR-33, ERR-09, ERR-10, ERR-35, ERR-36, ERR-39, ERR-40: the requested wait is respected, and then
-/// the same call is sent again, a write under its key.
+/// CLI-02, ERR-33, ERR-09, ERR-10, ERR-35, ERR-36, ERR-39, ERR-40: after `Retry-After` has passed, the same
+/// call is sent again, a write under its key.
 #[tokio::test(start_paused = true)]
 async fn retry_after_is_respected() {
     for code in [
@@ -33,7 +33,7 @@ async fn retry_after_is_respected() {
     }
 }
 
-/// CLI-02: `Retry-After` of an error response is respected even if its body is cut or too large.
+/// CLI-02: the `Retry-After` of an error response is respected even if the body is truncated or too large.
 #[tokio::test(start_paused = true)]
 async fn retry_after_is_respected_without_the_body() {
     let huge = ScriptedReply::new(503, "text/html", vec![b' '; (16 << 20) + 1]).with_retry_after("600");
@@ -52,7 +52,7 @@ async fn retry_after_is_respected_without_the_body() {
     }
 }
 
-/// CLI-02, ERR-05, DPP-14: a retry with another token or proof is not sent before the requested wait is over.
+/// CLI-02, ERR-05, DPP-14: a retry with a new token or proof is not sent before `Retry-After` has passed.
 #[tokio::test(start_paused = true)]
 async fn retry_with_new_token_or_proof_is_no_earlier() {
     let challenge = ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some("n-1"));
@@ -70,8 +70,8 @@ async fn retry_with_new_token_or_proof_is_no_earlier() {
     }
 }
 
-/// CON-12, CLI-02: an error response without a readable code is classified by its status: the call is
-/// repeated after the requested wait, unless it must not be sent twice.
+/// CON-12, CLI-02: an error response without a readable code is classified by its status. The call is sent
+/// again after `Retry-After`, unless it must not be sent twice.
 #[tokio::test(start_paused = true)]
 async fn truncated_error_response_is_requested_again() {
     for code in [Code::Unauthenticated, Code::VersionConflict, Code::CursorExpired, Code::ScopeMissing] {
@@ -86,7 +86,7 @@ async fn truncated_error_response_is_requested_again() {
     }
 }
 
-/// A hardware key that is touched after this delay, or never.
+/// A hardware key that the member touches after this delay, or never.
 struct Touched(KeyPair, Option<Duration>);
 
 impl ProofSigner for Touched {
@@ -97,7 +97,7 @@ impl ProofSigner for Touched {
     fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
         MaybeReady::boxed(async move {
             match self.1 {
-                // The whole process is suspended, and handles the first event when it continues.
+                // The whole process is suspended, and handles its first event when it continues.
                 Some(time) => tokio::time::advance(time).await,
                 None => std::future::pending().await,
             }
@@ -106,8 +106,8 @@ impl ProofSigner for Touched {
     }
 }
 
-/// GW-12: a process that takes over an abandoned call knows when no request of it can be sent any more,
-/// regardless of what the call waited for. Other calls do not wait for it either.
+/// GW-12: after the time limit of a call, no request of it is sent, whatever the call waited for. Another
+/// process relies on this when it takes an abandoned call over.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_sent_after_the_call_timeout() {
     let patience = RetryPolicy::new(1, seconds(120), CallInitiator::Program);
@@ -126,26 +126,27 @@ async fn nothing_is_sent_after_the_call_timeout() {
     }
 }
 
-/// CLI-02: seconds, a date of the server's clock, and neither.
+/// CLI-02: `Retry-After` may be a number of seconds or a date of the server's clock. Other values are
+/// ignored.
 #[tokio::test(start_paused = true)]
 async fn every_form_of_retry_after_is_parsed() {
     for (retry_after, expect) in [
         ("3600", 3600.0),
         ("7", 7.0),
-        // Three minutes and twenty seconds after the beginning.
+        // This is three minutes and twenty seconds after the start.
         ("Mon, 21 Sep 2026 14:18:20 GMT", 200.0),
         ("Mon, 21 Sep 2026 14:00:00 GMT", 5.0),
         ("0", 5.0),
         ("soon", 5.0),
         ("-3", 5.0),
-        // A proxy's line beside the exchange's, in either order.
+        // A proxy may add another header line, before or after the line of the exchange.
         ("7\n3600", 3600.0),
         ("3600\n7", 3600.0),
         ("soon\n7", 7.0),
         ("7\nMon, 21 Sep 2026 14:18:20 GMT", 200.0),
     ] {
         let rig = Rig::new();
-        // The machine's own clock is an hour slow, which the server's date is not read by.
+        // The machine's clock is an hour slow, but the date is relative to the server's clock.
         rig.read(LONG).await.unwrap();
         rig.machine.set_clock_offset(-3600);
         let mut lines = retry_after.lines();
@@ -156,7 +157,7 @@ async fn every_form_of_retry_after_is_parsed() {
     }
 }
 
-/// CLI-02: the longest of several values counts, by the server's clock, even if the response has no `Date`.
+/// CLI-02: the longest of several values applies, by the server's clock, even if the response has no `Date`.
 #[test]
 fn longest_retry_after_counts_without_a_date() {
     let server = UnixTime::from_secs(1_790_000_000);
@@ -176,7 +177,8 @@ fn longest_retry_after_counts_without_a_date() {
     );
 }
 
-/// CLI-02: a date in a response without `Date` is relative to the server's clock too, as learned before.
+/// CLI-02: a date in a response without `Date` is relative to the server's clock as well, which earlier
+/// responses showed.
 #[tokio::test(start_paused = true)]
 async fn retry_date_uses_the_learned_server_clock() {
     for wrong_by in [-3600, 3600, 0] {
@@ -194,7 +196,7 @@ async fn retry_date_uses_the_learned_server_clock() {
     }
 }
 
-/// LIM-16: without `Retry-After` the wait is five seconds, doubled up to five minutes.
+/// LIM-16: without `Retry-After`, the wait is five seconds and doubles up to five minutes.
 #[tokio::test(start_paused = true)]
 async fn waits_double_without_retry_after() {
     let rig = Rig::new();
@@ -205,8 +207,8 @@ async fn waits_double_without_retry_after() {
     assert!(rig.gaps().iter().all(|gap| *gap <= 300.002));
 }
 
-/// ERR-33, CLI-02: limits apply to the member, so no call of the client is sent before the time; the nonce is
-/// kept although the error response had none.
+/// ERR-33, CLI-02: limits apply to the member, so no call of the client is sent before `Retry-After` has
+/// passed. The nonce is kept although the error response has none.
 #[tokio::test(start_paused = true)]
 async fn rate_limit_delays_every_call() {
     for code in [Code::RateLimited, Code::DpopProofLimit] {
@@ -221,14 +223,16 @@ async fn rate_limit_delays_every_call() {
         };
         let (read, write) = tokio::join!(rig.read(LONG), other);
         assert!(read.is_ok() && write.is_ok());
-        // A challenge and the first read; then nothing for 47 seconds, and then both.
+        // The challenge, the first read and the limited read are sent at once, and the two other requests
+        // after 47 seconds.
         let times = rig.times();
         assert_eq!((times.len(), times[2]), (5, 0.0));
         assert!(times[3] >= 47.0 && times[4] >= 47.0, "{times:?}");
     }
 }
 
-/// ERR-36, ERR-35: a large change set that has to wait holds back nothing else; a budget of writes no read.
+/// ERR-36, ERR-35: a large change set that has to wait delays no other call. An exhausted budget of writes
+/// delays other writes, but no reads.
 #[tokio::test(start_paused = true)]
 async fn write_budget_delays_only_writes() {
     for (code, writes_wait) in [(Code::RelayBusy, false), (Code::ExchangeBudgetExhausted, true)] {
@@ -248,7 +252,8 @@ async fn write_budget_delays_only_writes() {
     }
 }
 
-/// CLI-02: a wait that exceeds the call timeout ends the call immediately, and the error contains the wait.
+/// CLI-02: if `Retry-After` exceeds the time limit of a call, the call ends immediately, and the error
+/// contains the wait.
 #[tokio::test(start_paused = true)]
 async fn too_long_wait_ends_the_call_immediately() {
     let rig = Rig::new();
@@ -256,17 +261,17 @@ async fn too_long_wait_ends_the_call_immediately() {
     let error = rig.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
     assert_eq!((error.retry_after(), rig.machine.elapsed()), (Some(seconds(600)), Duration::ZERO));
-    // The next call is not even sent; its error contains the remaining time.
+    // The next call is not sent. Its error contains the remaining time.
     tokio::time::sleep(seconds(100)).await;
     let error = rig.write(KEY, RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
     assert_eq!((error.retry_after(), rig.gateway.request_count()), (Some(seconds(500)), 1));
-    // One that may take its time is.
+    // A call with a longer time limit is sent after the wait.
     rig.read(LONG).await.unwrap();
     assert!(rig.times()[1] >= 600.0);
 }
 
-/// A date is reported as seconds.
+/// A `Retry-After` date is reported in seconds.
 #[tokio::test(start_paused = true)]
 async fn retry_date_is_reported_in_seconds() {
     let rig = Rig::new();
@@ -276,7 +281,7 @@ async fn retry_date_is_reported_in_seconds() {
     assert_eq!(error.retry_after(), Some(seconds(600)));
 }
 
-/// LIM-19: the day's writes are used up: reads go on, other writes are not sent.
+/// LIM-19: when the daily quota of writes is exhausted, reads continue and other writes are not sent.
 #[tokio::test(start_paused = true)]
 async fn exhausted_quota_stops_only_writes() {
     let rig = Rig::new();
@@ -289,7 +294,7 @@ async fn exhausted_quota_stops_only_writes() {
     assert_eq!(rig.gateway.request_count(), 2);
 }
 
-/// ERR-33: the hourly limit of account checks is theirs alone.
+/// ERR-33: the hourly limit of account checks does not delay other calls.
 #[tokio::test(start_paused = true)]
 async fn account_check_limit_delays_only_account_checks() {
     let rig = Rig::new();
@@ -300,8 +305,8 @@ async fn account_check_limit_delays_only_account_checks() {
     assert_eq!(rig.gateway.request_count(), 2);
 }
 
-/// A call times out, also while it waits for a refresh, for the response to another first request, or for a
-/// probe.
+/// The time limit of a call also applies while it waits for a refresh, for the response to another first
+/// request, or for a probe.
 #[tokio::test(start_paused = true)]
 async fn call_timeout_includes_waiting_for_other_calls() {
     let patience = |time| RetryPolicy::new(1, seconds(time), CallInitiator::Member);
@@ -322,7 +327,7 @@ async fn call_timeout_includes_waiting_for_other_calls() {
     assert_eq!(first.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(second, (ErrorKind::Busy, seconds(10), 1));
 
-    // During an outage one call probes the server, and the others wait for it.
+    // During an outage, one call probes the server and the others wait for its result.
     let rig = Rig::new();
     rig.read(LONG).await.unwrap();
     rig.gateway.set_script(|_| ScriptedReply::refused());
@@ -340,7 +345,8 @@ async fn call_timeout_includes_waiting_for_other_calls() {
     assert_eq!(waiting, (ErrorKind::Busy, seconds(10)));
 }
 
-/// A call times out, also while the session processes its report, which continues without the call.
+/// The time limit of a call also applies while the session processes its report. Processing continues after
+/// the call has ended.
 #[tokio::test(start_paused = true)]
 async fn slow_session_blocks_no_call() {
     let rig = Rig::new();
@@ -351,7 +357,7 @@ async fn slow_session_blocks_no_call() {
     assert_eq!((rig.machine.elapsed(), rig.tokens.reported_errors().len()), (seconds(60), 1));
 }
 
-/// ERR-09: for a minute after a proof limit the client sends half as fast.
+/// ERR-09: for a minute after `DPOP_PROOF_LIMIT`, the client sends at half the rate.
 #[tokio::test(start_paused = true)]
 async fn proof_limit_slows_the_client_down() {
     let rig = Rig::new();
@@ -360,9 +366,9 @@ async fn proof_limit_slows_the_client_down() {
     let calls = join_all((0..30).map(|_| rig.read(LONG))).await;
     assert!(calls.iter().all(Result::is_ok));
     let times = rig.times();
-    // 1.2 s for each, where 20 went at once before.
+    // Each call takes 1.2 s. At the full rate, 20 calls would be sent at once.
     assert!(times[31] - times[1] >= 26.0 - 10.0 / 1.2 * 1.2, "{times:?}");
-    // The first waiting call gets the remaining capacity.
+    // The first call that has to wait uses tokens that accumulated before, so it waits less.
     let (gaps, waited) = (rig.gaps(), |gap: &f64| *gap > 0.0);
     let first = gaps.iter().skip(1).position(waited).unwrap() + 1;
     assert!((9..=10).contains(&first) && gaps[first + 1..].iter().all(|gap| *gap >= 1.19), "{gaps:?}");

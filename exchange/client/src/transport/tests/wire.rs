@@ -9,8 +9,8 @@ use http::Request;
 use super::super::network_transport;
 use crate::testkit::{TcpServer, TcpStep};
 
-/// Returns the result of one request to a server that plays these steps, and the number of requests that it
-/// received.
+/// Sends one request to a server that performs these steps. Returns the result, and the number of requests
+/// that the server received.
 async fn check(
     steps: impl Fn() -> Vec<TcpStep> + Send + Sync + 'static,
 ) -> (Result<u16, (TransportFault, Delivery)>, usize) {
@@ -25,8 +25,8 @@ async fn check(
 
 const LOST: (TransportFault, Delivery) = (TransportFault::Interrupted, Delivery::Unknown);
 
-/// DPP-01, DPP-20: below the retry loop nothing is resent, redirected or guessed: a truncated response is an
-/// error there.
+/// DPP-01, DPP-20: the network transport itself neither retries nor redirects a request, and it reports a
+/// truncated response as an error.
 #[tokio::test]
 async fn network_transport_sends_once_and_reports_delivery() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
@@ -55,7 +55,8 @@ async fn network_transport_sends_once_and_reports_delivery() {
     assert_eq!(check(redirect).await, (Ok(307), 1));
 }
 
-/// CLI-02: the headers of an error response are returned, even if its body is cut or exceeds the size limit.
+/// CLI-02: the headers of an error response are returned even if its body is truncated or exceeds the size
+/// limit.
 #[tokio::test]
 async fn error_response_is_returned_without_its_body() {
     let head = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3600\r\nDPoP-Nonce: n-1\r\n";
@@ -81,7 +82,7 @@ async fn error_response_is_returned_without_its_body() {
     }
 }
 
-/// An oversized body or head is read only up to the limit, and is not requested again.
+/// An oversized body or head is read only up to the limit, and the request is not sent again.
 #[tokio::test]
 async fn oversized_response_is_not_read_further() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
@@ -103,7 +104,7 @@ async fn oversized_response_is_not_read_further() {
     assert_eq!(check(headers).await, (Err((TransportFault::TooLarge, Delivery::Unknown)), 1));
 }
 
-/// A compressed response is neither requested nor decompressed.
+/// The client does not request a compressed response, and does not decompress one.
 #[tokio::test]
 async fn compressed_response_is_not_decompressed() {
     let server = TcpServer::start(|_, request| {
@@ -121,7 +122,7 @@ async fn compressed_response_is_not_decompressed() {
     assert_eq!((response.status().as_u16(), &response.body()[..]), (200, &b"abc"[..]));
 }
 
-/// No listener on the port: nothing was sent.
+/// If no process listens on the port, the error reports that nothing was sent.
 #[tokio::test]
 async fn closed_port_is_a_connect_error() {
     let server = TcpServer::start(|_, _| vec![TcpStep::Close]).await.unwrap();

@@ -1,4 +1,4 @@
-//! The member's blueprints as a paged collection: own and default ones (BPR-01, BPR-10).
+//! The paged collection of a member's blueprints: acquired and default ones (BPR-01, BPR-10).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl PagedCollection for BlueprintCollection {
 }
 
 impl BlueprintCollection {
-    /// Converts a row of one of the queries above.
+    /// Converts a row that one of the queries above returned.
     fn read_item(&self, product: &str, row: &Row<'_>) -> Result<Blueprint, StoreError> {
         let corrupt = |_| StoreError::Corrupt("invalid blueprint key");
         let ref_ = catalog_entry(&shown_key(product), self.index.name_of(EntryKind::Blueprint, product))?;

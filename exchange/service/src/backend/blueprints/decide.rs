@@ -1,4 +1,4 @@
-//! Decides blueprint ops. Pure functions over the loaded state.
+//! Decides blueprint ops with pure functions over the loaded state.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use super::super::change::{BatchDecision, ChangeExtras, EntryDelta, OpStatus, Wr
 use super::{BlueprintTarget, HeldBlueprint};
 use crate::feed::KeyRemoval;
 
-/// A blueprint op as the write path uses it.
+/// A blueprint op after parsing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ParsedBlueprintOp {
     pub(crate) op_id: Option<OpId>,
-    /// The feed's key; it takes precedence over the reference (A45).
+    /// The product's key in the feed; it takes precedence over the reference (A45).
     pub(crate) key: Option<String>,
     pub(crate) reference: Option<ItemRef>,
     pub(crate) action: BlueprintAction,
@@ -24,13 +24,13 @@ pub(crate) struct ParsedBlueprintOp {
 /// The requested change of a blueprint op.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BlueprintAction {
-    /// The member holds the product afterwards.
+    /// Adds the product to the blueprints that the member holds.
     Add {
         entry: HeldBlueprint,
-        /// Whether the member allowed it despite a removal by another author (WRT-14).
+        /// Whether the member allowed adding the product despite its removal by another author (WRT-14).
         overrides_removal: bool,
     },
-    /// The member does not hold the product afterwards.
+    /// Removes the product from the blueprints that the member holds.
     Remove,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum BlueprintAction {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BlueprintState {
     pub(crate) products: BTreeMap<String, ProductState>,
-    /// Product keys that the member holds and the catalogue lacks, by their hashes.
+    /// The products that the member holds and the catalogue lacks: product keys, by the hash of the key.
     pub(crate) hashed: BTreeMap<String, String>,
 }
 
@@ -46,11 +46,11 @@ pub(crate) struct BlueprintState {
 pub(crate) struct ProductState {
     pub(crate) held: Option<HeldBlueprint>,
     pub(crate) is_default: bool,
-    /// The last removal, if the product is not held.
+    /// The last removal of the product, if it is not held.
     pub(crate) gone: Option<KeyRemoval>,
 }
 
-/// A product while the ops of a batch are applied.
+/// The state of a product while the ops of a batch are decided.
 struct WorkingProduct {
     before: ProductState,
     now: ProductState,
@@ -58,7 +58,7 @@ struct WorkingProduct {
     overridden: bool,
 }
 
-/// Decides the ops in order, each with the effects of those before it (WRT-02).
+/// Decides the ops in order; each op sees the effects of the ops before it (WRT-02).
 pub(crate) fn decide_ops(
     loaded: BlueprintState,
     ops: &[ParsedBlueprintOp],

@@ -1,4 +1,4 @@
-//! Reads and writes the tables of blueprints.
+//! Reads and writes the database tables of blueprints.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,8 @@ pub(super) fn load_state(
         state.products.insert((*product).to_owned(), found);
     }
     if hashes {
-        // Reached only for keys that the catalogue lacks and clients see as hashes.
+        // Only products that the catalogue lacks reach this branch, because clients refer to them by the
+        // hash.
         let mut long = connection
             .prepare_cached("SELECT product FROM blueprint WHERE member = ?1 AND length(product) > 128")?;
         let long: Vec<String> = long.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -59,7 +60,7 @@ pub(super) fn load_state(
     Ok(state)
 }
 
-/// Loads the state of products with one query, in their order.
+/// Loads the states of the products with one query, in the order of `products`.
 fn load_products(
     connection: &Connection,
     member: &MemberId,
@@ -90,12 +91,12 @@ fn load_products(
     let mut own =
         feed::find_removals(connection, &FeedStream::of_member(NAME, member), missing.iter().copied())?;
     let mut granted = feed::find_removals(connection, &FeedStream::shared_by_area(NAME), missing)?;
-    // A default grant that ended before the member joined does not count as a removal.
+    // A default grant that ended before the member joined does not count as a removal for this member.
     let joined = member_since(connection, member)?;
     granted.retain(|_, removal| removal.at >= joined);
     for (name, product) in products.iter().zip(&mut all).filter(|(_, product)| is_missing(product)) {
-        // The later removal counts. At the same moment, the default grant's counts, which needs the member's
-        // confirmation.
+        // The later removal counts. If both have the same time, the end of the default grant counts: it
+        // always needs the member's confirmation.
         product.gone = match (own.remove(*name), granted.remove(*name)) {
             (Some(own), Some(granted)) if own.at > granted.at => Some(own),
             (own, granted) => granted.or(own),
@@ -141,11 +142,11 @@ pub(super) fn write_blueprints(
     Ok(())
 }
 
-/// Replaces the set of products that every member is granted, and records the difference in the feed that all
-/// members share (BPR-10). Must run within one transaction.
+/// Replaces the set of products that every member has by default, and records the difference in the feed that
+/// all members share (BPR-10). Must run within one transaction.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub fn set_defaults<'p>(
     connection: &Connection,
     products: impl IntoIterator<Item = &'p str>,

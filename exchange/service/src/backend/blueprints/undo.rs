@@ -1,4 +1,4 @@
-//! Reverts blueprints to their former state.
+//! Reverts blueprints to an earlier state.
 
 use rusqlite::Connection;
 
@@ -84,7 +84,7 @@ mod tests {
             let past = EntryChange { before: held(before), after: held(after) };
             let RevertOutcome { results: mut ends, .. } =
                 BlueprintArea::revert_entries(&state, &[("p", &past)], &writer("m"));
-            let end = ends.pop().expect("one").map_err(|hindrance| {
+            let end = ends.pop().expect("there is one result").map_err(|hindrance| {
                 assert_eq!(hindrance, UndoConflict::ChangedSince(None));
             });
             let expect = expect.map(|after| after.map(|after| entry_delta("p", held(now), held(after))));

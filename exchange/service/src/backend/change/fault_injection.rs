@@ -10,7 +10,7 @@ use crate::store::StoreError;
 pub enum WriteStep {
     /// The admission check passed.
     Admitted,
-    /// Every op is decided and nothing is written.
+    /// Every op is decided; nothing is written yet.
     Decided,
     /// The area's tables are written.
     Applied,
@@ -18,19 +18,19 @@ pub enum WriteStep {
     Published,
     /// Journal and audit contain the changes.
     Journaled,
-    /// The response is stored for repetition; the transaction is not committed yet.
+    /// The response is stored for repetitions; the transaction is not committed yet.
     Completed,
 }
 
 impl WriteStep {
-    /// All steps, in the order of the write path.
+    /// All steps, in execution order.
     pub const ALL: [Self; 6] =
         [Self::Admitted, Self::Decided, Self::Applied, Self::Published, Self::Journaled, Self::Completed];
 }
 
 type StepHook = dyn Fn(WriteStep) -> Result<(), StoreError> + Send + Sync;
 
-/// A hook that runs at every step of a write. The default value injects nothing.
+/// A hook that is called at every step of a write. The default value has no hook.
 #[derive(Clone, Default)]
 pub struct FaultInjector(Option<Arc<StepHook>>);
 
@@ -41,7 +41,7 @@ impl fmt::Debug for FaultInjector {
 }
 
 impl FaultInjector {
-    /// Fails a write with the error that `at` returns for a step.
+    /// Creates an injector. A write fails with the error that `at` returns for a step.
     #[must_use]
     pub fn new(at: impl Fn(WriteStep) -> Result<(), StoreError> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(at)))

@@ -1,4 +1,4 @@
-//! The response to a change set: counts, ops that were not applied, warnings.
+//! Builds the response to a change set: counts, ops that were not applied, and warnings.
 
 use contract_runtime::Map;
 use exchange_api::reasons::{Reason, RefusedAs};
@@ -19,12 +19,14 @@ pub(crate) struct ChangeExtras {
     pub(crate) detached_from_missions: Option<i64>,
     pub(crate) offers_reduced: Option<i64>,
     pub(crate) offers_removed: Option<i64>,
-    /// Other members' offers that were lowered and removed. Only the audit reports them.
+    /// The numbers of other members' offers that were lowered and that were removed. Only the audit contains
+    /// them.
     pub(crate) unreported_offers: (i64, i64),
 }
 
 impl ChangeExtras {
-    /// Formats the counts for the audit's detail (STK-17, SHP-10). Empty if all of them are zero.
+    /// Formats the counts for the audit's detail (STK-17, SHP-10). Returns an empty string if all counts are
+    /// zero.
     pub(crate) fn audit_suffix(&self) -> String {
         let counted = |count: Option<i64>, what: &str| match count {
             None | Some(0) => String::new(),
@@ -37,17 +39,17 @@ impl ChangeExtras {
     }
 }
 
-/// A list of up to 50 warnings about input that was accepted but not understood; more are dropped (RES-12,
-/// A26).
+/// A list of at most 50 warnings about input that was accepted but not fully understood; further warnings are
+/// dropped (RES-12, A26).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WarningList(Vec<Warning>);
 
 impl WarningList {
-    /// Maximum number of warnings in a response.
+    /// The maximum number of warnings in a response.
     pub(crate) const MAX_WARNINGS: usize = 50;
 
-    /// Creates warnings for the undeclared fields of a body (CON-08). Fields with a name that does not fit
-    /// into a pointer were rejected earlier (CON-09).
+    /// Creates warnings for the undeclared fields of a body (CON-08). Fields whose names do not fit into a
+    /// JSON Pointer were rejected earlier (CON-09).
     pub(crate) fn unknown_fields(pointers: Vec<String>) -> Self {
         let mut warnings = Self::default();
         for pointer in pointers {
@@ -74,7 +76,7 @@ impl WarningList {
     }
 }
 
-/// Builds the response with counts and every op that was not applied (WRT-05, WRT-06).
+/// Builds the response from the counts and every op that was not applied (WRT-05, WRT-06).
 pub(super) fn change_result<'o>(
     ops: impl Iterator<Item = (Option<&'o OpId>, OpStatus)>,
     dry_run: bool,
@@ -111,13 +113,13 @@ pub(super) fn change_result<'o>(
         detached_from_missions,
         offers_reduced,
         offers_removed,
-        #[allow(deprecated, reason = "the struct is constructed in full; the field is never set")]
+        #[allow(deprecated, reason = "constructing the struct requires every field; this one is never set")]
         cursor: None,
         extra: Map::new(),
     }
 }
 
-/// Maps a reason to the op result that the contract assigns to it.
+/// Returns the op result that the contract assigns to a refusal reason.
 fn refused_as(reason: &Reason) -> OpResult {
     match reason.result() {
         Some(RefusedAs::Unmatched) => OpResult::Unmatched,

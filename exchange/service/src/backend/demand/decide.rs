@@ -1,17 +1,17 @@
-//! Sums the open demand of job orders: pure functions over needs and booked stock (DEM-03, DEM-04).
+//! Sums the open demand of job orders with pure functions over needs and booked stock (DEM-03, DEM-04).
 
 use std::collections::BTreeMap;
 
 use crate::catalogue::VariantMatching;
 use crate::catalogue::contents::EntryKind;
 
-/// Minimum quality of stock for a good-quality requirement (DEM-02).
+/// The minimum quality of stock that covers a need for good quality (DEM-02).
 pub(super) const GOOD_QUALITY: i64 = 650;
 
 /// A job order that is open or in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JobOrder {
-    /// Whether blueprints of an item's variants count.
+    /// Whether the blueprint of a variant also counts as a blueprint of the item.
     pub(super) matching: VariantMatching,
     pub(super) materials: Vec<MaterialNeed>,
     pub(super) items: Vec<ItemNeed>,
@@ -47,27 +47,27 @@ pub(super) struct BookedStock {
     pub(super) thing: String,
     pub(super) quality: i64,
     pub(super) amount: i64,
-    /// Whether the order received it. Delivered items are also part of [`ItemNeed::delivered`].
+    /// Whether the order has received the stock. Delivered items are also counted in [`ItemNeed::delivered`].
     pub(super) delivered: bool,
 }
 
-/// The kind of order from which the demand for a material results.
+/// The kind of order that causes the demand for a material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DemandOrigin {
     MaterialOrder,
     ItemOrder,
 }
 
-/// The open demand, summed over all orders; no entry identifies an order.
+/// The open demand, summed over all orders. No key identifies an order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenDemand {
     pub(super) materials: BTreeMap<(String, QualityFloor, DemandOrigin), i64>,
-    /// Pieces by item and by whether the member can craft it. The flag can differ between orders because only
-    /// some orders accept blueprints of variants.
+    /// The number of pieces, by item and by whether the member can craft the item. An item can occur with
+    /// both values, because only some orders accept blueprints of variants.
     pub(super) items: BTreeMap<(String, bool), i64>,
 }
 
-/// Sums the open amounts of all orders. Surplus of one order does not reduce the demand of another.
+/// Sums the open amounts of all orders. A surplus for one order does not reduce the demand of another.
 pub(super) fn sum_open_demand(
     orders: &[JobOrder],
     craftable: impl Fn(&str, VariantMatching) -> bool,
@@ -87,7 +87,8 @@ pub(super) fn sum_open_demand(
         }
         for (material, [any, good]) in needs {
             let (better, worse) = order.booked_of(material);
-            // Stock counts once: surplus above the good-quality need covers the other need.
+            // Each amount counts once: the surplus of good stock over the good-quality need covers the other
+            // need.
             let rest = better.saturating_sub(good).max(0);
             let (good, any) = (good.saturating_sub(better), any.saturating_sub(worse).saturating_sub(rest));
             for (floor, amount) in [(QualityFloor::Good, good), (QualityFloor::Any, any)] {
@@ -103,7 +104,8 @@ pub(super) fn sum_open_demand(
 }
 
 impl JobOrder {
-    /// Sums the booked stock of a material: at or above the good-quality floor, and below it.
+    /// Sums the booked stock of a material. Returns the amount at or above the good-quality floor and the
+    /// amount below it.
     fn booked_of(&self, material: &str) -> (i64, i64) {
         let of_it = |booked: &&BookedStock| booked.kind == EntryKind::Material && booked.thing == material;
         let (better, worse): (Vec<_>, Vec<_>) =
@@ -124,7 +126,7 @@ fn total_amount<'b>(booked: impl IntoIterator<Item = &'b BookedStock>) -> i64 {
     booked.into_iter().fold(0, |sum, booked| sum.saturating_add(booked.amount))
 }
 
-/// Adds to a line. Lines without an open amount are omitted (DEM-05).
+/// Adds an amount to a line. Omits lines without an open amount (DEM-05).
 fn add_line<K: Ord>(lines: &mut BTreeMap<K, i64>, line: K, amount: i64) {
     if amount > 0 {
         let sum = lines.entry(line).or_default();

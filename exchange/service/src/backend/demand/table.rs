@@ -1,4 +1,4 @@
-//! Reads the tables of job orders for the demand.
+//! Reads the tables of job orders to compute the demand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,9 @@ use crate::catalogue::{CatalogueIndex, VariantMatching, shown_key};
 use crate::ids::MemberId;
 use crate::store::StoreError;
 
-/// Reports whether the member may see the organization's job orders (DEM-06): as a member of a unit with
-/// profit sharing, or as the leader of a unit above one. The administrator role does not grant it.
+/// Returns true if the member may see the organization's job orders (DEM-06): as a member of a unit that
+/// takes part in profit sharing, or as the leader of a unit that is above such a unit. The administrator role
+/// does not grant this permission.
 pub(super) fn is_permitted(connection: &Connection, member: &MemberId) -> Result<bool, StoreError> {
     let sql = "WITH RECURSIVE
                below (unit) AS (
@@ -25,7 +26,7 @@ pub(super) fn is_permitted(connection: &Connection, member: &MemberId) -> Result
     Ok(connection.prepare_cached(sql)?.query_row([member], |row| row.get(0))?)
 }
 
-/// Loads every order that counts (DEM-05), with its needs and its booked stock.
+/// Loads every order that counts for the demand (DEM-05), with its needs and its booked stock.
 pub(super) fn load_orders(
     connection: &Connection,
     index: &CatalogueIndex,
@@ -61,7 +62,7 @@ pub(super) fn load_orders(
             EntryKind::Material
         };
         let (thing, measure): (String, String) = (row.get(2)?, row.get(3)?);
-        // Stock in another measure than the material's current one cannot be compared with the need.
+        // The measure of a material can change. Stock in an earlier measure cannot be compared with the need.
         if measure == measure_of(index, kind, &thing).as_str() {
             let (quality, amount, delivered) = (row.get(4)?, row.get(5)?, row.get(6)?);
             let booked = BookedStock { kind, thing, quality, amount, delivered };
@@ -72,7 +73,8 @@ pub(super) fn load_orders(
     Ok(orders.into_values().collect())
 }
 
-/// Calls `take` with the order's id and each row of a query over the orders of the member's own units.
+/// Calls `take` with the order's id for each row of a query over the orders of the units of which the member
+/// is a direct member.
 fn for_each_row(
     connection: &Connection,
     member: &MemberId,
@@ -98,7 +100,7 @@ fn measure_of(index: &CatalogueIndex, kind: EntryKind, id: &str) -> Measure {
     Measure::for_item(kind, entry.map_or(&serde_json::Value::Null, |entry| &entry.facts))
 }
 
-/// Returns the products of all blueprints that the member holds, default ones included.
+/// Returns the products of all blueprints that the member holds, including default ones.
 pub(super) fn held_blueprints(
     connection: &Connection,
     member: &MemberId,

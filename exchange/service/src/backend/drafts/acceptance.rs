@@ -1,4 +1,4 @@
-//! Accepting a review: adds its blueprints, or stores its refinery order.
+//! Accepts a review: adds its blueprints, or stores its refinery order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,15 +28,15 @@ use crate::records::{self, Actor, AuditEntry};
 use crate::store::{self, StoreError};
 use crate::time::Moment;
 
-/// Maximum number of refinery orders per member.
+/// The maximum number of refinery orders per member.
 const MAX_REFINERY_ORDERS: u64 = 200;
 
-/// The rows of a review that the member selected, by their indexes.
+/// The rows of a review that the member selected, identified by their indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlueprintChoice {
-    /// Matched blueprints to add.
+    /// The matched blueprints to add.
     pub take: BTreeSet<usize>,
-    /// For unmatched blueprints: the key or the name of the product that the member picked.
+    /// For each unmatched blueprint: the key or the name of the product that the member picked.
     pub picks: BTreeMap<usize, String>,
 }
 
@@ -47,26 +47,27 @@ pub enum AcceptOutcome {
     Blueprints(ChangeResult),
     /// The refinery order was stored.
     Refinery,
-    /// The member selected nothing. The review stays open.
+    /// The member selected no row. The review stays open.
     NothingChosen,
-    /// The names of rows with a pick that matches no product. The review stays open.
+    /// Some picks match no product; contains the names of their rows. The review stays open.
     UnknownPicks(Vec<String>),
-    /// The messages about invalid form fields, and the form with the member's input. The review stays open.
+    /// Form fields are invalid; contains the messages, and the form with the member's input. The review stays
+    /// open.
     InvalidForm(Vec<String>, Box<ReviewContent>),
-    /// The member has the maximum number of refinery orders. The review stays open.
+    /// The member already has the maximum number of refinery orders. The review stays open.
     Full,
-    /// The member is not permitted to act now. The review stays open.
+    /// The member is not permitted to act at present. The review stays open.
     Refused(PlainCode),
-    /// No such review exists: it was accepted or discarded, or it expired.
+    /// There is no such review: it was accepted or discarded, or it has expired.
     NotFound,
 }
 
 impl Backend {
-    /// Adds the selected blueprints of a review once, as a change of the member on the web with the source
-    /// `import` (DRF-04).
+    /// Adds the selected blueprints of a review once. The change is attributed to the member in the web
+    /// interface and has the source `import` (DRF-04).
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn accept_blueprints(
         &self,
         member: &MemberId,
@@ -96,7 +97,7 @@ impl Backend {
     /// Stores the refinery order of a review once, with the values of the form.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn accept_refinery_order(
         &self,
         member: &MemberId,
@@ -129,10 +130,10 @@ impl Backend {
         .await
     }
 
-    /// Lists the member's refinery orders, the latest first.
+    /// Lists the member's refinery orders, newest first.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the read.
+    /// Returns a [`StoreError`] if the read fails.
     pub async fn refinery_orders(&self, member: &MemberId) -> Result<Vec<SavedOrder>, StoreError> {
         let (backend, member) = (self.clone(), member.clone());
         let read = move |connection: &Connection| {
@@ -162,7 +163,7 @@ impl Backend {
     /// Deletes a refinery order. Returns false if the member has no such order.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write.
+    /// Returns a [`StoreError`] if the write fails.
     pub async fn delete_refinery_order(&self, member: &MemberId, id: &str) -> Result<bool, StoreError> {
         let (backend, member, id) = (self.clone(), member.clone(), id.to_owned());
         let delete = move |connection: &Connection| {
@@ -192,8 +193,8 @@ impl Backend {
         self.store.read(read).await
     }
 
-    /// Deletes a review and writes its result in one transaction, if there is room. A concurrent second call
-    /// finds no review.
+    /// Deletes a review and writes its result in one transaction. Does neither if `room` returns false. Of
+    /// two concurrent calls, the second finds no review.
     async fn accept_review(
         &self,
         member: &MemberId,
@@ -217,7 +218,7 @@ impl Backend {
             let Some(stored) = reviews::remove_review(connection, &member, &id, now)? else {
                 return Ok(AcceptOutcome::NotFound);
             };
-            // The same check as for the member's clients.
+            // The member must pass the same check as for calls of the member's clients.
             members::find_acting_member(connection, &member)??;
             let client = stored.client.as_ref();
             let taken = write(&backend, connection, &member, client)?;
@@ -260,7 +261,7 @@ fn place_name(index: &CatalogueIndex, id: &str) -> String {
 /// Returns the selected products, each once with its earliest acquisition time.
 ///
 /// # Errors
-/// Returns the names of the rows with a pick that matches no product.
+/// Returns the names of the rows whose picks match no product.
 fn chosen_products(
     index: &CatalogueIndex,
     rows: &[BlueprintRow],
@@ -290,7 +291,7 @@ fn chosen_products(
     if unknown.is_empty() { Ok(chosen) } else { Err(unknown) }
 }
 
-/// Finds a product by its key, or by a name that matches exactly one.
+/// Finds a product by its key, or by a name if exactly one product matches.
 fn product_of(index: &CatalogueIndex, picked: &str) -> Option<String> {
     let name: String = picked.chars().take(200).collect();
     let mut reference = ItemRef::by_name(name).ok()?;

@@ -10,32 +10,34 @@ use crate::catalogue::CatalogueIndex;
 use crate::catalogue::contents::EntryKind;
 use crate::time::Moment;
 
-/// Maximum length of a name that a review shows, in characters.
+/// The maximum length of a name in a review, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
-/// A blueprint of a draft. Duplicates are merged.
+/// A blueprint of a draft, after duplicates were merged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlueprintRow {
-    /// The match of the sent reference.
+    /// The product to which the reference resolved, if any.
     #[serde(rename = "f")]
     pub found: BlueprintMatch,
-    /// The earliest acquisition time that was sent for the blueprint.
+    /// The earliest acquisition time that the client sent for the blueprint.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     pub acquired_at: Option<Moment>,
 }
 
-/// The result of resolving a reference of a draft.
+/// The result of resolving a reference in a draft.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum BlueprintMatch {
     /// A product, by its stored key.
     #[serde(rename = "p")]
     Product(String),
-    /// No unique match. Contains the sent name, or the first sent key, for the member to pick a product.
+    /// No unique match. Contains the name or, without a name, the first key that was sent, so that the member
+    /// can pick a product.
     #[serde(rename = "n")]
     Unmatched(String),
 }
 
-/// Converts a draft into rows; `None` if it contains a calendar date that does not exist (CON-06).
+/// Converts a draft into rows. Returns `None` if the draft contains a calendar date that does not exist
+/// (CON-06).
 pub(super) fn prepare_rows(index: &CatalogueIndex, body: &BlueprintDraft) -> Option<Vec<BlueprintRow>> {
     if body.generated_at.as_ref().is_some_and(|at| parse_timestamp(at).is_none()) {
         return None;
@@ -56,7 +58,7 @@ pub(super) fn prepare_rows(index: &CatalogueIndex, body: &BlueprintDraft) -> Opt
     Some(merge_rows(index, items))
 }
 
-/// Resolves references and merges duplicates. Each blueprint keeps its first position and its earliest time.
+/// Resolves references and merges duplicates. A merged row keeps the first position and the earliest time.
 pub(super) fn merge_rows<'r>(
     index: &CatalogueIndex,
     items: impl IntoIterator<Item = (&'r ItemRef, Option<Moment>)>,
@@ -76,7 +78,7 @@ pub(super) fn merge_rows<'r>(
     rows
 }
 
-/// Returns the earlier of two moments; `None` if both are missing.
+/// Returns the earlier of two moments, or the only one; `None` if both are missing.
 pub(super) fn earlier_moment(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -91,7 +93,7 @@ fn match_reference(index: &CatalogueIndex, reference: &ItemRef) -> BlueprintMatc
     }
 }
 
-/// Returns a label that a person may recognize: the name, or else the first of the keys.
+/// Returns a label that a person may recognize: the name or, without a name, the first key.
 fn reference_label(reference: &ItemRef) -> String {
     let ItemRef { bt, sc_record, sc_guid, uex_id, loc_key, name, .. } = reference;
     let texts = [name, &bt.as_ref().map(ToString::to_string), sc_record, sc_guid];
@@ -105,7 +107,8 @@ mod tests {
     use super::*;
     use exchange_api::types::{CatalogKey, UexId};
 
-    /// DRF-07: the label is the name, or the first key in the order in which keys are tried.
+    /// DRF-07: an unmatched item is labelled with its name; without a name, with the first key in lookup
+    /// order.
     #[test]
     fn unmatched_item_keeps_its_sent_label() {
         let mut reference = ItemRef::by_name("n".repeat(200)).unwrap();

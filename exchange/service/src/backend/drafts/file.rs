@@ -1,5 +1,5 @@
-//! Parses an envelope of blueprints from a file that a member imports on the web (DRF-04). Unknown fields are
-//! ignored, regardless of their content.
+//! Parses a file of blueprints that a member imports in the web interface (DRF-04). Unknown fields are
+//! ignored, whatever their values.
 
 use std::fmt;
 
@@ -11,42 +11,42 @@ use serde_json::value::RawValue;
 use super::super::connection::parse_timestamp;
 use crate::time::Moment;
 
-/// Maximum size of a file in bytes (LIM-33).
+/// The maximum size of a file, in bytes (LIM-33).
 pub const MAX_FILE_BYTES: usize = 8 << 20;
-/// Maximum number of blueprints in a file (LIM-32).
+/// The maximum number of blueprints in a file (LIM-32).
 const MAX_ITEMS: usize = 2000;
-/// Maximum number of characters that are used of a reference's strings.
+/// The length in characters to which the strings of a reference are truncated.
 const MAX_STRING_CHARS: usize = 200;
 
 const FORMAT: &str = "svc.blueprints";
 
-/// The error of a file import. The messages are shown to the member.
+/// The reason a file cannot be imported. The messages are shown to the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// The file has more than 8 MiB.
+    /// The file is larger than 8 MiB.
     #[error("The file is larger than 8 MiB. Split it.")]
     TooLarge,
-    /// The file is not valid JSON, or not an object with a list of items.
+    /// The file is not valid JSON, or is not an object with a list of items.
     #[error(
         "The file is not a blueprint export: it cannot be parsed. Export it again, and upload it without changes."
     )]
     Unreadable,
-    /// The file's `format` is not the one of blueprints.
+    /// The `format` of the file is not that of blueprint exports.
     #[error("The file is not a blueprint export: it has another format. Select a file of blueprints.")]
     Format,
-    /// The file's `formatVersion` is not 1.x.
+    /// The `formatVersion` of the file is not 1.x.
     #[error("The file uses an unknown version of the format. Export it in version 1.")]
     Version,
     /// The file has more than 2000 blueprints.
     #[error("The file has more than 2000 blueprints. Split it.")]
     TooMany,
-    /// The item with this number, from 1, has no usable reference.
+    /// An item has no usable reference. Contains the number of the item, starting at 1.
     #[error("Item {0} of the file does not identify a blueprint. Correct the item or remove it.")]
     NoReference(usize),
 }
 
-/// Returns the fields of an object by name; of duplicates, the last one. Values are not parsed. `None` if the
-/// value is not an object.
+/// Returns the raw values of the named fields of an object; the last one of a duplicate field. Returns `None`
+/// if the value is not an object.
 fn parse_fields<'de, const N: usize>(
     raw: &'de RawValue,
     names: [&str; N],
@@ -76,8 +76,8 @@ impl<'de, const N: usize> Visitor<'de> for FieldVisitor<'_, N> {
     }
 }
 
-/// Returns the items of a list, or [`ImportError::TooMany`]; surplus items are only counted. `None` if the
-/// value is not a list.
+/// Returns the items of a list, or [`ImportError::TooMany`] if there are more than [`MAX_ITEMS`]. Further
+/// items are not stored. Returns `None` if the value is not a list.
 fn parse_items(raw: &RawValue) -> Option<Result<Vec<&RawValue>, ImportError>> {
     serde_json::Deserializer::from_str(raw.get()).deserialize_seq(ItemVisitor).ok()
 }
@@ -105,7 +105,7 @@ impl<'de> Visitor<'de> for ItemVisitor {
     }
 }
 
-/// Parses a non-empty string, truncated to [`MAX_STRING_CHARS`].
+/// Parses a non-empty string and truncates it to [`MAX_STRING_CHARS`].
 fn parse_string(raw: &RawValue) -> Option<String> {
     let text: String = serde_json::from_str(raw.get()).ok()?;
     Some(text.chars().take(MAX_STRING_CHARS).collect()).filter(|text: &String| !text.is_empty())
@@ -115,12 +115,12 @@ fn parse_integer(raw: &RawValue) -> Option<i64> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// Parses the blueprints of a file, in their order.
+/// Parses the blueprints of a file, in file order.
 pub(super) fn parse_file(bytes: &[u8]) -> Result<Vec<(ItemRef, Option<Moment>)>, ImportError> {
     if bytes.len() > MAX_FILE_BYTES {
         return Err(ImportError::TooLarge);
     }
-    // Some editors put a byte order mark in front of the text.
+    // Some editors write a byte order mark at the start of a file.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let file: &RawValue = serde_json::from_slice(bytes).map_err(|_| ImportError::Unreadable)?;
     let [format, version, list] =
@@ -141,7 +141,7 @@ pub(super) fn parse_file(bytes: &[u8]) -> Result<Vec<(ItemRef, Option<Moment>)>,
     items?.into_iter().enumerate().map(one).collect()
 }
 
-/// Parses the reference of an item; `None` if no field is usable.
+/// Parses the reference of an item. Returns `None` if the reference has no usable field.
 fn parse_reference(raw: &RawValue) -> Option<ItemRef> {
     let names = ["bt", "scRecord", "scGuid", "uexId", "locKey", "name"];
     let [bt, sc_record, sc_guid, uex_id, loc_key, name] = parse_fields(raw, names)?;
@@ -167,7 +167,7 @@ fn parse_reference(raw: &RawValue) -> Option<ItemRef> {
     builder.build().ok()
 }
 
-/// Reports whether a version is `1.` followed by digits (DRF-02).
+/// Returns true if a version is `1.` followed by digits (DRF-02).
 fn is_known(version: &str) -> bool {
     let minor = version.strip_prefix("1.").unwrap_or_default();
     !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit())
@@ -181,7 +181,7 @@ mod tests {
         parse_file(text.as_bytes()).expect_err(text)
     }
 
-    /// DRF-02, DRF-04: format, version and items are checked, other fields are not.
+    /// DRF-02, DRF-04: the format, the version and the items of a file are checked; other fields are not.
     #[test]
     fn only_required_fields_are_checked() {
         let file = |head: &str, items: &str| format!(r#"{{{head}"items":[{items}]}}"#);
@@ -227,12 +227,11 @@ mod tests {
         let many = |count: usize| file(known, &vec![r#"{"ref":{"name":"A"}}"#; count].join(","));
         assert_eq!(parse_file(many(2000).as_bytes()).map(|items| items.len()), Ok(2000));
         assert_eq!(refused(&many(2001)), ImportError::TooMany);
-        // Errors of the whole file take precedence, regardless of the position of the field.
+        // Errors of the whole file take precedence over errors of items, wherever the invalid field is.
         let late = many(2001).replace(known, "").replace("]}", r#"],"format":"svc.stock"}"#);
         assert_eq!(refused(&late), ImportError::Format);
     }
 
-    /// Ignored content is skipped at any depth.
     #[test]
     fn ignored_content_is_skipped() {
         let deep = "[".repeat(2 << 20) + &"]".repeat(2 << 20);
@@ -243,7 +242,7 @@ mod tests {
             let file = format!(r#"{{"format":"svc.blueprints",{}}}"#, place.replace('@', &deep));
             assert_eq!(parse_file(file.as_bytes()).map(|items| items.len()), Ok(1), "{place}");
         }
-        // Values that Rust's numbers and strings cannot represent, or that are not integers.
+        // Rust cannot represent these numbers and strings, or the numbers are not integers.
         for value in
             ["1e999", "[1e999]", r#""\ud800""#, r#"["\ud800"]"#, r#"{"\ud800":1e999}"#, "1.5", "-0.0"]
         {
@@ -264,10 +263,10 @@ mod tests {
         let items = format!(r#"{{"format":"svc.blueprints","items":[{deep}]}}"#);
         assert_eq!(refused(&items), ImportError::NoReference(1));
         let twice = r#"{"format":"x","format":"svc.blueprints","items":[]}"#;
-        assert_eq!(parse_file(twice.as_bytes()), Ok(Vec::new()), "the last one counts");
+        assert_eq!(parse_file(twice.as_bytes()), Ok(Vec::new()), "the last of two equal fields counts");
     }
 
-    /// LIM-33: a file of 8 MiB is accepted, one more byte is not.
+    /// LIM-33: a file of 8 MiB is accepted; a file with one more byte is rejected.
     #[test]
     fn file_size_is_limited_to_8_mib() {
         let mut file = r#"{"format":"svc.blueprints","items":[]}"#.to_owned();
@@ -277,7 +276,6 @@ mod tests {
         assert_eq!(parse_file(file.as_bytes()), Err(ImportError::TooLarge));
     }
 
-    /// Invalid acquisition times are ignored.
     #[test]
     fn invalid_acquisition_times_are_ignored() {
         for (text, moment) in [

@@ -1,4 +1,4 @@
-//! Staged drafts, each under the hash of the one-time handoff that opens it (DRF-14, DRF-16).
+//! Stores staged drafts, each under the hash of the one-time handoff that opens it (DRF-14, DRF-16).
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use crate::secrets;
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// Maximum number of live drafts per client and member (LIM-35).
+/// The maximum number of unexpired drafts per client and member (LIM-35).
 const MAX_LIVE_DRAFTS: usize = 10;
 
-/// A draft that is to be staged.
+/// A draft to stage.
 #[derive(Clone, Copy)]
 pub(super) struct NewDraft<'a> {
     pub(super) client: &'a ClientId,
     pub(super) member: &'a MemberId,
-    /// The secret of the link. Only its hash is stored.
+    /// The secret in the draft's link. Only its hash is stored.
     pub(super) handoff: &'a str,
     pub(super) content: &'a str,
 }
@@ -30,7 +30,8 @@ pub(super) enum StageOutcome {
     RetryAfter(Duration),
 }
 
-/// Stages a draft. The oldest drafts of the same client and member are deleted to keep the limit of ten.
+/// Stages a draft. Deletes the oldest drafts of the same client and member if the limit of ten would be
+/// exceeded.
 pub(super) fn insert_draft(
     connection: &Connection,
     rule: &DraftsConfig,
@@ -77,14 +78,15 @@ pub(super) fn insert_draft(
     Ok(StageOutcome::Stored)
 }
 
-/// Sums the bytes of the live drafts of a client, or of all clients.
+/// Sums the sizes of the unexpired drafts of a client, or of all clients if `client` is `None`.
 fn used_bytes(connection: &Connection, client: Option<&ClientId>, now: Moment) -> Result<i64, StoreError> {
     let sql =
         "SELECT coalesce(sum(size), 0) FROM draft WHERE expires_at > ?1 AND (?2 IS NULL OR client = ?2)";
     Ok(connection.prepare_cached(sql)?.query_row(params![now.as_millis(), client], |row| row.get(0))?)
 }
 
-/// Returns the time until at least `over` bytes have expired, without the drafts that are deleted now.
+/// Returns the time until at least `over` bytes expire. Drafts in `dropped` do not count, because they are
+/// deleted now.
 fn until_free(
     connection: &Connection,
     client: Option<&ClientId>,
@@ -114,8 +116,8 @@ fn to_i64(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX / 4)
 }
 
-/// Deletes the draft of a handoff and returns its client and content; `None` if it belongs to another member
-/// or expired.
+/// Deletes the draft of a handoff and returns its client and content. Returns `None` if there is no such
+/// draft, if it belongs to another member, or if it has expired.
 pub(super) fn take_draft(
     connection: &Connection,
     member: &MemberId,
@@ -133,10 +135,10 @@ pub(super) fn take_draft(
     Ok(taken)
 }
 
-/// Deletes up to `limit` drafts that expired unopened, and returns their number.
+/// Deletes up to `limit` drafts that expired before they were opened. Returns the number of deleted drafts.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_drafts(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM draft WHERE number IN (SELECT number FROM draft WHERE expires_at <= ?1 LIMIT ?2)";
     Ok(connection.prepare_cached(sql)?.execute(params![now.as_millis(), sql_limit(limit)])?)

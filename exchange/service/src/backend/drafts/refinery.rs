@@ -1,5 +1,5 @@
-//! Refinery orders: the review form that a draft's first order fills in, and the order that the member
-//! accepts (DRF-10, DRF-11, WEB-10).
+//! Refinery orders: the review form, which is filled in from a draft's first order, and the order that the
+//! member accepts (DRF-10, DRF-11, WEB-10).
 
 use contract_runtime::Number;
 use exchange_api::types::{PanelType, RefineryDraft, RefineryGood as Sent, RefineryOrder as SentOrder};
@@ -12,35 +12,36 @@ use crate::catalogue::contents::EntryKind;
 use crate::time::Moment;
 
 const VERSION: i64 = 1;
-/// Maximum amount of a good, in thousandths.
+/// The maximum amount of a good, in thousandths of SCU.
 const MAX_THOUSANDTHS: i64 = 1_000_000_000_000;
-/// Maximum expenses, in aUEC.
+/// The maximum expenses, in aUEC.
 const MAX_EXPENSES: i64 = 1_000_000_000;
-/// Maximum duration in minutes: one year.
+/// The maximum duration, in minutes: one leap year.
 const MAX_MINUTES: i64 = 366 * 24 * 60;
-/// Maximum quality (LIM-31).
+/// The maximum quality (LIM-31).
 const MAX_QUALITY: i64 = 1000;
-/// Maximum length of a form field, in characters.
+/// The maximum length of a form field, in characters.
 const MAX_FIELD_CHARS: usize = 255;
 
-/// The fields of the review form, as they were read from a panel or as the member corrected them.
+/// The fields of the review form, as the client read them from the game's refinery panel or as the member
+/// corrected them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefineryPanel {
     /// The name of the refinery's location.
     pub location: String,
-    /// The location's name as it was read, if the warehouse has no location of that name. It helps the member
-    /// to pick one.
+    /// The sent name of the location, if the warehouse has no location of that name. The page shows it to
+    /// help the member pick a location.
     #[serde(default)]
     pub read_location: Option<String>,
     /// The name of the refining method.
     pub method: String,
-    /// The duration in minutes, as text.
+    /// The duration in minutes, as a string.
     pub minutes: String,
-    /// The expenses in aUEC, as text.
+    /// The expenses in aUEC, as a string.
     pub expenses: String,
-    /// The rows of the panel.
+    /// The rows of goods.
     pub goods: Vec<PanelRow>,
-    /// Further orders of the draft, which are not accepted.
+    /// Further orders of the draft, which cannot be accepted.
     pub further: Vec<FurtherOrder>,
 }
 
@@ -49,31 +50,31 @@ pub struct RefineryPanel {
 pub struct PanelRow {
     /// The name of the material.
     pub material: String,
-    /// The input amount in SCU, as text.
+    /// The input amount in SCU, as a string.
     pub input: String,
-    /// The output amount in SCU, as text.
+    /// The output amount in SCU, as a string.
     pub output: String,
-    /// The quality of the material, as text.
+    /// The quality of the material, as a string.
     pub quality: String,
     /// Whether the material is refined.
     pub refine: bool,
 }
 
-/// An order of a draft that is reported but not accepted.
+/// An order of a draft that the review only mentions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FurtherOrder {
-    /// The panel type of the order.
+    /// The panel type of the order, as sent.
     pub panel: String,
-    /// The name of its location, as it was read.
+    /// The name of the refinery's location, as sent.
     pub location: String,
-    /// The number of its rows.
+    /// The number of goods in the order.
     pub goods: usize,
 }
 
 /// A refinery order that the member accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefineryOrder {
-    /// The stored key of a location of the warehouse.
+    /// The stored key of the refinery's location in the warehouse.
     pub location: Option<String>,
     /// The name of the refining method.
     pub method: Option<String>,
@@ -105,18 +106,18 @@ pub struct RefineryGood {
 pub struct SavedOrder {
     /// The id of the order.
     pub id: String,
-    /// When the member accepted it.
+    /// The time at which the member accepted the order.
     pub saved_at: Moment,
-    /// The display name of its location.
+    /// The display name of the refinery's location.
     pub location: Option<String>,
     /// The content of the order.
     pub order: RefineryOrder,
-    /// The display names of its goods, in their order.
+    /// The display names of the goods, in the order of `order.goods`.
     pub names: Vec<String>,
 }
 
-/// Fills in the form from a draft's first order; `None` for invalid content (DRF-11), including a calendar
-/// date that does not exist (CON-06).
+/// Fills in the form from the first order of a draft. Returns `None` for invalid content (DRF-11), including
+/// a calendar date that does not exist (CON-06).
 pub(super) fn prepare_panel(body: RefineryDraft) -> Option<RefineryPanel> {
     let images = body.orders.iter().flat_map(|order| &order.source_images);
     let mut moments = images.filter_map(|image| image.captured_at.as_ref()).chain(&body.generated_at);
@@ -153,7 +154,7 @@ impl PanelRow {
     }
 }
 
-/// Formats a number, rounded to `decimals` places. A number above the maximum is shown as it was sent.
+/// Formats a number, rounded to `decimals` places. A number above the maximum is formatted as it was sent.
 fn format_number(number: Option<&Number>, decimals: u8) -> String {
     let Some(number) = number else { return String::new() };
     match number.to_scaled_i64(decimals).filter(|digits| *digits <= MAX_THOUSANDTHS) {
@@ -168,16 +169,16 @@ pub fn format_thousandths(amount: i64) -> String {
     format_decimal(amount, 3)
 }
 
-/// Formats digits with a count of decimals, without trailing zeros.
+/// Formats an integer as a decimal number with the given number of decimals, without trailing zeros.
 fn format_decimal(digits: i64, decimals: u8) -> String {
     trimmed_decimal(digits, decimals).to_json_text().into_owned()
 }
 
 impl RefineryPanel {
-    /// Converts the form into an order. Rows without a material are ignored.
+    /// Converts the form into an order. Ignores rows without a material.
     ///
     /// # Errors
-    /// Returns the messages about all invalid fields, for the member.
+    /// Returns one message per invalid field, to be shown to the member.
     pub(super) fn to_order(&self, index: &CatalogueIndex) -> Result<RefineryOrder, Vec<String>> {
         let mut errors = Vec::new();
         let location = match self.location.trim() {
@@ -238,8 +239,8 @@ impl RefineryPanel {
         }
     }
 
-    /// Replaces names with the catalogue's names where they resolve uniquely. The name of an unknown location
-    /// moves to `read_location`.
+    /// Replaces each name with the catalogue's name if it resolves uniquely. Moves the name of an unknown
+    /// location to `read_location`.
     pub(super) fn with_catalogue_names(mut self, index: &CatalogueIndex) -> Self {
         let place = place_of(index, &self.location).and_then(|id| index.locations().get(&id));
         let read = match place {
@@ -256,7 +257,8 @@ impl RefineryPanel {
     }
 }
 
-/// Finds a location of the warehouse by its name, ignoring case. `None` unless exactly one matches.
+/// Finds a location of the warehouse by its name, ignoring case. Returns `None` unless exactly one location
+/// matches.
 fn place_of(index: &CatalogueIndex, name: &str) -> Option<String> {
     let name = name.trim().to_lowercase();
     let mut found =
@@ -270,7 +272,7 @@ fn material_of(index: &CatalogueIndex, name: &str) -> Option<String> {
     index.find_unique(EntryKind::Material, &reference).map(|entry| entry.id.clone())
 }
 
-/// Parses a field: `Some(None)` if it is empty, `None` if it is not a number between 0 and `limit`.
+/// Parses a field. Returns `Some(None)` if it is empty, and `None` if it is not a number from 0 to `limit`.
 fn parse_amount(text: &str, decimals: u8, limit: i64) -> Option<Option<i64>> {
     let text = text.trim();
     if text.is_empty() {
@@ -311,7 +313,7 @@ mod tests {
         assert_eq!(
             format_number(Some(&Number::parse("1e400").unwrap()), 3),
             "1e400",
-            "what no field holds is seen"
+            "a number above the maximum is shown as it was sent"
         );
         assert_eq!(format_number(None, 3), "");
     }

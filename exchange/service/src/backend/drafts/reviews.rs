@@ -1,4 +1,5 @@
-//! Reviews: drafts that a member opened, and files that the member imported (WEB-09 to WEB-11).
+//! Stores and shows reviews: drafts that a member opened, and files that the member imported (WEB-09 to
+//! WEB-11).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,19 +21,19 @@ use crate::registry;
 use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// Maximum number of reviews per member; the oldest is deleted for a new one.
+/// The maximum number of reviews per member. A new review replaces the oldest one if there are more.
 const MAX_OPEN_REVIEWS: usize = 10;
-/// Maximum number of rows for which similar names are searched.
+/// The maximum number of rows for which similar names are searched.
 const MAX_SUGGESTION_ROWS: usize = 200;
 
-/// A review as its page shows it.
+/// A review as shown on its page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DraftReview {
-    /// The registered name of the client that sent the draft; `None` for a file.
+    /// The registered name of the client that sent the draft; `None` for an imported file.
     pub from: Option<String>,
     /// The content to review.
     pub content: ReviewContent,
-    /// When the review expires.
+    /// The time at which the review expires.
     pub expires_at: Moment,
 }
 
@@ -43,16 +44,17 @@ pub enum ReviewContent {
     Blueprints {
         /// Blueprints that the member does not hold.
         new: Vec<MatchedBlueprint>,
-        /// The names of blueprints that the member holds already.
+        /// The names of the blueprints that the member already holds.
         held: Vec<String>,
         /// Blueprints without a unique match in the catalogue.
         unmatched: Vec<UnmatchedBlueprint>,
-        /// The names of all products; empty if every unmatched row has suggestions.
+        /// The names of all products for the member to pick from; empty if every unmatched row has
+        /// suggestions.
         products: Vec<String>,
     },
-    /// A refinery order with the options of its form fields.
+    /// A refinery order, with the options of its form fields.
     Refinery {
-        /// The content of the form.
+        /// The values of the form fields.
         panel: RefineryPanel,
         /// The names of all materials.
         materials: Vec<String>,
@@ -68,20 +70,20 @@ pub struct MatchedBlueprint {
     pub number: usize,
     /// The display name of the product.
     pub name: String,
-    /// When the member acquired the blueprint.
+    /// The time at which the member acquired the blueprint, if it was sent.
     pub acquired_at: Option<Moment>,
 }
 
-/// A blueprint of a review without a unique match.
+/// A blueprint of a review without a unique match in the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmatchedBlueprint {
     /// The row's index in the review.
     pub number: usize,
-    /// The name or key as it was sent.
+    /// The name or key that was sent.
     pub name: String,
-    /// When the member acquired the blueprint.
+    /// The time at which the member acquired the blueprint, if it was sent.
     pub acquired_at: Option<Moment>,
-    /// Products with similar names, as pairs of client key and name.
+    /// Products with similar names, as pairs of the key that clients see and the name.
     pub suggestions: Vec<(String, String)>,
 }
 
@@ -96,7 +98,7 @@ impl Backend {
     /// there is no such draft.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; the draft stays staged then.
+    /// Returns a [`StoreError`] if the write fails; the draft stays staged in that case.
     pub async fn open_draft(
         &self,
         member: &MemberId,
@@ -118,10 +120,10 @@ impl Backend {
             .await
     }
 
-    /// Opens a review of a file that the member uploaded.
+    /// Creates a review of a file that the member uploaded, and returns its id.
     ///
     /// # Errors
-    /// The inner error describes the invalid file, the outer one is the store's.
+    /// The outer error is a [`StoreError`]; the inner error describes an invalid file.
     pub async fn import_file(
         &self,
         member: &MemberId,
@@ -145,7 +147,7 @@ impl Backend {
     /// Loads a review of the member and compares it with the member's current data.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the read.
+    /// Returns a [`StoreError`] if the read fails.
     pub async fn load_review(&self, member: &MemberId, id: &str) -> Result<Option<DraftReview>, StoreError> {
         let (backend, member, id) = (self.clone(), member.clone(), id.to_owned());
         let read = move |connection: &Connection| {
@@ -169,7 +171,7 @@ impl Backend {
             Ok::<_, StoreError>(Some((stored, index, from, held)))
         };
         let Some((stored, index, from, held)) = self.store.read(read).await? else { return Ok(None) };
-        // Outside the store's closure: fuzzy matching would occupy a reader thread.
+        // This runs outside the store's closure, because fuzzy matching would block a reader thread.
         let reviewed = match stored.draft {
             StagedDraft::Blueprints { rows } => blueprint_content(&index, rows, &held),
             StagedDraft::Refinery(panel) => refinery_content(&index, panel.with_catalogue_names(&index)),
@@ -177,10 +179,10 @@ impl Backend {
         Ok(Some(DraftReview { from, content: reviewed, expires_at: stored.expires_at }))
     }
 
-    /// Deletes a review. Returns false if there is none.
+    /// Deletes a review. Returns false if there is no such review.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write.
+    /// Returns a [`StoreError`] if the write fails.
     pub async fn discard_review(&self, member: &MemberId, id: &str) -> Result<bool, StoreError> {
         let (backend, member, id) = (self.clone(), member.clone(), id.to_owned());
         let discard = move |connection: &Connection| {
@@ -298,7 +300,7 @@ fn suggest_products(index: &CatalogueIndex, name: &str) -> Vec<(String, String)>
     }
 }
 
-/// Builds the form of a refinery order with the options of its fields.
+/// Builds the content of a refinery review: the form, and the options of its fields.
 pub(super) fn refinery_content(index: &CatalogueIndex, panel: RefineryPanel) -> ReviewContent {
     let places = index.locations().visible_locations().iter().map(|place| place.name.clone()).collect();
     ReviewContent::Refinery { panel, materials: entry_names(index, EntryKind::Material), places }
@@ -310,10 +312,10 @@ fn entry_names(index: &CatalogueIndex, kind: EntryKind) -> Vec<String> {
     names
 }
 
-/// Deletes up to `limit` expired reviews, and returns their number.
+/// Deletes up to `limit` expired reviews. Returns the number of deleted reviews.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn prune_reviews(connection: &Connection, now: Moment, limit: usize) -> Result<usize, StoreError> {
     let sql =
         "DELETE FROM review WHERE number IN (SELECT number FROM review WHERE expires_at <= ?1 LIMIT ?2)";

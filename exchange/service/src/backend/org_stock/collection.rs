@@ -1,9 +1,10 @@
-//! The pools that a member reads, as one paged collection with one feed stream per unit (OST-01 to OST-13).
+//! The paged collection of the pools that a member reads, with one feed stream per unit (OST-01 to OST-13).
 //!
-//! Gaining or losing a unit or a role is not a feed event. The streams are those of the units to which the
-//! member belongs at the time of the read, each with a variant for the member's permissions. If a cursor does
-//! not contain a stream, or contains it with another variant, the pool is delivered from the start. The
-//! queries cover only the member's own units, so nothing is returned that the member may no longer read.
+//! Gaining or losing a unit or a role is not recorded in a feed. Instead, the streams of a page are those of
+//! the units to which the member belongs at the time of the read. Each stream has a variant that depends on
+//! the member's permissions. If a cursor does not contain a stream, or contains it with another variant, the
+//! pool is delivered from the start. The queries cover only the member's own units, so they never return data
+//! that the member may no longer read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -29,23 +30,24 @@ use crate::ids::{InstallationId, MemberId, UnitId};
 use crate::secrets;
 use crate::store::{StoreError, json_list, sql_limit};
 
-/// Maximum number of entries that a lot shows.
+/// The maximum number of entries in a lot; further entries are omitted.
 const MAX_ENTRIES: usize = 10_000;
 
-/// The pools of one member, as one client sees them.
+/// The pools of one member, as shown to one client.
 #[derive(Debug)]
 pub(super) struct PoolCollection {
     pub(super) member: MemberId,
-    /// The member's units, sorted by name.
+    /// The units of which the member is a direct member, sorted by name.
     pub(super) units: Vec<UnitMembership>,
-    /// Whether the token has the scope for entries.
+    /// Whether the token has the scope for the entries of lots.
     pub(super) details: bool,
     pub(super) names: HolderPseudonyms,
     /// Provides the names of materials, items and locations.
     pub(super) index: Arc<CatalogueIndex>,
 }
 
-/// The variants in which a pool is shown. If the variant changes, the pool is delivered again (OST-09).
+/// The variants in which a pool is delivered. If the variant changes, the pool is delivered again from the
+/// start (OST-09).
 const MEMBER: u8 = 0;
 const LOGISTICIAN: u8 = 1;
 const WITH_ENTRIES: u8 = 2;
@@ -109,7 +111,7 @@ impl PagedCollection for PoolCollection {
         let mut lots = connection.prepare_cached(&sql)?;
         let keys = json_list(keys.iter().map(String::as_str));
         let mut found = HashMap::new();
-        // A key belongs to one unit only, and only the member's own units are queried.
+        // Each key belongs to only one unit, and only the member's own units are queried.
         for of in &self.units {
             let lots = LotTotal::read_rows(lots.query(params![of.unit.id.as_str(), keys])?)?;
             found.extend(self.build_items(connection, of, lots)?);
@@ -117,7 +119,7 @@ impl PagedCollection for PoolCollection {
         Ok(found)
     }
 
-    /// Reports whether the installation belongs to the reader; those of other members are not shown.
+    /// Returns true if the installation belongs to the reader. Installations of other members are not shown.
     fn shows_installation(
         &self,
         connection: &Connection,
@@ -129,10 +131,11 @@ impl PagedCollection for PoolCollection {
     }
 }
 
-/// Length of the pool's tag at the start of a snapshot position, in characters.
+/// The number of characters of the pool's tag, with which a snapshot position starts.
 const TAG_CHARS: usize = 8;
 
-/// Returns a short hash of a unit's id for snapshot positions; ids have up to 128 characters.
+/// Returns a short hash of a unit's id. Snapshot positions contain the hash, because an id can have 128
+/// characters.
 fn unit_tag(unit: &str) -> String {
     URL_SAFE_NO_PAD.encode(secrets::hash_prefix::<6>(&secrets::sha256(unit)))
 }
@@ -155,7 +158,7 @@ struct LotTotal {
 }
 
 impl LotTotal {
-    /// Reads rows of lot key, total and the columns of a lot.
+    /// Reads rows that consist of the lot key, the total amount and the columns of a lot.
     fn read_rows(mut rows: Rows<'_>) -> Result<Vec<Self>, StoreError> {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -170,12 +173,12 @@ struct HolderShare {
     version: i64,
     amount: i64,
     note: Option<String>,
-    /// The holder with their name; `None` if the holder withholds it.
+    /// The id and the name of the holder; `None` if the holder's name is withheld.
     visible_holder: Option<(MemberId, String)>,
 }
 
 impl PoolCollection {
-    /// Returns the pools in the order of snapshot positions.
+    /// Returns the pools, sorted by their tags as in snapshot positions.
     fn in_order(&self) -> Vec<(String, &UnitMembership)> {
         let mut pools: Vec<_> = self.units.iter().map(|of| (unit_tag(of.unit.id.as_str()), of)).collect();
         pools.sort_by(|(one, of), (other, than)| {
@@ -184,7 +187,7 @@ impl PoolCollection {
         pools
     }
 
-    /// Builds the lots of one pool, by key.
+    /// Builds the lots of one pool, as pairs of key and lot.
     fn build_items(
         &self,
         connection: &Connection,
@@ -231,7 +234,7 @@ impl PoolCollection {
         lots.into_iter().map(item).collect()
     }
 
-    /// Builds the entry of one holder. `refs` caches the client's pseudonyms because most holders have
+    /// Builds an entry of one holder. `refs` caches the client's pseudonyms, because most holders have
     /// several entries.
     fn build_entry(
         &self,
@@ -264,7 +267,7 @@ impl PoolCollection {
             version: EntryVersion::new(version).map_err(corrupt)?,
             holder,
             quantity: measure.to_quantity(amount)?,
-            // A note can reveal its holder.
+            // The note is omitted as well, because it can reveal the holder.
             note: note.filter(|_| !withheld),
             job_orders: earmarks_for(marked, EarmarkPurpose::JobOrder)
                 .map(|one| one.to_job_order_earmark(measure))
@@ -301,7 +304,7 @@ impl TargetEarmark {
     }
 }
 
-/// Iterates over the earmarks for one purpose.
+/// Returns the earmarks for one purpose.
 fn earmarks_for(marked: &[TargetEarmark], purpose: EarmarkPurpose) -> impl Iterator<Item = &TargetEarmark> {
     marked.iter().filter(move |one| one.purpose == purpose)
 }
@@ -315,7 +318,8 @@ fn earmark_split(measure: Measure, job_orders: i64, missions: i64) -> Result<Ear
     Ok(EarmarkSplit { job_orders, missions, extra: Map::new() })
 }
 
-/// Loads the earmarks of a pool's lots by lot key, then by entry id, sorted by target.
+/// Loads the earmarks of a pool's lots, by lot key and then by entry id. The earmarks of an entry are sorted
+/// by target.
 fn load_earmarks(
     connection: &Connection,
     unit: &str,
@@ -344,13 +348,13 @@ fn load_earmarks(
     Ok(found)
 }
 
-/// Loads the holders' entries of a pool's lots by lot key, the oldest first.
+/// Loads the entries of a pool's lots by lot key. The entries of a lot are sorted from oldest to newest.
 fn load_shares(
     connection: &Connection,
     unit: &str,
     lots: &str,
 ) -> Result<HashMap<String, Vec<HolderShare>>, StoreError> {
-    // A holder without a member record is withheld.
+    // The name of a holder without a member record is withheld.
     let mut rows = connection.prepare_cached(
         "SELECT r.pool_lot, r.id, r.version, r.amount, r.note, r.member, m.name, \
          coalesce(m.withholds_name OR m.state = 'deleted' OR m.name = '', 1) \

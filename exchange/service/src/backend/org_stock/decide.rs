@@ -1,9 +1,9 @@
-//! Decides org-stock ops. Pure functions over the loaded state.
+//! Decides org-stock ops with pure functions over the loaded state.
 //!
-//! Each op sees the entries as the ops before it left them (OST-17). The checks run in this order, and the
-//! first that fails determines the reason (A19): permission for the pools and existence of the entry,
-//! references to holder and material, location, unit, stolen marking, version, whether there is anything to
-//! do, earmarks, and the free amount.
+//! Each op sees the effects of the ops before it (OST-17). The checks run in the following order, and the
+//! first check that fails determines the reason (A19): permission for the pools and existence of the entry,
+//! references to holder and material, location, unit of measure, stolen marking, version, whether the op
+//! changes anything, earmarks, and the free amount.
 
 mod pool_ledger;
 
@@ -25,11 +25,11 @@ use pool_ledger::{PoolLedger, StockPart};
 /// The catalogue keys to which an op's references resolve.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum OpTarget {
-    /// The op has no references to the catalogue.
+    /// The op has no reference to the catalogue.
     None,
-    /// A location; `None` if it is unknown.
+    /// The key of a location; `None` if the location is unknown.
     Place(Option<String>),
-    /// A material or an item, and a location.
+    /// A material or an item, and the key of a location.
     Item(Result<StockItem, Reason>, Option<String>),
 }
 
@@ -44,28 +44,28 @@ pub(crate) struct StockItem {
 /// The stored state that the ops depend on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PoolState {
-    /// Whether stock may be marked as stolen.
+    /// Whether stock may be marked as stolen on this exchange.
     pub(crate) is_marking_enabled: bool,
     /// The units of which the member is a direct member and Logistician (A15).
     pub(crate) logistician_units: BTreeSet<String>,
-    /// Members by holder reference, for the rosters of these units.
+    /// The rosters of these units: members by holder reference.
     pub(crate) rosters: BTreeMap<String, BTreeMap<String, MemberId>>,
-    /// Units with those holders of entries who directly belong to them.
+    /// Pairs of a unit and a holder of entries who is a direct member of the unit.
     pub(crate) memberships: BTreeSet<(String, MemberId)>,
-    /// The materials and items that open job orders need.
+    /// The materials and items that open job orders need, with the id of the order.
     pub(crate) needs: BTreeSet<(String, EntryKind, String)>,
-    /// Existing missions that ops refer to.
+    /// The missions that exist, among those to which ops refer.
     pub(crate) missions: BTreeSet<String>,
-    /// Missions in which the member takes part.
+    /// The missions in which the member takes part.
     pub(crate) joined_missions: BTreeSet<String>,
-    /// The entries that ops refer to or that stock may join, the oldest first.
+    /// The entries to which ops refer or with which stock may be merged, oldest first.
     pub(crate) entries: Vec<PoolEntry>,
 }
 
 /// The status of an op, or the reason for refusing it.
 type PoolOpResult = Result<OpStatus, Reason>;
 
-/// Decides the ops in order, each with the effects of those before it (WRT-02, OST-17).
+/// Decides the ops in order; each op sees the effects of the ops before it (WRT-02, OST-17).
 pub(crate) fn decide_ops(
     mut loaded: PoolState,
     ops: &[OrgStockOp],
@@ -84,7 +84,7 @@ struct OpProcessor<'w> {
     ledger: PoolLedger<'w>,
 }
 
-/// The amounts that an op takes from an entry.
+/// The entry and the amounts of an op that takes stock.
 struct TakeRequest<'o> {
     unit: &'o UnitId,
     entry: &'o EntryId,
@@ -107,7 +107,7 @@ macro_rules! taking {
     };
 }
 
-/// The parsed amount of an op, with the parts of it that are earmarked.
+/// The parsed amount of an op, and the shares of it that are earmarked.
 struct TakeAmounts {
     amount: i64,
     shares: Vec<(EarmarkPurpose, String, i64)>,
@@ -141,7 +141,7 @@ impl OpProcessor<'_> {
         entry.ok_or(Reason::NotPermitted)
     }
 
-    /// Resolves a holder reference on a unit's roster to a member (OST-32).
+    /// Returns the member to whom a holder reference on a unit's roster refers (OST-32).
     fn find_holder(&self, unit: &UnitId, reference: &str) -> Result<MemberId, Reason> {
         let roster = self.state.rosters.get(unit.as_str());
         roster.and_then(|roster| roster.get(reference)).cloned().ok_or(Reason::HolderUnknown)
@@ -161,7 +161,7 @@ impl OpProcessor<'_> {
         let job_orders = op.job_orders.as_deref().unwrap_or_default();
         let missions = op.missions.as_deref().unwrap_or_default();
         let TakeAmounts { amount, shares } = parse_shares(measure, &op.quantity, job_orders, missions)?;
-        // A43: an op without an amount marks nothing.
+        // A43: an op with the amount 0 marks nothing as stolen.
         if op.stolen && amount > 0 && !self.state.is_marking_enabled {
             return Err(Reason::StolenMarkingDisabled);
         }
@@ -192,7 +192,7 @@ impl OpProcessor<'_> {
         Ok(OpStatus::Applied)
     }
 
-    /// Reports whether stock of a lot can be earmarked to a target (OST-38).
+    /// Returns true if stock of a lot can be earmarked to a target (OST-38).
     fn is_target(&self, purpose: EarmarkPurpose, target: &str, lot: &Lot) -> bool {
         match purpose {
             EarmarkPurpose::JobOrder => {
@@ -205,7 +205,7 @@ impl OpProcessor<'_> {
         }
     }
 
-    /// Books stock out of an entry (OST-21).
+    /// Removes stock from an entry (OST-21).
     fn book_out(&mut self, op: &BookOut) -> PoolOpResult {
         let Some(TakenPart { holder, .. }) = self.take_part(&taking!(op))? else {
             return Ok(OpStatus::Unchanged);
@@ -214,7 +214,7 @@ impl OpProcessor<'_> {
         Ok(OpStatus::Applied)
     }
 
-    /// Sells stock out of an entry, and assigns shares of the proceeds to missions (OST-22).
+    /// Sells stock of an entry, and assigns shares of the proceeds to missions (OST-22).
     fn sell_stock(&mut self, op: &SellStock) -> PoolOpResult {
         let Some(TakenPart { holder, part, .. }) = self.take_part(&taking!(op))? else {
             return Ok(OpStatus::Unchanged);
@@ -272,7 +272,7 @@ impl OpProcessor<'_> {
             self.ledger.notify_member(member, "org-stock.move");
         }
         let unit = op.to_unit.as_str().into();
-        // The note belongs to the former holder, who may not want to share it.
+        // The note is removed, because the previous holder may not want to share it.
         self.put_part(StockPart { holder: to, unit, note: None, ..part }, op.merge_scu);
         Ok(OpStatus::Applied)
     }
@@ -324,7 +324,7 @@ impl OpProcessor<'_> {
         Ok(OpStatus::Applied)
     }
 
-    /// Changes the stolen flag of an entry or of a part of it (OST-28).
+    /// Changes the stolen flag of an entry, or of a part of it (OST-28).
     fn mark_stolen(&mut self, op: &MarkStolen) -> PoolOpResult {
         let entry = self.find_entry(&op.unit, &op.entry)?;
         let part = parse_part(entry, op.quantity.as_ref())?;
@@ -345,13 +345,13 @@ impl OpProcessor<'_> {
             return Ok(OpStatus::Unchanged);
         }
         if let Some(part) = self.ledger.take_stock(op.entry.as_str(), amount, &[]) {
-            // The part becomes a new entry and never joins another one.
+            // The part becomes a new entry. It is never merged with another entry.
             self.ledger.put_stock(StockPart { lot: twin, ..part }, false, None);
         }
         Ok(OpStatus::Applied)
     }
 
-    /// Takes stock out of an entry; `Ok(None)` if the amount is 0.
+    /// Takes stock out of an entry. Returns `Ok(None)` if the amount is 0.
     fn take_part(&mut self, taking: &TakeRequest<'_>) -> Result<Option<TakenPart>, Reason> {
         let entry = self.find_entry(taking.unit, taking.entry)?;
         let requested = taking.parse_amounts(entry)?;
@@ -359,7 +359,7 @@ impl OpProcessor<'_> {
         self.take_amounts(taking.entry, requested)
     }
 
-    /// Takes stock out of an entry after its version was checked.
+    /// Takes stock out of an entry whose version has been checked.
     fn take_amounts(&mut self, entry: &EntryId, requested: TakeAmounts) -> Result<Option<TakenPart>, Reason> {
         let TakeAmounts { amount, shares } = requested;
         let id = entry.as_str();
@@ -374,7 +374,7 @@ impl OpProcessor<'_> {
             }
             left.take_earmark(*purpose, target, *share);
         }
-        // The earmarked shares are part of the taken amount and cannot exceed it.
+        // The earmarked shares are parts of the amount, so their sum must not exceed it.
         for purpose in [EarmarkPurpose::JobOrder, EarmarkPurpose::Mission] {
             let of_it =
                 |(one, _, share): &(EarmarkPurpose, String, i64)| if *one == purpose { *share } else { 0 };
@@ -395,7 +395,8 @@ impl OpProcessor<'_> {
         Ok(self.ledger.take_stock(id, amount, &shares).map(|part| TakenPart { holder, part }))
     }
 
-    /// Adds moved stock to its destination. Pieces, and SCU if requested, join an existing entry.
+    /// Adds moved stock at its destination. Pieces are merged with an existing entry; SCU only if `merge_scu`
+    /// is set.
     fn put_part(&mut self, part: StockPart, merge_scu: Option<bool>) {
         let joins = part.lot.measure == Measure::Piece || merge_scu == Some(true);
         self.ledger.put_stock(part, joins, None);
@@ -408,7 +409,7 @@ impl OpProcessor<'_> {
     }
 }
 
-/// Stock that was taken from an entry, with its former holder.
+/// Stock that was taken from an entry, with the previous holder.
 struct TakenPart {
     holder: MemberId,
     part: StockPart,
@@ -420,7 +421,7 @@ impl TakeRequest<'_> {
     }
 }
 
-/// Parses the amounts of an op in the lot's measure.
+/// Parses the amounts of an op in the measure of the lot.
 fn parse_shares(
     measure: Measure,
     quantity: &Quantity,
@@ -439,7 +440,7 @@ fn parse_shares(
     Ok(TakeAmounts { amount, shares })
 }
 
-/// Reports whether a target occurs twice (OST-38).
+/// Returns true if a target occurs twice (OST-38).
 fn has_duplicate_target(shares: &[(EarmarkPurpose, String, i64)]) -> bool {
     let targets: BTreeSet<_> = shares.iter().map(|(purpose, target, _)| (purpose, target)).collect();
     targets.len() < shares.len()
@@ -450,13 +451,14 @@ fn check_version(entry: &PoolEntry, version: EntryVersion) -> Result<(), Reason>
     if entry.row.version == version.get() { Ok(()) } else { Err(Reason::VersionConflict) }
 }
 
-/// Parses the amount of a partial op; `Ok(None)` for the whole entry.
+/// Parses the amount of an op on a part of an entry. Returns `Ok(None)` if the op applies to the whole entry.
 fn parse_part(entry: &PoolEntry, quantity: Option<&Quantity>) -> Result<Option<i64>, Reason> {
     let Some(quantity) = quantity else { return Ok(None) };
     entry.lot.measure.parse_quantity(quantity).map(Some).ok_or(Reason::UnitMismatch)
 }
 
-/// Checks that a part can leave an entry: the rest must cover reservations and offers (OST-34 to OST-36).
+/// Checks that a part of an entry can be taken out. The rest must cover the reservations and the offer
+/// (OST-34 to OST-36).
 fn check_split(entry: &PoolEntry, amount: i64) -> Result<(), Reason> {
     let rest = entry.row.amount - amount;
     if rest < 0 {
@@ -471,7 +473,7 @@ fn check_split(entry: &PoolEntry, amount: i64) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Normalizes a note: a blank one becomes `None` (OST-27).
+/// Normalizes a note. A blank note becomes `None` (OST-27).
 fn normalize_note(note: Option<&str>) -> Option<String> {
     note.filter(|note| !note.trim().is_empty()).map(str::to_owned)
 }

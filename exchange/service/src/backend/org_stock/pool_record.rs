@@ -1,4 +1,4 @@
-//! The records of the org-stock area: entries of pools, and sales.
+//! The journaled records of org stock: entries of pools, and sales.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::super::warehouse::{EarmarkSet, Lot, PlacedRow, StockRow};
 use crate::catalogue::contents::EntryKind;
 use crate::ids::{MemberId, UnitId};
 
-/// A row in a pool, with its holder and earmarks.
+/// A stock row in a pool, with its holder and earmarks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PoolEntry {
     pub(crate) holder: MemberId,
@@ -18,7 +18,7 @@ pub(crate) struct PoolEntry {
 }
 
 impl PoolEntry {
-    /// Reports whether the entry is in the pool of a unit.
+    /// Returns true if the entry is in the pool of the unit.
     pub(crate) fn is_in(&self, unit: &str) -> bool {
         self.row.keeping.pool_unit().is_some_and(|own| own.as_str() == unit)
     }
@@ -27,7 +27,7 @@ impl PoolEntry {
         PlacedRow { holder: &self.holder, lot: &self.lot, key: None, row: &self.row }
     }
 
-    /// Returns the amount that is offered on the Material Exchange.
+    /// Returns the amount that is offered on the Material Exchange, or 0.
     pub(crate) fn offered_amount(&self) -> i64 {
         self.row.offer.as_ref().map_or(0, |offer| offer.amount)
     }
@@ -41,13 +41,13 @@ pub(crate) struct StockSale {
     pub(crate) material: String,
     pub(crate) amount: i64,
     pub(crate) terminal: String,
-    /// Proceeds in aUEC.
+    /// The proceeds, in aUEC.
     pub(crate) proceeds: i64,
-    /// The missions' shares of the proceeds; the rest belongs to the seller (A34).
+    /// The missions' shares of the proceeds, by mission; the rest belongs to the seller (A34).
     pub(crate) incomes: BTreeMap<String, i64>,
 }
 
-/// A journalled record of the org-stock area.
+/// A journaled record of org stock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PoolRecord {
@@ -63,7 +63,7 @@ impl PoolRecord {
         }
     }
 
-    /// Returns the unit of the entry's pool, or of the pool out of which the stock was sold.
+    /// Returns the unit of the entry's pool, or of the pool from which the stock was sold.
     pub(crate) const fn unit(&self) -> Option<&UnitId> {
         match self {
             Self::Entry(entry) => entry.row.keeping.pool_unit(),

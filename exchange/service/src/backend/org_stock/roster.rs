@@ -1,4 +1,5 @@
-//! Pseudonyms of holders, and the rosters from which ops take holder references (OST-12, OST-13, OST-15).
+//! The pseudonyms of holders, and the rosters that contain the holder references for ops (OST-12, OST-13,
+//! OST-15).
 
 use aws_lc_rs::hmac;
 use contract_runtime::Map;
@@ -15,20 +16,20 @@ use crate::ids::{ClientId, MemberId};
 use crate::secrets;
 use crate::store::{StoreError, ensure_key, load_key};
 
-/// The key's name in the table `secret`.
+/// The name of the key in the table `secret`.
 const KEY: &str = "holder-ref";
-/// Maximum number of members on a roster.
+/// The maximum number of members on a roster.
 const MAX_MEMBERS: i64 = 10_000;
 
-/// The pseudonyms that one client sees for members. They are the same for every reader and differ between
-/// clients. They cannot be mapped to members without the key.
+/// The pseudonyms that one client sees for members. A client sees the same pseudonyms in the data of every
+/// reader; different clients see different ones. A pseudonym cannot be mapped to a member without the key.
 #[derive(Debug)]
 pub(super) struct HolderPseudonyms {
     key: hmac::Key,
     client: ClientId,
 }
 
-/// Creates the key if the store has none.
+/// Creates the key for pseudonyms if the store does not have one.
 pub(in crate::backend) fn prepare_key(
     connection: &Connection,
     random: &dyn RandomSource,
@@ -46,13 +47,13 @@ impl HolderPseudonyms {
         secrets::hmac_base64(&self.key, &[self.client.as_str(), member.as_str()])
     }
 
-    /// Returns the pseudonym as the contract's type.
+    /// Returns the pseudonym of a member as the contract's type.
     pub(super) fn holder_ref(&self, member: &MemberId) -> Result<HolderRef, StoreError> {
         HolderRef::new(self.pseudonym(member)).map_err(|_| StoreError::Corrupt("invalid pseudonym"))
     }
 }
 
-/// Loads the direct members of a unit who show their names, sorted by name.
+/// Loads the direct members of a unit whose names are not withheld, sorted by name.
 pub(super) fn load_roster(
     connection: &Connection,
     unit: &str,
@@ -67,7 +68,7 @@ pub(super) fn load_roster(
 }
 
 impl Backend {
-    /// Reads the roster of a unit of which the member is a Logistician.
+    /// Returns the roster of a unit of which the member is a Logistician.
     pub(in crate::backend) async fn read_roster(
         &self,
         unit: UnitId,
@@ -76,7 +77,8 @@ impl Backend {
         self.read_admitted(context, move |connection, admitted| {
             let mine = units::direct_memberships(connection, &admitted.member.id)?;
             let mine = mine.into_iter().find(|one| one.is_logistician && one.unit.id == unit);
-            // The same error for a unit that does not exist, so that ids reveal nothing.
+            // A unit that does not exist causes the same error, so that the response does not reveal which
+            // ids exist.
             let unit = mine.ok_or(PlainCode::NotPermitted)?.unit;
             let names = HolderPseudonyms::for_client(connection, &admitted.caller.client)?;
             let item = |(member, name): (MemberId, String)| {

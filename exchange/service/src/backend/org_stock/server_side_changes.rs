@@ -1,4 +1,4 @@
-//! Changes of pools by the web pages and administrators, not by a connected client.
+//! Changes of pools by the web pages, administrators and the system, not by a connected client.
 
 use exchange_api::types::{ChangeResult, OrgStockChangeSet};
 use rusqlite::{Connection, params};
@@ -17,16 +17,16 @@ use crate::records::{self, Actor, AuditEntry};
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// The pool lots of a holder.
+/// The query for the pool lots that contain stock of a holder.
 const OF_HOLDER: &str =
     "SELECT DISTINCT unit, pool_lot FROM stock_row WHERE member = ?1 AND unit IS NOT NULL";
-/// The lots of a unit's pool.
+/// The query for the lots of a unit's pool.
 const OF_UNIT: &str = "SELECT DISTINCT unit, pool_lot FROM stock_row WHERE unit = ?1";
-/// The pool lots with an entry that is earmarked to a mission.
+/// The query for the pool lots with an entry that is earmarked to a mission.
 const OF_MISSION: &str = "SELECT DISTINCT r.unit, r.pool_lot FROM stock_earmark e JOIN stock_row r \
     ON r.id = e.stock_row WHERE e.kind = 'mission' AND e.target = ?1 AND r.unit IS NOT NULL";
 
-/// Records all lots of a unit's pool in its feed because they contain the unit's name.
+/// Records all lots of a unit's pool in the pool's feed, because the lots contain the unit's name.
 pub(in crate::backend) fn publish_unit_change(
     connection: &Connection,
     unit: &UnitId,
@@ -35,8 +35,8 @@ pub(in crate::backend) fn publish_unit_change(
     publish_pools(connection, &ChangeAuthor::System, now, list_lots(connection, OF_UNIT, unit.as_str())?)
 }
 
-/// Records all pool lots with stock of a member in the pools' feeds because their entries show the member
-/// differently now.
+/// Records all pool lots that contain stock of a member in the feeds of the pools, because their entries now
+/// show the member differently.
 pub(crate) fn publish_holder_change(
     connection: &Connection,
     author: &ChangeAuthor,
@@ -47,11 +47,11 @@ pub(crate) fn publish_holder_change(
 }
 
 impl Backend {
-    /// Changes pools on behalf of an author other than a connected client. Holder references are member ids.
-    /// Stores no response for repetition.
+    /// Changes pools on behalf of an author other than a connected client. The holder references in `body`
+    /// are member ids. No response is stored for repetition.
     ///
     /// # Errors
-    /// Returns a [`ChangeError`]; nothing is written then.
+    /// Returns a [`ChangeError`] if the change fails; nothing is written in that case.
     pub async fn change_org_stock(
         &self,
         member: &MemberId,
@@ -62,10 +62,11 @@ impl Backend {
     }
 
     /// Sets the amount of an entry that is earmarked to a target; 0 removes the earmark. Returns false if
-    /// there is no such entry, if the amount exceeds the entry, or if it has too many targets.
+    /// there is no such pool entry, if the earmarks would exceed the amount of the entry, or if the entry
+    /// would have too many targets.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn earmark_stock(
         &self,
         member: &MemberId,
@@ -83,7 +84,7 @@ impl Backend {
         self.store.write(earmark).await
     }
 
-    /// Sets an earmark of a loaded entry within the caller's transaction.
+    /// Sets an earmark of a loaded entry, within the caller's transaction.
     pub(in crate::backend) fn set_earmark(
         &self,
         connection: &Connection,
@@ -122,21 +123,21 @@ impl Backend {
         Ok(true)
     }
 
-    /// Changes a member's name and records the entries that show it (OST-07). Returns false if nothing
-    /// changed.
+    /// Changes a member's name, and records the pool lots that show the name in the feeds (OST-07). Returns
+    /// false if the name was already the same.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn rename_member(&self, member: &MemberId, name: MemberName) -> Result<bool, StoreError> {
         let sql = "UPDATE member SET name = ?2 WHERE id = ?1 AND name <> ?2";
         self.change_holder(member, name, "member.rename", sql).await
     }
 
-    /// Hides a member's name from connected applications, or shows it again (OST-07, WEB-07). Returns false
-    /// if nothing changed.
+    /// Withholds a member's name from connected applications, or shows it again (OST-07, WEB-07). Returns
+    /// false if nothing changed.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn withhold_name(&self, member: &MemberId, withholds: bool) -> Result<bool, StoreError> {
         let sql = "UPDATE member SET withholds_name = ?2 WHERE id = ?1 AND withholds_name <> ?2";
         self.change_holder(member, withholds, "member.withhold-name", sql).await
@@ -163,11 +164,11 @@ impl Backend {
         self.store.write(change).await
     }
 
-    /// Changes a mission's name and records the entries that show it (OST-07). Returns false if there is no
-    /// such mission.
+    /// Changes a mission's name, and records the pool lots that show the name in the feeds (OST-07). Returns
+    /// false if there is no such mission.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn rename_mission(&self, mission: &str, name: MissionName) -> Result<bool, StoreError> {
         let (mission, now) = (mission.to_owned(), self.environment.now());
         let rename = move |connection: &Connection| {
@@ -185,12 +186,13 @@ impl Backend {
         self.store.write(rename).await
     }
 
-    /// Adds a member to a unit, changes the role, or with `None` removes the member. Records nothing in
-    /// feeds: the next page of the member's pools uses the current units and roles (OST-05, OST-06, OST-09).
-    /// Returns false if the member or the unit does not exist, as [`members::set_role`] does.
+    /// Adds a member to a unit or changes the member's role; `None` removes the member from the unit. Records
+    /// nothing in feeds, because the next page of the member's pools uses the current units and roles
+    /// (OST-05, OST-06, OST-09). Returns false in the cases in which [`members::set_role`] does, such as an
+    /// unknown member or unit.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn set_role(
         &self,
         member: &MemberId,

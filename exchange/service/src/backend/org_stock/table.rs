@@ -1,4 +1,4 @@
-//! Loads entries, targets and rosters from the store; writes entries and sales.
+//! Loads the entries, targets and rosters that ops need; writes entries and sales.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::catalogue::contents::EntryKind;
 use crate::ids::MemberId;
 use crate::store::StoreError;
 
-/// Loads the state that the ops depend on.
+/// Loads the stored state that the ops depend on.
 pub(super) fn load_state(
     connection: &Connection,
     writer: &WriteContext,
@@ -63,7 +63,7 @@ fn named_entry(op: &OrgStockOp) -> Option<&str> {
     Some(entry.as_str())
 }
 
-/// Loads rows with their earmarks by id, of any holder, in a pool or not.
+/// Loads stock rows with their earmarks, by id. The rows can have any holder and need not be in a pool.
 pub(in crate::backend) fn load_entries<'i>(
     connection: &Connection,
     ids: impl IntoIterator<Item = &'i str>,
@@ -90,12 +90,13 @@ struct StateLoader<'c> {
     entries: BTreeMap<String, PoolEntry>,
     /// Whether any op changes a stolen flag.
     marks: bool,
-    /// By holder, the lots that stock may join, by lot key.
+    /// The lots with whose entries stock may be merged, by holder and lot key.
     joinable: BTreeMap<MemberId, BTreeMap<String, Lot>>,
 }
 
 impl StateLoader<'_> {
-    /// Loads what one op needs, except entries that stock may join, which are loaded together at the end.
+    /// Loads the state that one op needs. Entries with which stock may be merged are loaded for all ops
+    /// together, at the end.
     fn load_op(&mut self, op: &OrgStockOp, target: &OpTarget) -> Result<(), StoreError> {
         match op {
             OrgStockOp::BookIn(op) => {
@@ -149,8 +150,8 @@ impl StateLoader<'_> {
         Ok(())
     }
 
-    /// Requests the holder's pool entries of a lot, which stock may join. Includes the stolen twin if earlier
-    /// ops may change the flag.
+    /// Adds a lot whose entries of this holder must be loaded because stock may be merged with them. Adds the
+    /// stolen twin of the lot as well if an op of the change set may change the stolen flag.
     fn add_joinable(&mut self, holder: &MemberId, lot: &Lot, merge_scu: Option<bool>) {
         if lot.measure == Measure::Scu && merge_scu != Some(true) {
             return;
@@ -164,7 +165,7 @@ impl StateLoader<'_> {
         }
     }
 
-    /// Loads the entries that stock may join.
+    /// Loads the entries with which stock may be merged.
     fn load_joinable(&mut self) -> Result<(), StoreError> {
         let mut new = Vec::new();
         for (holder, mut lots) in std::mem::take(&mut self.joinable) {
@@ -180,8 +181,8 @@ impl StateLoader<'_> {
         Ok(())
     }
 
-    /// Loads the roster of a unit if the member may refer to its holders. A connected client uses its own
-    /// pseudonyms as references; other authors use member ids.
+    /// Loads the roster of a unit if the member may refer to its holders. For a connected client, the
+    /// references are the client's pseudonyms; for other authors, they are member ids.
     fn load_unit_roster(&mut self, unit: &UnitId) -> Result<(), StoreError> {
         let unit = unit.as_str();
         if self.state.rosters.contains_key(unit) || !self.state.logistician_units.contains(unit) {
@@ -202,7 +203,8 @@ impl StateLoader<'_> {
         self.state.rosters.get(unit.as_str())?.get(reference).cloned()
     }
 
-    /// Records whether a holder directly belongs to a unit, regardless of a withheld name.
+    /// Adds the membership if the holder is a direct member of the unit, even if the holder's name is
+    /// withheld.
     fn load_membership(&mut self, holder: &MemberId, unit: &UnitId) -> Result<(), StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM membership WHERE member = ?1 AND unit = ?2)";
         let mut belongs = self.connection.prepare_cached(sql)?;
@@ -212,7 +214,7 @@ impl StateLoader<'_> {
         Ok(())
     }
 
-    /// Loads the needs of an open job order: items, and materials including those for its items.
+    /// Loads what an open job order needs: items, and materials including those for the items.
     fn load_job_order(&mut self, id: &str) -> Result<(), StoreError> {
         let mut needs = self.connection.prepare_cached(
             "SELECT n.kind, n.what FROM job_order j JOIN \
@@ -239,7 +241,7 @@ impl StateLoader<'_> {
         Ok(())
     }
 
-    /// Records whether the member takes part in a mission.
+    /// Adds the mission if the member takes part in it.
     fn load_participation(&mut self, mission: &str) -> Result<(), StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM mission_participant WHERE mission = ?1 AND member = ?2)";
         let mut part = self.connection.prepare_cached(sql)?;
@@ -250,7 +252,7 @@ impl StateLoader<'_> {
     }
 }
 
-/// Writes entries with their earmarks, and sales with the missions' income.
+/// Writes entries with their earmarks, and sales with the income of the missions.
 pub(super) fn write_records(
     connection: &Connection,
     writer: &WriteContext,
@@ -263,7 +265,7 @@ pub(super) fn write_records(
         .filter(|(_, before, after)| before != after)
         .map(|(touched, _, after)| (&*touched.key, after))
         .collect();
-    // Earmarks are deleted first: the database refuses to reserve more than a row holds.
+    // Earmarks are deleted first, because the database rejects reservations above the amount of a row.
     for (row, _) in &remarked {
         EarmarkSet::delete_earmarks(connection, row)?;
     }
@@ -303,7 +305,7 @@ fn write_sale(
     Ok(())
 }
 
-/// Finds a sale with the missions' income.
+/// Finds a sale with the income of the missions.
 pub(super) fn find_sale(connection: &Connection, id: &str) -> Result<Option<StockSale>, StoreError> {
     let sql = "SELECT mission, amount FROM mission_income WHERE sale = ?1";
     let mut incomes = connection.prepare_cached(sql)?;
@@ -323,14 +325,14 @@ pub(super) fn find_sale(connection: &Connection, id: &str) -> Result<Option<Stoc
     Ok(connection.prepare_cached(sql)?.query_row([id], read).optional()?)
 }
 
-/// Deletes a sale and the missions' income from it.
+/// Deletes a sale with the income of the missions.
 fn delete_sale(connection: &Connection, id: &str) -> Result<(), StoreError> {
     connection.prepare_cached("DELETE FROM mission_income WHERE sale = ?1")?.execute([id])?;
     connection.prepare_cached("DELETE FROM stock_sale WHERE id = ?1")?.execute([id])?;
     Ok(())
 }
 
-/// Lists lots of pools by unit, to be recorded in feeds.
+/// Returns the pool lots that a query selects, by unit.
 pub(super) fn list_lots(
     connection: &Connection,
     sql: &str,

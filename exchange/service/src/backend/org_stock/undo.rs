@@ -1,10 +1,10 @@
-//! Reverts pools: entries return with their holder, pool, location, stolen flag, note and earmarks, and sales
-//! are deleted. Entries between which a change set moved stock are reverted together, and so are a sale and
+//! Reverts pools. An entry gets back its earlier holder, pool, location, stolen flag, note and earmarks; a
+//! sale is deleted. Entries between which a change set moved stock are reverted together, as are a sale and
 //! its entry (OST-20 to OST-28).
 //!
-//! The journal records an entry under the Logistician who changed it. Changes by other Logisticians and by
-//! the holder are detected because a change does not start from the state that the previous one left, or
-//! because the current entry differs from the last one.
+//! The journal records the change of an entry under the Logistician who made it. Changes by other
+//! Logisticians and by the holder are therefore detected by comparison: a change does not start from the
+//! state that the previous one left, or the current entry differs from the last recorded state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,13 +25,13 @@ use crate::store::StoreError;
 
 const NOTICE: &str = "org-stock.undo";
 
-/// The folded changes of a client to one entry, or to one sale.
+/// The combined changes that a client made to one entry or to one sale.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RecordHistory {
     change: EntryChange<PoolRecord>,
-    /// The last state in which it existed.
+    /// The last state in which the record existed.
     last: Option<PoolRecord>,
-    /// Whether each change started from the state that the previous one left.
+    /// Whether each change started from the state that the previous change left.
     is_whole: bool,
 }
 
@@ -41,9 +41,9 @@ pub(crate) struct CurrentRecords {
     records: BTreeMap<String, PoolRecord>,
     /// The units of which the member is a Logistician.
     logistician_units: BTreeSet<String>,
-    /// The units and holders of former states in which the holder still directly belongs to the unit.
+    /// The units and holders of earlier states for which the holder is still a direct member of the unit.
     memberships: BTreeSet<(UnitId, MemberId)>,
-    /// Targets of former earmarks that still exist: missions, and job orders that are not done.
+    /// The targets of earlier earmarks that still exist: missions, and job orders that are not done.
     targets: BTreeSet<(EarmarkPurpose, String)>,
 }
 
@@ -112,7 +112,7 @@ impl UndoableArea for OrgStockArea {
 }
 
 impl CurrentRecords {
-    /// Loads whether the former unit, holder and earmark targets of an entry still exist.
+    /// Records which of the earlier unit, holder and earmark targets of an entry still exist.
     fn load_requirements(&mut self, connection: &Connection, before: &PoolEntry) -> Result<(), StoreError> {
         let PoolEntry { holder, row, earmarks, .. } = before;
         if let Some(unit) = row.keeping.pool_unit() {
@@ -128,7 +128,7 @@ impl CurrentRecords {
                 EarmarkPurpose::JobOrder => {
                     "SELECT EXISTS (SELECT 1 FROM job_order WHERE id = ?1 AND state IN ('open', 'in-progress'))"
                 }
-                // No client can remove a donation, so none needs to return.
+                // Clients cannot remove donations, so a revert never restores one.
                 EarmarkPurpose::Donation => continue,
             };
             if connection.prepare_cached(sql)?.query_row([target], |row| row.get(0))? {
@@ -139,7 +139,8 @@ impl CurrentRecords {
     }
 }
 
-/// Lists what a change gave or got, under names that both sides of a move, or of a sale, share.
+/// Returns the stock that a change gave or received, under names that are equal for both sides of a move or a
+/// sale.
 fn move_shares(EntryChange { before, after }: &EntryChange<PoolRecord>) -> Vec<(String, MoveSide)> {
     let sold = |kind: EntryKind, material: &str| format!("{}:{material}", kind.as_str());
     if let (None, Some(PoolRecord::Sale(StockSale { kind, material, .. }))) = (before, after) {
@@ -155,13 +156,13 @@ fn move_shares(EntryChange { before, after }: &EntryChange<PoolRecord>) -> Vec<(
         more if more > 0 => MoveSide::Got,
         _ => MoveSide::Gave,
     };
-    // A move can change location, pool, holder and stolen flag. Sold stock may have been booked in by the
-    // same change set.
+    // The name omits location, pool, holder and stolen flag, because a move can change them. Sold stock may
+    // have been booked in by the same change set.
     let moved = format!("{}:{}:{quality}:{material}", kind.as_str(), measure.as_str());
     vec![(moved, side), (sold(*kind, material), MoveSide::Gave)]
 }
 
-/// Decides the revert of one entry or sale.
+/// Decides how to revert one entry or sale.
 fn revert_record(
     present: &CurrentRecords,
     key: &str,
@@ -179,7 +180,7 @@ fn revert_record(
     if is_same_record(now, before.as_ref()) {
         return Ok(None);
     }
-    // For administrators and the system, the member's current permissions do not matter.
+    // For administrators and the system, the current permissions of the member do not matter.
     let may = |record: &PoolRecord| {
         record.unit().is_none_or(|unit| present.logistician_units.contains(unit.as_str()))
     };
@@ -221,7 +222,7 @@ fn revert_record(
     Ok(Some(record_delta(key, now.cloned(), Some(requested))))
 }
 
-/// Returns why a record that differs from the state that the client left is kept.
+/// Returns the reason for which a record is not reverted, if it differs from the state that the client left.
 fn conflict_reason(now: Option<&PoolRecord>, after: Option<&PoolRecord>) -> UndoConflict {
     match (now, after) {
         (_, Some(PoolRecord::Sale(_))) => UndoConflict::SaleChanged,
@@ -240,7 +241,7 @@ fn conflict_reason(now: Option<&PoolRecord>, after: Option<&PoolRecord>) -> Undo
     }
 }
 
-/// Reports whether two records are the same apart from offers and versions, or both are missing.
+/// Returns true if both records are equal except for offers and versions, or if both are missing.
 fn is_same_record(one: Option<&PoolRecord>, other: Option<&PoolRecord>) -> bool {
     match (one, other) {
         (Some(PoolRecord::Entry(one)), Some(PoolRecord::Entry(other))) => is_same_entry(one, other),
@@ -248,15 +249,15 @@ fn is_same_record(one: Option<&PoolRecord>, other: Option<&PoolRecord>) -> bool 
     }
 }
 
-/// Reports whether two entries have the same holder, lot, earmarks, amount, ownership and note. Offers are
-/// handled separately, and versions change with reverts, too.
+/// Returns true if two entries have the same holder, lot, earmarks, amount, ownership and note. Offers are
+/// handled separately, and versions also change with reverts.
 fn is_same_entry(one: &PoolEntry, other: &PoolEntry) -> bool {
     let parts = |entry: &PoolEntry| (entry.row.amount, entry.row.keeping.clone(), entry.row.note.clone());
     (&one.holder, &one.lot, &one.earmarks) == (&other.holder, &other.lot, &other.earmarks)
         && parts(one) == parts(other)
 }
 
-/// Collects notices for all other members whose entries gain, lose or move stock (OST-19).
+/// Returns notices to all other members whose entries gain, lose or move stock (OST-19).
 fn collect_notices<'t>(
     touched: impl Iterator<Item = &'t EntryDelta<PoolRecord>>,
     writer: &WriteContext,

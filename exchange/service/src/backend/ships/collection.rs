@@ -1,4 +1,4 @@
-//! The member's ships as a paged collection (SHP-01 to SHP-05).
+//! The paged collection of a member's ships (SHP-01 to SHP-05).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::feed::{FeedStream, PagedCollection, StreamSource};
 use crate::ids::{InstallationId, MemberId};
 use crate::store::{StoreError, sql_limit};
 
-/// The ships of one member, as one installation sees them.
+/// The ships of one member, as shown to one installation.
 #[derive(Debug)]
 pub(super) struct ShipCollection {
     pub(super) member: MemberId,
-    /// The installation with the external ids to show (SHP-03).
+    /// The installation whose external ids are shown (SHP-03).
     pub(super) installation: Option<InstallationId>,
     /// Provides the names of ship types and locations.
     pub(super) index: Arc<CatalogueIndex>,
 }
 
-/// Builds the query for ships with the external ids of installation `?1` and the current names of their
+/// Builds the query for ships, with the external ids of the installation `?1` and the current names of the
 /// units.
 fn ships_sql(which: &str) -> String {
     format!(
@@ -90,7 +90,7 @@ impl PagedCollection for ShipCollection {
 }
 
 impl ShipCollection {
-    /// Converts a row of [`ships_sql`].
+    /// Converts a row that a query of [`ships_sql`] returned.
     fn read_item(&self, row: &Row<'_>) -> Result<Ship, StoreError> {
         let corrupt = |_| StoreError::Corrupt("invalid ship");
         let (id, ship_type): (String, String) = (row.get(0)?, row.get(1)?);
@@ -111,7 +111,7 @@ impl ShipCollection {
             },
             location: location.map(|location| location_of(&self.index, &location)).transpose()?,
             fitted: row.get(5)?,
-            // The unit's current name, even if the member has left it (SHP-04).
+            // The current name of the unit is shown, even if the member has left the unit (SHP-04).
             org_unit: read_unit(row, 9)?,
             org_unit_version: OrgUnitVersion::new(row.get(6)?).map_err(corrupt)?,
             extensions: None,

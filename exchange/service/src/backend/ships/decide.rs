@@ -1,7 +1,7 @@
-//! Decides ship ops. Pure functions over the loaded state.
+//! Decides ship ops with pure functions over the loaded state.
 //!
-//! If several reasons apply, an op is refused with the first one in the order of A19: ownership, type,
-//! location, version, removal elsewhere, link, unit.
+//! If several reasons apply to an op, it is rejected with the first one in the order of A19: ownership, type,
+//! location, version, removal by another author, link, unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,34 +12,34 @@ use super::{ParsedShipOp, ShipAction, ShipUpsert, StoredShip, UpsertTarget};
 use crate::feed::KeyRemoval;
 use crate::ids::{InstallationId, UnitId};
 
-/// The stored state of the ships that ops refer to, and of those that are linked to their external ids.
+/// The stored state of the ships to which ops refer by id or by external id.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ShipState {
     /// The member's ships, by id.
     pub(crate) ships: BTreeMap<String, StoredShip>,
-    /// Removed ships of the member, as long as the removal is recent.
+    /// The recent removals of ships of the member, by ship id.
     pub(crate) gone: BTreeMap<String, KeyRemoval>,
-    /// Units to which the member directly belongs.
+    /// The units of which the member is a direct member.
     pub(crate) units: BTreeSet<UnitId>,
     /// The number of mission units that use a ship, by ship id.
     pub(crate) missions: BTreeMap<String, i64>,
 }
 
-/// A ship while the ops of a batch are applied.
+/// The state of a ship while the ops of a batch are decided.
 #[derive(Default)]
 struct WorkingShip {
     before: Option<StoredShip>,
     now: Option<StoredShip>,
-    /// Whether an op of the batch updated or removed it. A batch can do so only once (SHP-17).
+    /// Whether an op of the batch has updated or removed the ship. Each batch can do so only once (SHP-17).
     changed: bool,
     overridden: bool,
 }
 
-/// All ships while the ops of a batch are applied.
+/// The states of all ships while the ops of a batch are decided.
 struct WorkingFleet<'a> {
     ships: BTreeMap<String, WorkingShip>,
     gone: BTreeMap<String, KeyRemoval>,
-    /// Ship ids by the installation's external ids.
+    /// The ids of ships, by the external ids of the installation.
     links: BTreeMap<String, String>,
     units: BTreeSet<UnitId>,
     missions: BTreeMap<String, i64>,
@@ -48,7 +48,7 @@ struct WorkingFleet<'a> {
     writer: &'a WriteContext,
 }
 
-/// Decides the ops in order, each with the effects of those before it (WRT-02).
+/// Decides the ops in order; each op sees the effects of the ops before it (WRT-02).
 pub(crate) fn decide_ops(
     loaded: ShipState,
     ops: &[ParsedShipOp],
@@ -92,8 +92,8 @@ pub(crate) fn decide_ops(
     BatchDecision { statuses: ends, touched, extras, notices: Vec::new() }
 }
 
-/// Reports whether the guard counts a change as a removal: the ship is gone, or both its name and its type
-/// changed (SHP-22).
+/// Returns true if the guard counts the change as a removal: the ship no longer exists, or both its name and
+/// its type changed (SHP-22).
 pub(super) fn is_removal(before: Option<&StoredShip>, after: Option<&StoredShip>) -> bool {
     match (before, after) {
         (Some(_), None) => true,
@@ -105,12 +105,12 @@ pub(super) fn is_removal(before: Option<&StoredShip>, after: Option<&StoredShip>
 /// The status of an op, or the reason for refusing it.
 type ShipOpResult = Result<OpStatus, Reason>;
 
-/// The origin of the removal of a ship that a new one replaces.
+/// The kind of removal after which a ship is created again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RemovalOrigin {
     /// A removal that needs no confirmation.
     Acknowledged,
-    /// A removal by another author, which the member allowed to override (SHP-18).
+    /// A removal by another author, which the member allowed the client to override (SHP-18).
     Elsewhere,
 }
 
@@ -151,7 +151,7 @@ impl WorkingFleet<'_> {
                 RemovalOrigin::Acknowledged
             };
             let named = named()?;
-            // Any version is accepted (A13). An external id that belongs to another ship is not.
+            // The version is not compared (A13), but the external id must not belong to another ship.
             self.is_free(&upsert.external)?;
             if removed == RemovalOrigin::Elsewhere && !upsert.overrides_removal {
                 return Err(Reason::RemovedElsewhere);
@@ -191,12 +191,12 @@ impl WorkingFleet<'_> {
             state.changed = changes;
             state.now = Some(requested);
         }
-        // An existing link stays; a missing one is added.
+        // An existing link is kept; a missing link is added.
         let links = ship.linked_id(&self.writer.author).is_none() && self.set_link(&upsert.external, id);
         Ok(if changes || links { OpStatus::Applied } else { OpStatus::Unchanged })
     }
 
-    /// Checks that the installation has not linked the external id to another ship (SHP-17).
+    /// Checks that the installation has not assigned the external id to another ship (SHP-17).
     fn is_free(&self, external: &str) -> Result<(), Reason> {
         if self.links.contains_key(external) { Err(Reason::VersionConflict) } else { Ok(()) }
     }
@@ -253,7 +253,7 @@ impl WorkingFleet<'_> {
         self.ships.get(id)?.now.as_ref()
     }
 
-    /// Links an external id to a ship, and removes the link to any other ship. Returns false if the author
+    /// Links an external id to a ship, and removes its link to any other ship. Returns false if the author
     /// has no installation.
     fn set_link(&mut self, external: &str, id: &str) -> bool {
         let Some((_, installation)) = self.writer.author.client_installation() else { return false };
@@ -268,7 +268,7 @@ impl WorkingFleet<'_> {
         true
     }
 
-    /// Checks that the member belongs to the unit (SHP-14).
+    /// Checks that the member is a direct member of the unit (SHP-14).
     fn check_unit(&self, unit: Option<&UnitId>) -> Result<(), Reason> {
         match unit {
             Some(unit) if !self.units.contains(unit) => Err(Reason::OrgUnitNotAllowed),

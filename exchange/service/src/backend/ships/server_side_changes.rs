@@ -18,11 +18,12 @@ use crate::store::StoreError;
 use crate::time::Moment;
 
 impl Backend {
-    /// Changes a member's ships on behalf of an author other than a connected client. Cannot link external
-    /// ids. Applies no guard, needs no override of removals, and stores no response for repetition.
+    /// Changes a member's ships on behalf of an author other than a connected client. Such an author cannot
+    /// link external ids. The guard does not apply, removals need no override, and no response is stored for
+    /// repetition.
     ///
     /// # Errors
-    /// Returns a [`ChangeError`]; nothing is written then.
+    /// Returns a [`ChangeError`] if the change fails; nothing is written in that case.
     pub async fn change_ships(
         &self,
         member: &MemberId,
@@ -32,11 +33,11 @@ impl Backend {
         self.change_server_side::<ShipArea>(member, author, body).await
     }
 
-    /// Transfers a ship to another member. The first member's feed gets a tombstone (SHP-05), and all
+    /// Transfers a ship to another member. The feed of the first member gets a tombstone (SHP-05), and all
     /// external ids are unlinked. Returns false if the member has no such ship.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn give_ship(
         &self,
         member: &MemberId,
@@ -49,7 +50,7 @@ impl Backend {
             let Some(before) = table::find_ship(connection, &member, &id)? else { return Ok(false) };
             let links = BTreeMap::new();
             let after = StoredShip { version: before.version + 1, links, ..before.clone() };
-            // The giver is the audit actor of both halves.
+            // The member who gives the ship is the audit actor of both changes.
             let by = backend.write_context(&member, author.clone())?.actor;
             connection.prepare_cached("DELETE FROM ship_link WHERE ship = ?1")?.execute([&id])?;
             let sql = "UPDATE ship SET member = ?2, version = ?3 WHERE id = ?1";
@@ -73,10 +74,10 @@ impl Backend {
         self.store.write(give).await
     }
 
-    /// Renames a unit on behalf of the service. Returns false if it does not exist.
+    /// Renames a unit on behalf of the service. Returns false if the unit does not exist.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn rename_unit(
         &self,
         unit: &UnitId,
@@ -91,12 +92,12 @@ impl Backend {
     }
 }
 
-/// Changes a unit's name and shorthand. Records all ships of the unit in their members' feeds (SHP-05), and
-/// all lots of its pool, which contain the name, in the pool's feed (OST-07). Returns false if the unit does
-/// not exist.
+/// Changes a unit's name and shorthand. Records the unit's ships in the feeds of their members (SHP-05), and
+/// the lots of its pool, which contain the name, in the feed of the pool (OST-07). Returns false if the unit
+/// does not exist.
 ///
 /// # Errors
-/// Returns the database's error.
+/// Returns a [`StoreError`] if the database fails.
 pub(crate) fn rename_unit(
     connection: &Connection,
     (actor, now): (Actor<'_>, Moment),

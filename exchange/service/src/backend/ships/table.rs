@@ -1,4 +1,4 @@
-//! Reads and writes the tables of ships.
+//! Reads and writes the database tables of ships.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::ids::{InstallationId, MemberId};
 use crate::members;
 use crate::store::{self, StoreError};
 
-/// Loads the state of the ships that ops refer to, and of those that are linked to their external ids.
+/// Loads the state of the ships to which ops refer by id or by external id.
 pub(super) fn load_state(
     connection: &Connection,
     writer: &WriteContext,
@@ -78,7 +78,7 @@ pub(super) fn find_ship(
     Ok(Some(StoredShip { links, ..ship }))
 }
 
-/// Reads a ship from its row; its links are read separately.
+/// Reads a ship without its links, which are loaded separately.
 fn read_ship(row: &Row<'_>) -> rusqlite::Result<StoredShip> {
     Ok(StoredShip {
         ship_type: row.get(0)?,
@@ -105,8 +105,8 @@ pub(super) fn count_ships(connection: &Connection, member: &MemberId) -> Result<
     store::query_count(connection, sql, [member])
 }
 
-/// Writes decided changes to ships. Links that end are deleted first because an external id can move between
-/// ships within one batch.
+/// Writes decided changes to ships. Links are deleted before others are added, because an external id can
+/// move between ships within one batch.
 pub(super) fn write_ships(
     connection: &Connection,
     member: &MemberId,
@@ -170,7 +170,7 @@ pub(super) fn write_ships(
     Ok(())
 }
 
-/// Deletes a ship with its links, and detaches it from mission units.
+/// Deletes a ship and its links, and detaches the ship from mission units.
 fn delete_ship(connection: &Connection, id: &str) -> Result<(), StoreError> {
     for sql in [
         "UPDATE mission_unit SET ship = NULL WHERE ship = ?1",

@@ -1,5 +1,6 @@
-//! Reverts ships to their former state. Version counters never go back, and an external id returns only if no
-//! other ship has it now. A removed ship and its replacement are one ship and are reverted together (SHP-19).
+//! Reverts ships to an earlier state. The version counters only increase, and an external id is restored only
+//! if no other ship has it now. A removed ship and its replacement are treated as one ship and are reverted
+//! together (SHP-19).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +14,11 @@ use crate::ids::{InstallationId, MemberId, UnitId};
 use crate::members;
 use crate::store::StoreError;
 
-/// The folded changes of a client to one ship.
+/// The combined changes that a client made to one ship.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ShipHistory {
     change: EntryChange<StoredShip>,
-    /// The last state of the ship; its counters continue from it.
+    /// The last state in which the ship existed; its version counters continue from there.
     last: Option<StoredShip>,
 }
 
@@ -25,11 +26,11 @@ pub(crate) struct ShipHistory {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CurrentShips {
     ships: BTreeMap<String, StoredShip>,
-    /// Units to which the member directly belongs.
+    /// The units of which the member is a direct member.
     units: BTreeSet<UnitId>,
     /// The number of mission units that use a ship, by ship id.
     missions: BTreeMap<String, i64>,
-    /// Ship ids by the links that the reverted ships formerly had.
+    /// The ids of the ships that now have the links of earlier states, by link.
     linked: BTreeMap<(InstallationId, String), String>,
 }
 
@@ -47,7 +48,7 @@ impl UndoableArea for ShipArea {
         past: Option<ShipHistory>,
         EntryChange { before, after }: EntryChange<StoredShip>,
     ) -> ShipHistory {
-        // `replaces` is not part of the ship's state.
+        // `replaces` is removed, because it is not part of the ship's state.
         let [before, after] =
             [before, after].map(|ship| ship.map(|ship| StoredShip { replaces: None, ..ship }));
         let change = EntryChange { before, after };
@@ -92,8 +93,8 @@ impl UndoableArea for ShipArea {
         _: &WriteContext,
     ) -> RevertOutcome<StoredShip> {
         let mut ends: Vec<_> = pasts.iter().map(|(key, past)| revert_ship(present, key, past)).collect();
-        // An id is free if the ship that has it gives it up in this run, which can depend on yet another
-        // ship.
+        // An external id is free if the ship that has it now gives it up in this run. That can in turn depend
+        // on another ship, so the check is repeated.
         loop {
             let taken = find_taken_links(present, &ends);
             if taken.is_empty() {
@@ -117,7 +118,7 @@ type ShipRevert = Result<Option<EntryDelta<StoredShip>>, UndoConflict>;
 fn revert_ship(present: &CurrentShips, key: &str, past: &ShipHistory) -> ShipRevert {
     let ShipHistory { change: EntryChange { before, after }, last } = past;
     let now = present.ships.get(key);
-    // Counters change with reverts, too, so they are not compared.
+    // The version counters are not compared, because they also change with reverts.
     let is_same = match (now, after) {
         (Some(now), Some(after)) => {
             let (unit_version, version) = (now.unit_version, now.version);
@@ -142,7 +143,7 @@ fn revert_ship(present: &CurrentShips, key: &str, past: &ShipHistory) -> ShipRev
         version,
         ..before.clone()
     };
-    // Changes of links or of the unit do not increment the version.
+    // Changes of the links or of the unit do not increment the version.
     let as_it_is = StoredShip {
         unit: before.unit.clone(),
         unit_version: before.unit_version,
@@ -155,7 +156,7 @@ fn revert_ship(present: &CurrentShips, key: &str, past: &ShipHistory) -> ShipRev
     Ok((now != Some(&target)).then(|| ship_delta(key, now.cloned(), Some(target))))
 }
 
-/// Returns the indexes of ships that would get an external id which another ship keeps.
+/// Returns the indexes of the ships that would get an external id that another ship keeps.
 fn find_taken_links(present: &CurrentShips, ends: &[ShipRevert]) -> Vec<usize> {
     let changed: BTreeMap<&str, Option<&StoredShip>> =
         ends.iter().flatten().flatten().map(|touched| (&*touched.key, touched.after.as_ref())).collect();
@@ -187,11 +188,11 @@ mod tests {
     use super::*;
     use crate::backend::undo::tests::writer;
 
-    /// Parses `name@version/unit-version unit external-id`; `-` means none.
+    /// Parses `name@version/unit-version unit external-id`; `-` stands for no unit.
     fn ship(text: &str) -> Option<StoredShip> {
         let (name, rest) = text.split_once('@')?;
         let mut rest = rest.split(['/', ' ']);
-        let mut number = || rest.next().and_then(|text| text.parse().ok()).expect("a number");
+        let mut number = || rest.next().and_then(|text| text.parse().ok()).expect("the number is valid");
         let (version, unit_version) = (number(), number());
         let unit = rest.next().filter(|unit| *unit != "-").map(UnitId::new);
         let links = rest.next().map(|link| ("i".into(), link.to_owned())).into_iter().collect();
@@ -209,13 +210,14 @@ mod tests {
         })
     }
 
-    /// Checks ships by key, each with its state before the first change and after every change.
+    /// Checks the result of reverting ships. Each ship has its key, its state before the first change and its
+    /// state after each change.
     fn check(ships: &[(&str, &[&str])], now: &[(&str, &str)], linked: &[(&str, &str)], expect: &[&str]) {
         let change = |pair: &[&str]| EntryChange { before: ship(pair[0]), after: ship(pair[1]) };
         let past = |states: &[&str]| {
             let past =
                 states.windows(2).fold(None, |past, pair| Some(ShipArea::fold_change(past, change(pair))));
-            past.expect("a change")
+            past.expect("there is at least one change")
         };
         let pasts: Vec<_> = ships.iter().map(|(key, states)| ((*key).to_owned(), past(states))).collect();
         let mut present = CurrentShips { units: ["u".into()].into(), ..CurrentShips::default() };
@@ -229,7 +231,7 @@ mod tests {
             Ok(Some(EntryDelta { after: Some(ship), .. })) => {
                 let unit = ship.unit.map_or("-".to_owned(), |unit| unit.to_string());
                 let link = ship.links.values().next().map(|link| format!(" {link}")).unwrap_or_default();
-                let name = ship.name.expect("a name");
+                let name = ship.name.expect("the ship has a name");
                 format!("{name}@{}/{} {unit}{link}", ship.version, ship.unit_version)
             }
         };
@@ -238,7 +240,7 @@ mod tests {
         assert_eq!(ends.into_iter().map(shown).collect::<Vec<_>>(), expect, "{ships:?}");
     }
 
-    /// A14: counters only increase.
+    /// A14: the counters of a reverted ship only increase.
     #[test]
     fn reverted_ship_increments_its_counters() {
         check(&[("s", &["-", "a@1/1 -"])], &[("s", "a@1/1 -")], &[], &["-"]);
@@ -247,7 +249,7 @@ mod tests {
         check(&[("s", &["a@1/1 u", "a@1/2 -"])], &[("s", "a@1/2 -")], &[], &["a@1/3 u"]);
         check(&[("s", &["a@1/1 -", "b@2/1 -", "-"])], &[], &[], &["a@3/1 -"]);
         check(&[("s", &["-", "a@1/1 -", "-"])], &[], &[], &["="]);
-        // The counters increased because a later change was reverted.
+        // The counters are higher because a later change was reverted.
         check(&[("s", &["a@1/1 -", "b@2/1 -"])], &[("s", "b@7/3 -")], &[], &["a@8/3 -"]);
     }
 
@@ -268,13 +270,13 @@ mod tests {
         check(&[("s", &["a@1/1 v", "b@2/1 v"])], &[("s", "b@2/1 v")], &[], &["a@3/1 v"]);
     }
 
-    /// SHP-07: an external id returns if the ship that has it gives it up, and does not return otherwise.
+    /// SHP-07: an external id is restored only if the ship that has it gives it up.
     #[test]
     fn external_ids_return_if_free() {
         let moved: &[(&str, &[&str])] = &[("s", &["a@1/1 - e", "a@1/1 -"]), ("t", &["-", "b@1/1 - e"])];
         let now = &[("s", "a@1/1 -"), ("t", "b@1/1 - e")];
         check(moved, now, &[("e", "t")], &["a@1/1 - e", "-"]);
-        // Another author changed the ship, so it keeps the id.
+        // Another author changed the second ship, so that ship keeps the external id.
         let other = &[("s", "a@1/1 -"), ("t", "c@2/1 - e")];
         check(moved, other, &[("e", "t")], &["link-taken", "changed-since"]);
         check(&moved[..1], now, &[("e", "t")], &["link-taken"]);

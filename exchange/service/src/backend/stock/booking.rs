@@ -1,8 +1,8 @@
-//! Books the rows of lots once the target amount of each lot is decided.
+//! Books the rows of lots after the target amount of each lot was decided.
 //!
-//! Each lot is booked once, by the difference between its former and its target amount. If a lot falls and
-//! its stolen twin rises, rows without reservation or offer are re-marked; the rest is booked out and in
-//! (STK-19).
+//! Each lot is booked once, by the difference between its initial and its target amount. If the amount of a
+//! lot falls and that of its stolen twin rises, rows without a reservation or an offer are moved to the twin.
+//! The remaining difference is booked out of one lot and into the other (STK-19).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -41,16 +41,16 @@ pub(super) fn book_lots(states: &mut BTreeMap<Lot, WorkingLot>, writer: &WriteCo
     count_versions(states);
 }
 
-/// Returns the indexes of rows in the order in which they are booked out: personal rows, then shared ones,
-/// then pools, each from the oldest (STK-16).
+/// Returns the indexes of rows in the order in which they are booked out: personal rows, then shared rows,
+/// then pool rows; within each group, oldest first (STK-16).
 fn booking_order(rows: &[StockRow]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..rows.len()).collect();
     places.sort_by_key(|&at| rows.get(at).map(|row| (row.keeping.booking_rank(), row.age_key())));
     places
 }
 
-/// Takes up to `wanted` of the amount without reservation or offer, and keeps ownership, age and note. A row
-/// that is taken only in part becomes two rows.
+/// Takes up to `wanted` of the amount that has neither a reservation nor an offer. The taken rows keep
+/// ownership, age and note. A row that is only taken in part is split into two rows.
 fn take_movable(rows: &mut Vec<StockRow>, wanted: i64, new_ids: &mut EntryIds<'_>) -> Vec<StockRow> {
     let (mut left, mut moved) = (wanted, Vec::new());
     for index in booking_order(rows) {
@@ -71,8 +71,8 @@ fn take_movable(rows: &mut Vec<StockRow>, wanted: i64, new_ids: &mut EntryIds<'_
     moved
 }
 
-/// Books an amount out. An offer that exceeds the rest of its row is lowered to the rest, and is deleted with
-/// the row (STK-17).
+/// Books an amount out. Lowers an offer that exceeds the remaining amount of its row; the offer is deleted
+/// together with its row (STK-17).
 fn book_out(rows: &mut Vec<StockRow>, amount: i64) {
     let mut left = amount;
     for index in booking_order(rows) {

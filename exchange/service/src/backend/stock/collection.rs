@@ -1,4 +1,4 @@
-//! The member's lots as a paged collection (STK-01 to STK-04).
+//! The paged collection of a member's lots (STK-01 to STK-04).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl PagedCollection for LotCollection {
 }
 
 impl LotCollection {
-    /// Converts a row of one of the queries above.
+    /// Converts a row that one of the queries above returned.
     fn read_item(&self, row: &Row<'_>) -> Result<(String, StockLot), StoreError> {
         let corrupt = |_| StoreError::Corrupt("invalid stock lot");
         let (key, amount): (String, i64) = (row.get(0)?, row.get(1)?);
@@ -96,7 +96,7 @@ impl LotCollection {
     }
 }
 
-/// Returns the properties of a material that the catalogue contains (TYP-11).
+/// Returns the properties of a material that are in the catalogue (TYP-11).
 pub(in crate::backend) fn material_kind(index: &CatalogueIndex, material: &str) -> MaterialKind {
     let facts = index.find_entry(EntryKind::Material, &shown_key(material)).map(|entry| &entry.facts);
     let fact = |name: &str| facts.and_then(|facts| facts.get(name));

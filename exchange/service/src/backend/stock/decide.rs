@@ -1,7 +1,8 @@
-//! Decides stock ops. Pure functions over the loaded state.
+//! Decides stock ops with pure functions over the loaded state.
 //!
-//! The status of an op depends only on the total of its lot. Rows are booked afterwards, once per lot
-//! ([`book_lots`]). The booking cannot change the status of an op because it never touches reserved amounts.
+//! The status of an op depends only on the total of its lot. The rows are booked after all ops are decided,
+//! once per lot ([`book_lots`]). Booking never changes reserved amounts, so it cannot change the status of an
+//! op.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use super::booking::book_lots;
 use super::removals::find_removals;
 use crate::feed::KeyRemoval;
 
-/// The target of an op after the catalogue's checks.
+/// The lot and amounts of an op, after the checks against the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QuantityTarget {
     pub(crate) lot: Lot,
@@ -23,41 +24,42 @@ pub(crate) struct QuantityTarget {
     pub(crate) overrides_removal: bool,
 }
 
-/// The stored state of the lots that ops refer to.
+/// The stored state of the lots to which ops refer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct StockState {
-    /// Whether stock may be marked as stolen.
+    /// Whether stock may be marked as stolen on this exchange.
     pub(crate) is_marking_enabled: bool,
     pub(crate) lots: BTreeMap<Lot, LotState>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LotState {
-    /// The lot's key, if the lookup computed it already. Computing the hash is avoided.
+    /// The lot's key, if it is already known; this saves computing its hash.
     pub(crate) key: Option<String>,
-    /// From the oldest to the newest.
+    /// The rows, sorted from oldest to newest.
     pub(crate) rows: Vec<StockRow>,
     /// The last removal, if the lot is empty.
     pub(crate) last_removal: Option<KeyRemoval>,
-    /// The amount before the client's first change within the guard's window; `None` if it made none.
+    /// The amount before the client's first change within the guard's window; `None` if the client made no
+    /// change.
     pub(crate) base: Option<i64>,
-    /// Whether the window already contains a removal of the lot: each lot counts once.
+    /// Whether the guard has already counted a removal of the lot within the window. Each lot counts once.
     pub(crate) is_counted: bool,
 }
 
-/// A lot while the ops of a batch are applied.
+/// The state of a lot while the ops of a batch are decided.
 #[derive(Clone, Debug)]
 pub(super) struct WorkingLot {
     pub(super) before: LotState,
-    /// The rows, which are booked after all ops are decided.
+    /// The rows of the lot, which are booked after all ops are decided.
     pub(super) rows: Vec<StockRow>,
-    /// The total after the ops so far.
+    /// The total amount after the ops decided so far.
     pub(super) holds: i64,
     /// The reserved amount, which no op of a batch can change.
     reserved: i64,
     gone: Option<KeyRemoval>,
     overridden: bool,
-    /// Index of the first op that changed the lot.
+    /// The index of the first op that changed the lot.
     pub(super) first: Option<usize>,
 }
 
@@ -79,14 +81,14 @@ impl WorkingLot {
         self.holds - total_amount(&self.before.rows)
     }
 
-    /// Reports whether the change goes to journal and feed: rows changed, or the lot was filled and emptied
-    /// within the batch (STK-12).
+    /// Returns true if the lot must be recorded in the journal and the feed: its rows changed, or it was
+    /// filled and emptied within the batch (STK-12).
     fn is_touched(&self) -> bool {
         self.rows != self.before.rows || (self.first.is_some() && self.rows.is_empty())
     }
 }
 
-/// Decides the ops in order, each with the effects of those before it (WRT-02), and books the results.
+/// Decides the ops in order, each with the effects of the ops before it (WRT-02), then books the results.
 pub(crate) fn decide_ops(
     loaded: StockState,
     targets: &[Result<QuantityTarget, Reason>],
@@ -120,7 +122,8 @@ pub(crate) fn decide_ops(
     BatchDecision { statuses: ends, touched: touched.collect(), extras, notices: Vec::new() }
 }
 
-/// Decides one op: checks four to eight (STK-09 to STK-13); the first that fails determines the reason.
+/// Decides one op with the checks four to eight (STK-09 to STK-13). The first check that fails determines the
+/// reason.
 fn decide_op(
     state: &mut WorkingLot,
     index: usize,
@@ -129,11 +132,12 @@ fn decide_op(
     writer: &WriteContext,
 ) -> OpStatus {
     let QuantityTarget { lot, quantity, expected, overrides_removal } = goal;
-    // A43: an op that empties the lot marks nothing.
+    // A43: an op that empties the lot marks nothing as stolen.
     if lot.stolen && *quantity > 0 && !marking {
         return OpStatus::Refused(Reason::StolenMarkingDisabled);
     }
-    // Compares with the amount that clients can see, which is limited to the contract's maximum.
+    // The expected amount is compared with the amount that clients see, which is limited to the contract's
+    // maximum.
     let seen = lot.measure.clamp_amount(state.holds);
     if seen != *expected {
         return OpStatus::Refused(Reason::VersionConflict);
@@ -156,7 +160,7 @@ fn decide_op(
     OpStatus::Applied
 }
 
-/// Counts the offers that were lowered and those that were removed (STK-17).
+/// Counts the offers that were lowered and the offers that were removed (STK-17).
 pub(super) fn offer_extras<'r>(
     before: impl Iterator<Item = &'r StockRow>,
     after: impl Iterator<Item = &'r StockRow>,

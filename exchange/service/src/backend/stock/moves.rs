@@ -1,10 +1,10 @@
-//! Detects moves of stock between the lots of one change set: amounts that fell in one lot and rose in
-//! another.
+//! Detects moves of stock between the lots of one change set: amounts that decreased in one lot and increased
+//! in another.
 //!
-//! The search widens in three rounds: between a lot and its stolen twin (STK-19), between places, and between
-//! qualities of one material (STK-20, STK-21). Falls and rises that cancel out form a move. The remainder of
-//! a group takes part in the next round. Unrelated lots therefore stay separate as far as the amounts allow,
-//! and two lots with a move between them are never separated.
+//! The search has three rounds: between a lot and its stolen twin (STK-19), between locations, and between
+//! qualities of a material (STK-20, STK-21). Lots whose changes cancel out form a move. The remaining
+//! difference of a group takes part in the next round. Unrelated lots are therefore kept separate as far as
+//! the amounts allow, and two lots with a move between them always belong to the same group.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use super::super::warehouse::{Lot, Measure};
 use super::LotHolding;
 use crate::catalogue::contents::EntryKind;
 
-/// The properties that two lots share, from narrow to wide.
+/// The properties that the lots of a group have in common, from narrow to wide.
 #[derive(Clone, Copy, Debug)]
 enum MoveScope {
-    /// Everything but the stolen flag.
+    /// All properties except the stolen flag.
     Place,
     Quality,
-    /// Only the material; the guard treats such a change as a move (STK-21).
+    /// Only the material. The guard treats such a change as a move (STK-21).
     Material,
 }
 
 impl MoveScope {
-    /// Returns the grouping key of a lot at this scope.
+    /// Returns a key that is equal for all lots of the same group at this scope.
     fn group_key(self, lot: &Lot) -> (EntryKind, Measure, &str, Option<i64>, Option<&str>) {
         let Lot { kind, material, measure, location, quality, .. } = lot;
         let (quality, location) = match self {
@@ -36,16 +36,16 @@ impl MoveScope {
     }
 }
 
-/// A group of lots between which stock moved, with the net change of all of them.
+/// A group of lots between which stock moved, with the net change of the group.
 struct StockFlow<'c> {
     lot: &'c Lot,
     by: i64,
-    /// Indexes of the group's changes.
+    /// The indexes of the group's changes.
     places: Vec<usize>,
 }
 
 impl<'c> StockFlow<'c> {
-    /// Creates a group of one change; `None` if the amount did not change.
+    /// Creates a group of one change. Returns `None` if the amount did not change.
     fn from_change(
         (at, EntryChange { before, after }): (usize, &'c EntryChange<LotHolding>),
     ) -> Option<Self> {
@@ -56,7 +56,8 @@ impl<'c> StockFlow<'c> {
     }
 }
 
-/// Groups the changes of a change set that moved stock between their lots, by index.
+/// Groups the changes of a change set between whose lots stock moved. Returns the indexes of each group's
+/// changes.
 pub(super) fn find_moves(changes: &[EntryChange<LotHolding>]) -> Vec<Vec<usize>> {
     let mut flows: Vec<StockFlow<'_>> =
         changes.iter().enumerate().filter_map(StockFlow::from_change).collect();
@@ -89,8 +90,8 @@ pub(super) fn find_moves(changes: &[EntryChange<LotHolding>]) -> Vec<Vec<usize>>
 mod tests {
     use super::*;
 
-    /// Checks lots in the form `material place quality`, with a trailing `!` for stolen ones, and their
-    /// changes. Expects the indexes of each group.
+    /// Checks the groups of changes to lots. A lot has the form `material location quality`, with a trailing
+    /// `!` if it is stolen. `expect` contains the indexes of each group.
     fn check(changes: &[(&str, i64)], expect: &[&[usize]]) {
         let change = |(lot, by): &(&str, i64)| {
             let parts: Vec<&str> = lot.trim_end_matches('!').split(' ').collect();
@@ -99,7 +100,7 @@ mod tests {
                 material: parts[0].to_owned(),
                 measure: Measure::Scu,
                 location: parts[1].to_owned(),
-                quality: parts[2].parse().expect("a quality"),
+                quality: parts[2].parse().expect("the quality is a number"),
                 stolen: lot.ends_with('!'),
             };
             let holding = |held| Some(LotHolding { lot: lot.clone(), held, rows: Vec::new() });
@@ -111,27 +112,27 @@ mod tests {
         assert_eq!(found, expect, "{changes:?}");
     }
 
-    /// STK-19, STK-20, STK-21
+    /// STK-19, STK-20, STK-21: a decrease and an increase of the same material form a move.
     #[test]
     fn matching_decrease_and_increase_form_a_move() {
         check(&[("ore city 0", -5), ("ore city 0!", 5)], &[&[0, 1]]);
         check(&[("ore city 0", -5), ("ore moon 0", 5)], &[&[0, 1]]);
         check(&[("ore city 0", -5), ("ore moon 7!", 3)], &[&[0, 1]]);
         check(&[("ore city 0", -5), ("ore moon 0", 2), ("ore base 0", 2)], &[&[0, 1, 2]]);
-        // No giver, no taker, or another material.
+        // There is no move if no lot decreased, if no lot increased, or if the materials differ.
         check(&[("ore city 0", -5), ("ore moon 0", -5)], &[]);
         check(&[("ore city 0", 5), ("ore moon 0", 5)], &[]);
         check(&[("ore city 0", -5), ("tin city 0", 5)], &[]);
         check(&[("ore city 0", -5), ("ore moon 0", 0)], &[]);
     }
 
-    /// STK-21: a narrow move is separate from a wider one.
+    /// STK-21: a move between similar lots is separate from a move between lots that differ more.
     #[test]
     fn narrow_move_is_separate_from_a_wider_one() {
         check(&[("ore city 0", -5), ("ore city 0!", 5), ("ore moon 0", 3)], &[&[0, 1]]);
         let two = [("ore city 0", -5), ("ore city 7", -2), ("ore moon 7", 2), ("ore moon 0", 5)];
         check(&two, &[&[0, 3], &[1, 2]]);
-        // The remainder of the narrow move goes to the wider one.
+        // The remaining difference of the narrow move takes part in the wider one.
         check(&[("ore city 0", -5), ("ore city 0!", 3), ("ore moon 0", 2)], &[&[0, 1, 2]]);
         check(&[("ore city 0", -5), ("ore moon 0", 4), ("ore moon 7", 1)], &[&[0, 1, 2]]);
         let rest = [("ore city 0", -5), ("ore city 0!", 3), ("ore moon 7", -1), ("ore moon 7!", 2)];

@@ -1,4 +1,4 @@
-//! Determines which lots of a batch the mass-change guard counts as removed (STK-21, STK-22).
+//! Determines the lots of a batch whose change the mass-change guard counts as a removal (STK-21, STK-22).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,9 +6,9 @@ use super::super::warehouse::{Lot, total_amount};
 use super::decide::WorkingLot;
 use crate::catalogue::contents::EntryKind;
 
-/// Returns the lots that are set to 0 or to at most a tenth of the amount before the client's first change
-/// within the window, unless they were counted before. A fall that rises of the same material fully cover is
-/// a move and does not count. Falls are covered in the order of the batch.
+/// Returns the lots that are set to 0, or to at most a tenth of the amount before the client's first change
+/// within the window, unless they were already counted. A decrease that is fully covered by increases of the
+/// same material is a move and does not count. The decreases are covered in the order of the batch.
 pub(super) fn find_removals(states: &BTreeMap<Lot, WorkingLot>) -> BTreeSet<Lot> {
     let mut rises: BTreeMap<(EntryKind, &str), i64> = BTreeMap::new();
     let mut falls: Vec<(&Lot, &WorkingLot)> = Vec::new();

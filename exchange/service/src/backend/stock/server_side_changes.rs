@@ -12,11 +12,11 @@ use crate::ids::MemberId;
 use crate::store::StoreError;
 
 impl Backend {
-    /// Changes a member's stock on behalf of an author other than a connected client. Applies no guard, needs
-    /// no override of removals, and stores no response for repetition.
+    /// Changes a member's stock on behalf of an author other than a connected client. The guard does not
+    /// apply, removals need no override, and no response is stored for repetition.
     ///
     /// # Errors
-    /// Returns a [`ChangeError`]; nothing is written then.
+    /// Returns a [`ChangeError`] if the change fails; nothing is written in that case.
     pub async fn change_stock(
         &self,
         member: &MemberId,
@@ -26,11 +26,11 @@ impl Backend {
         self.change_server_side::<StockArea>(member, author, body).await
     }
 
-    /// Changes the ownership of all rows of a member's lot, for example from personal to a unit's pool. The
-    /// lot keeps its key and amount (STK-04). Returns false if the member has no such lot.
+    /// Changes the ownership of all rows of a member's lot, for example from personal stock to a unit's pool.
+    /// The lot keeps its key and amount (STK-04). Returns false if the member has no such lot.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn rebook_stock(
         &self,
         member: &MemberId,
@@ -57,11 +57,11 @@ impl Backend {
         self.store.write(rebook).await
     }
 
-    /// Transfers the unreserved amount of a member's lot to another member and ends its offers. Returns false
-    /// if the member has no such lot.
+    /// Transfers the unreserved amount of a member's lot to another member, and ends or lowers its offers.
+    /// Returns false if the member has no such lot.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the write; nothing is written then.
+    /// Returns a [`StoreError`] if the write fails; nothing is written in that case.
     pub async fn give_stock(
         &self,
         member: &MemberId,
@@ -73,7 +73,7 @@ impl Backend {
         let give = move |connection: &rusqlite::Connection| {
             let Some((lot, before)) = find_lot(connection, &member, &key)? else { return Ok(false) };
             let giver = backend.write_context(&member, author.clone())?;
-            // The giver is the audit actor of both halves.
+            // The member who gives the stock is the audit actor of both changes.
             let taker = WriteContext { actor: giver.actor.clone(), ..backend.write_context(&to, author)? };
             let (retained, transferred) = split_reserved(&before, &taker);
             backend.replace_rows(connection, giver, &lot, [&before, &retained])?;
@@ -85,7 +85,7 @@ impl Backend {
         self.store.write(give).await
     }
 
-    /// Writes the new rows of a member's lot to tables, feeds, journal and audit.
+    /// Writes the new rows of a member's lot to the tables, feeds, journal and audit.
     pub(in crate::backend) fn replace_rows(
         &self,
         connection: &rusqlite::Connection,
@@ -111,9 +111,9 @@ impl Backend {
     }
 }
 
-/// Splits rows into the reserved parts that stay and the free parts that can be given. Offers are lowered to
-/// the reserved part (STK-17). Rows without reservation are given unchanged; the free part of others becomes
-/// a new row.
+/// Splits rows into the reserved parts, which stay, and the free parts, which can be given. An offer is
+/// lowered to the reserved part (STK-17). A row without a reservation is given as a whole; the free part of
+/// any other row becomes a new row.
 fn split_reserved(rows: &[StockRow], taker: &WriteContext) -> (Vec<StockRow>, Vec<StockRow>) {
     let (mut retained, mut transferred) = (Vec::new(), Vec::new());
     for (index, row) in rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Loads the state of lots from the store.
+//! Loads the state of lots from the store, including the state that the mass-change guard needs.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -15,7 +15,7 @@ use crate::feed::{self, FeedStream};
 use crate::ids::MemberId;
 use crate::store::{self, StoreError};
 
-/// Loads the state of the lots that ops refer to.
+/// Loads the state of the lots to which ops refer.
 pub(super) fn load_state(
     connection: &Connection,
     writer: &WriteContext,
@@ -40,14 +40,14 @@ pub(super) fn load_state(
     Ok(state)
 }
 
-/// Reports whether stock may be marked as stolen. On by default.
+/// Returns true if stock may be marked as stolen, which is the default.
 pub(in crate::backend) fn is_marking_enabled(connection: &Connection) -> Result<bool, StoreError> {
     Ok(store::read_setting(connection, "stolen-marking")?.as_deref() != Some("off"))
 }
 
-/// Loads what the guard needs about lots that ops lower (STK-22): the client's first change of each lot
-/// within the window, and all its removals, of which there is at most one per lot. The rest of the window is
-/// not read.
+/// Loads the state that the guard needs for lots whose amounts ops lower (STK-22): the client's first change
+/// of each lot within the window, and all removals by the client, of which there is at most one per lot.
+/// Other changes of the window are not read.
 fn load_guard_state(
     connection: &Connection,
     writer: &WriteContext,
@@ -85,9 +85,9 @@ fn load_guard_state(
     Ok(())
 }
 
-/// Reads the total from a journalled holding.
+/// Parses the total amount of a journaled holding.
 fn parse_held_amount(holding: &str) -> Result<i64, StoreError> {
-    /// The part of a journalled holding that the guard uses.
+    /// The part of a journaled holding that the guard needs.
     #[derive(Deserialize)]
     struct HoldingAmount {
         held: i64,

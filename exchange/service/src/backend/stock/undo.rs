@@ -1,11 +1,12 @@
-//! Reverts stock: amounts that were booked in are booked out, and rows that were booked out return with their
-//! ownership, age and note. Ended offers do not return (STK-17), and reserved amounts stay (STK-13). Lots
-//! between which a change set moved stock, by re-marking (STK-19) or otherwise (STK-20), are reverted
-//! together.
+//! Reverts stock. Amounts that were booked in are booked out, and rows that were booked out are restored with
+//! their ownership, age and note. Ended offers are not restored (STK-17), and reserved amounts are kept
+//! (STK-13). Lots between which a change set moved stock, by re-marking (STK-19) or otherwise (STK-20), are
+//! reverted together.
 //!
-//! The journal records a lot under its holder. Changes by Logisticians to the holder's pool rows are recorded
-//! under the Logisticians. They are detected because a journalled change does not start from the row's last
-//! known state, or because the current row differs from it.
+//! The journal records the changes of a lot under its holder. However, changes by Logisticians to the holder's
+//! pool rows are recorded under the Logisticians. The undo therefore detects such changes by comparison: it
+//! checks whether a change starts from the last known state of the row, and whether the current row equals
+//! that state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +22,13 @@ use crate::ids::{MemberId, UnitId};
 use crate::members;
 use crate::store::StoreError;
 
-/// The folded changes of a client to one lot.
+/// The combined changes that a client made to one lot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LotHistory {
-    /// `None` for a lot that was filled and emptied within one batch.
+    /// The lot; `None` if it was filled and emptied within one batch.
     lot: Option<Lot>,
     rows: BTreeMap<String, RowTrail>,
-    /// Whether each change of a row started from the state that the previous one left.
+    /// Whether each change of a row started from the state that the previous change left.
     is_whole: bool,
 }
 
@@ -37,29 +38,29 @@ struct RowTrail {
     before: Option<StockRow>,
     after: Option<StockRow>,
     version: i64,
-    /// Position in the order in which the client first met the rows. Rows return in this order, which is that
-    /// of their age.
+    /// The position in the order in which the client first changed the rows. Rows are restored in this order,
+    /// which corresponds to their age.
     place: usize,
 }
 
 /// The current state of the lots to revert.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CurrentLots {
-    /// The member's rows by lot key.
+    /// The member's rows, by lot key.
     lots: BTreeMap<String, Vec<StockRow>>,
-    /// Ids of deleted rows that exist again in some lot.
+    /// The ids of deleted rows that now exist again, in any lot.
     ids: BTreeSet<String>,
-    /// Units to which the member directly belongs.
+    /// The units of which the member is a direct member.
     units: BTreeSet<UnitId>,
 }
 
-/// The planned rows of a lot, before versions are assigned to the rows that return.
+/// The planned rows of a lot, before the restored rows get their versions.
 struct LotDraft {
     lot: Lot,
     before: Vec<StockRow>,
-    /// Existing rows that remain, with their new content.
+    /// The existing rows that remain, with their new content.
     kept: Vec<StockRow>,
-    /// Deleted rows that return, with their former content.
+    /// The deleted rows that are restored, with their earlier content.
     restored: Vec<StockRow>,
 }
 
@@ -132,7 +133,7 @@ impl UndoableArea for StockArea {
         _: &WriteContext,
     ) -> RevertOutcome<LotHolding> {
         let drafts: Vec<_> = pasts.iter().map(|(key, past)| draft_lot(present, key, past)).collect();
-        // A row that leaves one lot can return to another one. A row that stays in another lot cannot.
+        // A row that leaves one lot can be restored in another lot. A row that stays in a lot cannot.
         let mut leaving: BTreeMap<&str, i64> = BTreeMap::new();
         for LotDraft { before, kept: stay, .. } in drafts.iter().flatten().flatten() {
             let leave = before.iter().filter(|row| stay.iter().all(|stays| stays.id != row.id));
@@ -140,7 +141,7 @@ impl UndoableArea for StockArea {
         }
         let mut taken: BTreeSet<&str> =
             present.ids.iter().map(|id| &**id).filter(|id| !leaving.contains_key(id)).collect();
-        // A version continues from the row's last one in any lot.
+        // The version of a restored row is higher than its last one in any lot.
         let mut versions = leaving.clone();
         for (id, trail) in pasts.iter().flat_map(|(_, past)| &past.rows) {
             let version = versions.entry(id).or_insert(trail.version);
@@ -174,7 +175,7 @@ impl UndoableArea for StockArea {
     }
 }
 
-/// Plans the revert of one lot; `Ok(None)` if nothing changes.
+/// Plans the revert of one lot. Returns `Ok(None)` if nothing changes.
 fn draft_lot(present: &CurrentLots, key: &str, past: &LotHistory) -> Result<Option<LotDraft>, UndoConflict> {
     let now = present.lots.get(key).map(Vec::as_slice).unwrap_or_default();
     if !past.is_whole {
@@ -228,8 +229,8 @@ fn draft_lot(present: &CurrentLots, key: &str, past: &LotHistory) -> Result<Opti
     Ok(is_changed.then_some(draft))
 }
 
-/// Reports whether two rows have the same amount, ownership and note, or both are missing. Reservations and
-/// offers are handled separately, and versions change with reverts, too.
+/// Returns true if both rows have the same amount, ownership and note, or if both are missing. Reservations
+/// and offers are handled separately, and versions also change with reverts.
 fn is_same_row(one: Option<&StockRow>, other: Option<&StockRow>) -> bool {
     fn parts(row: &StockRow) -> (i64, &StockOwnership, Option<&str>) {
         (row.amount, &row.keeping, row.note.as_deref())
@@ -266,12 +267,12 @@ mod tests {
         }
     }
 
-    /// Parses `id:amount@version`, followed by `reserved=N`, `offer=N` and a unit in any order.
+    /// Parses `id:amount@version`, followed in any order by `reserved=N`, `offer=N` and the unit of the pool.
     fn row(text: &str) -> StockRow {
         let mut parts = text.split(' ');
-        let (id, rest) = parts.next().and_then(|part| part.split_once(':')).expect("an id");
-        let (amount, version) = rest.split_once('@').expect("a version");
-        let number = |text: &str| text.parse().expect("a number");
+        let (id, rest) = parts.next().and_then(|part| part.split_once(':')).expect("the row has an id");
+        let (amount, version) = rest.split_once('@').expect("the row has a version");
+        let number = |text: &str| text.parse().expect("the number is valid");
         let mut row = StockRow {
             id: id.to_owned(),
             amount: number(amount),
@@ -301,7 +302,7 @@ mod tests {
         format!("{}:{}@{}{offer}{unit}", row.id, row.amount, row.version)
     }
 
-    /// Applies a delta to the rows of a lot.
+    /// Applies a delta to the rows of a lot and returns the new rows.
     fn booked(now: Vec<StockRow>, touched: EntryDelta<LotHolding>) -> Vec<StockRow> {
         let was = by_id(touched.before.map(|holding| holding.rows));
         let mut is = touched.after.map(|holding| holding.rows).unwrap_or_default();
@@ -320,15 +321,15 @@ mod tests {
         texts.iter().map(|text| row(text)).collect()
     }
 
-    /// Lots with their states before and after each change, their current rows and the expected result. A
-    /// state `...` marks an interruption by another author.
+    /// Lots with their states before and after each change, their current rows, and the expected result. The
+    /// state `...` stands for a change by another author.
     type Lots<'a> = &'a [(&'a [&'a [&'a str]], &'a [&'a str], &'a [&'a str])];
 
     fn check(lots: Lots<'_>, ids: &[&str]) {
         check_moved(lots, ids, None);
     }
 
-    /// Checks lots between which stock moved.
+    /// Checks lots that are linked by a move.
     fn check_halves(lots: Lots<'_>, ids: &[&str]) {
         check_moved(lots, ids, Some(0));
     }
@@ -347,7 +348,8 @@ mod tests {
             let changes = states.split(|state| *state == ["..."]).flat_map(|own| own.windows(2));
             let past = changes.fold(None, |past, pair| Some(StockArea::fold_change(past, change(pair))));
             present.lots.insert(lot.key(), rows(now));
-            let (key, past, group) = (lot.key(), past.expect("a change"), together_in.unwrap_or(number));
+            let (key, past, group) =
+                (lot.key(), past.expect("there is at least one change"), together_in.unwrap_or(number));
             cases.push(RevertCandidate { key, history: past, group, conflict: None });
             expect.push(becomes.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
         }
@@ -363,7 +365,8 @@ mod tests {
 
     #[test]
     fn bookings_are_reverted() {
-        // Booked in, booked out, both, and without net change.
+        // Reverts an amount that was booked in, one that was booked out, both, and changes without a net
+        // effect.
         check(&[(&[&[], &["a:5@1"]], &["a:5@1"], &[])], &[]);
         check(&[(&[&["a:5@1"], &["a:5@1", "b:2@1"]], &["a:5@1", "b:2@1"], &["a:5@1"])], &[]);
         check(&[(&[&["a:5@1 u", "b:2@4"], &["a:3@2 u"]], &["a:3@2 u"], &["a:5@3 u", "b:2@5"])], &[]);
@@ -371,9 +374,9 @@ mod tests {
         check(&[(&[&["a:5@1"], &["a:3@2"], &["a:5@3"]], &["a:5@3"], &["="])], &[]);
         check(&[(&[&[], &["a:3@2"], &[]], &[], &["="])], &[]);
         check(&[(&[&[], &[]], &[], &["="])], &[]);
-        // Versions continue, and a version that an earlier revert moved is not a change.
+        // Versions only increase. A version that an earlier revert incremented does not count as a change.
         check(&[(&[&["a:5@1"], &["a:3@2"]], &["a:3@6"], &["a:5@7"])], &[]);
-        // Rows that did not change are not in the journal; rows of other areas are ignored.
+        // Unchanged rows are not in the journal, and rows of other areas are ignored.
         check(&[(&[&["a:5@1"], &["a:3@2"]], &["a:3@2", "c:0@1"], &["a:5@3", "c:0@1"])], &[]);
     }
 
@@ -384,11 +387,11 @@ mod tests {
         check(&[(fall, &["a:3@2 u"], &["changed-since"])], &[]);
         check(&[(fall, &["b:3@1"], &["changed-since"])], &[]);
         check(&[(fall, &[], &["changed-since"])], &[]);
-        // A new row is not a conflict.
+        // A new row by another author is not a conflict.
         check(&[(&[&["a:5@1"], &[]], &["b:1@1"], &["b:1@1", "a:5@2"])], &[]);
     }
 
-    /// STK-16: bookings by another Logistician between two changes are not reverted with them.
+    /// STK-16: a lot is not reverted if another Logistician changed a row between two changes of the client.
     #[test]
     fn interleaved_foreign_changes_are_not_reverted() {
         let stays: &[&str] = &["changed-since"];
@@ -400,21 +403,21 @@ mod tests {
         between(&["a:8@2 u", "c:1@1"], &["a:8@3 v", "c:1@1"]);
         between(&["a:8@2 u", "c:1@1"], &["b:8@3 u", "c:1@1"]);
         between(&["c:1@1"], &["a:5@3 u", "c:1@1"]);
-        // The same total in another row; and a row that was removed and returned.
+        // The total is equal but is in another row; then a row is replaced by another one and appears again.
         between(&["a:8@2 u", "c:1@1"], &["a:5@3 u", "c:4@2"]);
         let appears: &[&[&str]] = &[&["a:9@1"], &["a:8@2"], &["..."], &["b:8@1"], &["a:1@3", "b:8@1"]];
         check(&[(appears, &["a:1@3", "b:8@1"], stays)], &[]);
-        // A change of another row is not a conflict.
+        // The change of a row that the client did not change is not a conflict.
         let beside: &[&[&str]] =
             &[&["a:9@1"], &["a:8@2"], &["..."], &["a:8@2", "b:3@1"], &["a:1@3", "b:3@1"]];
         check(&[(beside, &["a:1@3", "b:2@2"], &["a:9@4", "b:2@2"])], &[]);
-        // Nothing changed in between, or changes cancelled out.
+        // It is not a conflict if nothing changed in between, or if the changes cancelled each other out.
         let history: &[&[&str]] =
             &[&["a:9@1 u", "c:1@1"], &["a:8@2 u", "c:1@1"], &["..."], &["a:8@4 u", "c:1@1"], &["c:1@1"]];
         check(&[(history, &["c:1@1"], &["c:1@1", "a:9@5 u"])], &[]);
     }
 
-    /// STK-13, STK-17: reserved amounts stay, and offers are lowered as by any other booking.
+    /// STK-13, STK-17: reserved amounts are kept, and offers are lowered as by any other booking.
     #[test]
     fn reservations_stay_and_offers_are_lowered() {
         let rise: &[&[&str]] = &[&["a:3@1"], &["a:5@2"]];
@@ -432,23 +435,23 @@ mod tests {
         check(&[(&[&["a:3@1 u"], &[]], &[], &["a:3@2 u"])], &[]);
     }
 
-    /// STK-19: a moved row returns, and neither lot is reverted without the other.
+    /// STK-19: a moved row is restored, and neither lot is reverted without the other.
     #[test]
     fn moved_row_returns() {
         let (from, to): (&[&[&str]], &[&[&str]]) = (&[&["a:3@1"], &[]], &[&[], &["a:3@2"]]);
         check_halves(&[(from, &[], &["a:3@3"]), (to, &["a:3@2"], &[])], &["a"]);
         check_halves(&[(to, &["a:3@2"], &[]), (from, &[], &["a:3@3"])], &["a"]);
-        // Either side of the move can have a conflict.
+        // A conflict of either lot prevents the revert of both.
         let left: &[&[&str]] = &[&["a:3@1 v"], &[]];
         check_halves(&[(left, &[], &["unit-left"]), (to, &["a:3@2"], &["other-half"])], &["a"]);
         check_halves(&[(from, &[], &["other-half"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
         check_halves(&[(from, &[], &["other-half"]), (to, &["a:3@2 reserved=1"], &["reserved"])], &["a"]);
-        // A row never exists twice, regardless of the journal.
+        // A row is never restored while it exists, whatever the journal contains.
         check(&[(from, &[], &["other-half"])], &["a"]);
         check(&[(from, &[], &["other-half"]), (to, &["a:4@3"], &["changed-since"])], &["a"]);
     }
 
-    /// STK-19: the same for a partial move, which created a row of its own.
+    /// STK-19: the same holds for a move of a part, which created a new row.
     #[test]
     fn moved_part_of_a_row_returns() {
         let (from, to): (&[&[&str]], &[&[&str]]) = (&[&["a:5@1"], &["a:3@2"]], &[&[], &["b:2@1"]]);
@@ -457,7 +460,7 @@ mod tests {
         check_halves(&[(from, &["a:4@3"], &["changed-since"]), (to, &["b:2@1"], &["other-half"])], &[]);
     }
 
-    /// A row that moved and then ended had versions in the other lot, too.
+    /// The versions that a moved row had in the other lot are not reused.
     #[test]
     fn row_versions_are_never_reused() {
         let to: &[&[&str]] = &[&[], &["a:3@2"], &["a:2@3"], &[]];

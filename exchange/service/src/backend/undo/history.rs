@@ -1,37 +1,37 @@
-//! Folds the journal of a member's area into the entries that are left to undo. Pure functions over the
-//! journal's entries in order.
+//! Combines the journal of a member's area into the entries that remain to be undone, with pure functions
+//! over the journal's entries in order.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::feed::ChangeAuthor;
 
-/// The fields of a journal entry that the fold depends on.
+/// The fields of a journal entry from which the entries to undo are determined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JournalEvent {
     pub(super) id: i64,
     pub(super) key: String,
     pub(super) by: EventAuthor,
-    /// The first journal entry that this one undoes, together with all later ones of the same key.
+    /// The first journal entry that this one undoes. All later entries with the same key are also undone.
     pub(super) undoes: Option<i64>,
-    /// The key of the removed entry that this one replaces.
+    /// The key of the removed entry that the new entry replaces.
     pub(super) replaces: Option<String>,
 }
 
 /// The author of a journal entry, relative to the selection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EventAuthor {
-    /// The selected client, within the span.
+    /// The selected client, within the time span.
     Client,
-    /// Another author, or the client outside the span.
+    /// Another author, or the selected client outside the time span.
     Other(ChangeAuthor),
 }
 
-/// An entry of the area that is to be reverted.
+/// An entry of the area to revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlannedEntry {
     pub(super) key: String,
-    /// Journal ids of the client's changes in order; never empty.
+    /// The journal ids of the client's changes, in order; never empty.
     pub(super) ids: Vec<i64>,
     /// The first other author who changed the entry after the client's first change.
     pub(super) other: Option<ChangeAuthor>,
@@ -39,20 +39,20 @@ pub(super) struct PlannedEntry {
 
 #[derive(Debug, Default)]
 pub(super) struct JournalFold {
-    /// Changes by key, from the client's first one on.
+    /// The changes by key, starting with the client's first one.
     entries: HashMap<String, Vec<(i64, EventAuthor)>>,
-    /// By the key of a replacement by another author: its journal id and the key of the entry that it
-    /// replaced.
+    /// Replacements by other authors, by the key of the new entry: the journal id of the replacement, and the
+    /// key of the entry that it replaced.
     replacing: HashMap<String, (i64, String)>,
 }
 
 impl JournalFold {
-    /// Adds the next journal entry. Returns the id of the client's removal if the entry replaces what the
-    /// client removed. Both changes are the client's then, and must be undone together.
+    /// Adds the next journal entry. If the entry replaces one that the client removed, and the client made
+    /// the replacement, returns the journal id of the removal. The two changes must be undone together.
     pub(super) fn record_event(&mut self, seen: JournalEvent) -> Option<i64> {
         let JournalEvent { id, key, by, undoes, replaces } = seen;
         if let Some(first) = undoes {
-            // The undo cancels all changes of the key from `first` on.
+            // The undo cancels all changes of the key, starting with `first`.
             if let Some(entries) = self.entries.get_mut(&key) {
                 entries.retain(|(id, _)| *id < first);
             }
@@ -85,7 +85,7 @@ impl JournalFold {
         removed
     }
 
-    /// Returns the entries that are left to undo, sorted by the client's last change, latest first.
+    /// Returns the entries that remain to be undone, sorted by the client's last change, newest first.
     pub(super) fn into_planned(self) -> Vec<PlannedEntry> {
         let planned = |(key, entries): (String, Vec<(i64, EventAuthor)>)| {
             let mut planned = PlannedEntry { key, ids: Vec::new(), other: None };
@@ -108,13 +108,13 @@ impl JournalFold {
 mod tests {
     use super::*;
 
-    /// An author other than the client, identified by a name.
+    /// Returns an author other than the selected client.
     fn other(name: &str) -> ChangeAuthor {
         ChangeAuthor::Client { client: name.into(), installation: "i".into() }
     }
 
-    /// Checks the fold of journal entries with ids from 1: `c` is by the client, a number undoes from that id
-    /// on, everything else is by another author.
+    /// Checks the result for journal entries with ids from 1. `c` is a change by the client, a number is an
+    /// undo of that id and all later ones, and any other string is a change by another author.
     fn check(entries: &[&str], ids: &[i64], changed: Option<&str>) {
         let mut history = JournalFold::default();
         for (id, entry) in (1..).zip(entries) {
@@ -144,19 +144,19 @@ mod tests {
         check(&["c", "c", "2"], &[1], None);
         check(&["c", "c", "2", "1"], &[], None);
         check(&["c", "o", "2"], &[1], None);
-        // The undone changes started before the span.
+        // The changes that were undone include some from before the time span.
         check(&["c", "c", "0"], &[], None);
         check(&["c", "0", "o"], &[], None);
         check(&["c", "1", "c", "o"], &[3], Some("o"));
     }
 
-    /// Checks journal entries for the keys `old` and `new`, which replaces `old`. Ids and notation as in
-    /// `check`. `with` lists the removal that each replacement is linked to, `changed` the other author of
-    /// `old`.
+    /// Checks journal entries for the keys `old` and `new`, where `new` replaces `old`. The ids and the
+    /// notation are those of `check`. `with` contains the id of the removal to which each replacement is
+    /// linked, and `changed` the other author who changed `old`.
     fn check_replaced(entries: &[&str], with: &[Option<i64>], changed: Option<&str>) {
         let (mut history, mut seen) = (JournalFold::default(), Vec::new());
         for (id, entry) in (1..).zip(entries) {
-            let (key, entry) = entry.split_once(' ').expect("a key");
+            let (key, entry) = entry.split_once(' ').expect("the entry has a key");
             let (undoes, replaces) = (entry.parse().ok(), (key == "new").then(|| "old".to_owned()));
             let by = if entry == "c" { EventAuthor::Client } else { EventAuthor::Other(other(entry)) };
             let is_new = replaces.is_some() && undoes.is_none();
@@ -175,11 +175,11 @@ mod tests {
         check_replaced(&["old c", "new c"], &[Some(1)], None);
         check_replaced(&["old c", "new c", "new c"], &[Some(1), Some(1)], None);
         check_replaced(&["old c", "new web"], &[None], Some("web"));
-        // Another author removed it, or the client did so before the span.
+        // Another author removed the entry, or the client removed it before the time span.
         check_replaced(&["old c", "old web", "new c"], &[None], Some("web"));
         check_replaced(&["new c"], &[None], None);
         check_replaced(&["new web"], &[None], None);
-        // The replacement is undone, or only a later change of it; and the removed entry was restored.
+        // The replacement was undone; only a later change of it was undone; the removed entry was restored.
         check_replaced(&["old c", "new web", "new 2"], &[None], None);
         check_replaced(&["old c", "new web", "new 3"], &[None], Some("web"));
         check_replaced(&["old c", "old 1", "new c"], &[None], None);

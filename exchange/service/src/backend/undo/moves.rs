@@ -1,7 +1,7 @@
-//! Groups of entries that must be reverted together.
+//! Groups entries that must be reverted together.
 //!
 //! Reverting only one side of a move would lose or duplicate stock. Entries between which a change set moved
-//! amounts form one group, and so do a removed entry and its replacement.
+//! amounts therefore form one group, as do a removed entry and its replacement.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use super::super::change::WriteContext;
 use super::history::PlannedEntry;
 use super::{RevertOutcome, UndoConflict, UndoableArea};
 
-/// The side of a move on which a change can be.
+/// The side of a move that a change belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum MoveSide {
     /// The change decreased the entry.
@@ -18,8 +18,9 @@ pub(in super::super) enum MoveSide {
     Got,
 }
 
-/// Groups the changes of a change set by moves. `shares` lists for each change the names of what it gave or
-/// got; both sides of a move use the same name. Yields the indexes of the changes of each move.
+/// Groups the changes of a change set by moves. For each change, `shares` lists the names of what the change
+/// gave or received; the two sides of a move have the same name. Yields the indexes of the changes of each
+/// move.
 pub(in super::super) fn gave_and_got(
     shares: impl IntoIterator<Item = Vec<(String, MoveSide)>>,
 ) -> impl Iterator<Item = Vec<usize>> {
@@ -37,17 +38,18 @@ pub(in super::super) fn gave_and_got(
     both.map(|[gave, got]| [gave, got].concat())
 }
 
-/// Moves between entries that the fold has found so far, as lists of journal ids.
+/// The moves between entries that were found so far, as lists of journal ids.
 #[derive(Debug, Default)]
 pub(super) struct MoveLinks(Vec<Vec<i64>>);
 
 impl MoveLinks {
-    /// Links journal entries that belong to one move.
+    /// Adds a move, as the ids of its journal entries.
     pub(super) fn link_ids(&mut self, ids: Vec<i64>) {
         self.0.push(ids);
     }
 
-    /// Merges planned entries that are linked by moves into groups, ordered by the first entry of each group.
+    /// Merges the planned entries that are linked by moves into groups. The groups are sorted by their first
+    /// entries.
     pub(super) fn into_groups(self, planned: Vec<PlannedEntry>) -> Vec<Vec<PlannedEntry>> {
         let of = |(index, planned): (usize, &PlannedEntry)| {
             planned.ids.iter().map(|id| (*id, index)).collect::<Vec<_>>()
@@ -68,13 +70,13 @@ impl MoveLinks {
     }
 }
 
-/// A union-find structure: for each index, another index of its group that is not greater, or itself.
+/// A union-find structure. Maps each index to an index of its group that is not greater, or to itself.
 struct DisjointSets(Vec<usize>);
 
 impl DisjointSets {
     fn find_root(&mut self, mut index: usize) -> usize {
         while let Some(&before) = self.0.get(index).filter(|before| **before != index) {
-            // Path halving: each visited node points to its grandparent afterwards.
+            // Path halving: each visited node afterwards points to its previous grandparent.
             let first = self.0.get(before).copied().unwrap_or(before);
             if let Some(next) = self.0.get_mut(index) {
                 *next = first;
@@ -92,19 +94,19 @@ impl DisjointSets {
     }
 }
 
-/// An entry that is reverted unless it or another entry of its group has a conflict.
+/// An entry that is reverted unless it or a linked entry has a conflict.
 #[derive(Clone, Debug)]
 pub(in super::super) struct RevertCandidate<P> {
     pub(in super::super) key: String,
     pub(in super::super) history: P,
-    /// The same for all linked entries.
+    /// The number of the entry's group, which is the same for all linked entries.
     pub(in super::super) group: usize,
-    /// A conflict that the journal shows.
+    /// The conflict that the journal already shows, if any.
     pub(in super::super) conflict: Option<UndoConflict>,
 }
 
-/// Reverts each group completely or not at all. The result of one entry can depend on others, so all are
-/// decided again until no new conflict appears.
+/// Reverts each group completely or not at all. The result of one entry can depend on other entries, so the
+/// decision is repeated until no new conflict appears.
 pub(in super::super) fn revert_groups<A: UndoableArea>(
     present: &A::CurrentState,
     cases: &[RevertCandidate<A::EntryHistory>],
@@ -150,8 +152,8 @@ pub(in super::super) fn revert_groups<A: UndoableArea>(
 mod tests {
     use super::*;
 
-    /// Checks the groups of keys, each with the changes that gave (`-x`) or got (`+x`), such as `1-x` in
-    /// change set 1.
+    /// Checks the groups of keys. Each key has its changes: `1-x` means that the entry gave `x` in change set
+    /// 1, and `1+x` that it received `x`.
     fn check(keys: &[(&str, &[&str])], expect: &[&[&str]]) {
         let (mut sets, mut planned) = (BTreeMap::<&str, (Vec<i64>, Vec<_>)>::new(), Vec::new());
         let mut id = 0;
@@ -182,7 +184,8 @@ mod tests {
     #[test]
     fn linked_changes_form_one_group() {
         check(&[("a", &["1-x"]), ("b", &["1+x"])], &[&["a", "b"]]);
-        // Two changes on the same side are not linked.
+        // Changes are not linked if they are on the same side, have different names, or belong to different
+        // change sets.
         check(&[("a", &["1-x"]), ("b", &["1-x"])], &[&["a"], &["b"]]);
         check(&[("a", &["1+x"]), ("b", &["1+x"])], &[&["a"], &["b"]]);
         check(&[("a", &["1-x"]), ("b", &["1+y"])], &[&["a"], &["b"]]);

@@ -1,4 +1,4 @@
-//! The report of an undo as JSON, for commands and the sandbox.
+//! The JSON report of an undo, for the commands and the sandbox.
 
 use serde_json::{Value, json};
 
@@ -8,28 +8,28 @@ use crate::ids::ClientId;
 /// The outcomes of an undo or of its preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoReport {
-    /// The client that made the undone writes.
+    /// The client whose writes were undone.
     pub client: ClientId,
-    /// Whether the undo wrote anything.
+    /// Whether the undo wrote its results or was a preview.
     pub mode: UndoMode,
     /// The outcomes of all entries, sorted by member.
     pub outcomes: Vec<UndoOutcome>,
 }
 
 impl UndoReport {
-    /// Returns the number of entries that were reverted, or would be.
+    /// Returns the number of entries that were reverted or, in a preview, would be reverted.
     #[must_use]
     pub fn reverted_count(&self) -> usize {
         self.outcomes.len() - self.conflict_count()
     }
 
-    /// Returns the number of entries that stay as they are.
+    /// Returns the number of entries that are not reverted because of a conflict.
     #[must_use]
     pub fn conflict_count(&self) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.result.is_err()).count()
     }
 
-    /// Serializes the report with counts and entries.
+    /// Converts the report into JSON with counts and entries.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({

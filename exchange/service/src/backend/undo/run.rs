@@ -1,4 +1,4 @@
-//! Runs an undo on the backend's store, each step in a transaction of its own.
+//! Runs an undo on the backend's store, with one transaction per step.
 
 use rusqlite::Connection;
 
@@ -10,12 +10,13 @@ use crate::ids::MemberId;
 use crate::shares::SharePermit;
 
 impl Backend {
-    /// Undoes a client's writes for the member, or previews it, at the member's own request. The changes have
-    /// the channel `web`. Only one undo or preview runs per member.
+    /// Undoes or previews a client's writes for a member who requested it. The changes have the channel
+    /// `web`. Only one undo or preview can run per member.
     ///
     /// # Errors
-    /// [`UndoError::InProgress`] if one is running. [`UndoError::Interrupted`] if the undo failed after
-    /// committing pieces; with all other errors, nothing was written.
+    /// Returns [`UndoError::InProgress`] if another undo or preview is running, and
+    /// [`UndoError::Interrupted`] if the undo failed after some pieces were committed. With any other error,
+    /// nothing was written.
     pub async fn undo_writes(
         &self,
         writes: UndoSelection,
@@ -26,10 +27,10 @@ impl Backend {
         self.step_through(UndoProcess::new(writes, UndoAuthority::Member, areas, mode), Some(turn)).await
     }
 
-    /// Runs any undo, without the limit of one at a time.
+    /// Runs any undo, even if others are running for the same member.
     ///
     /// # Errors
-    /// As [`undo_writes`](Self::undo_writes).
+    /// Returns the same errors as [`undo_writes`](Self::undo_writes), except `InProgress`.
     pub async fn run_undo(&self, undo: UndoProcess) -> Result<Vec<UndoOutcome>, UndoError> {
         self.step_through(undo, None).await
     }
@@ -42,8 +43,8 @@ impl Backend {
         let mut has_written = false;
         while let Some(access) = undo.next_access() {
             let backend = self.clone();
-            // The share moves into each step, so an abandoned undo blocks the member until the step has
-            // ended.
+            // The permit moves into each step. If the caller drops the future, other undos of the member are
+            // blocked until the current step has ended.
             let step = move |connection: &Connection| {
                 let Backend { catalogue, environment, fault_injector: interruption, .. } = &backend;
                 undo.run_step(connection, catalogue, environment, interruption).map(|()| (undo, turn))

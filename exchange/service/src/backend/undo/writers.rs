@@ -1,4 +1,4 @@
-//! Lists the clients with writes that a member can undo, as far as the journal goes back.
+//! Lists the clients whose writes for a member are in the journal, so that they can be undone.
 
 use rusqlite::Connection;
 
@@ -6,16 +6,16 @@ use super::super::Backend;
 use crate::ids::{ClientId, MemberId};
 use crate::store::StoreError;
 
-/// A client that wrote for a member.
+/// A client that wrote data for a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WritingClient {
-    /// The client's id, whether it is still connected or not.
+    /// The client's id. The client need not be connected now.
     pub client: ClientId,
-    /// The client's registered name; its id if it is not registered any more.
+    /// The client's registered name, or its id if it is no longer registered.
     pub name: String,
 }
 
-/// A loose index scan: reads one index entry per client, however much each of them wrote.
+/// The query uses a loose index scan: it reads one index entry per client, however much each client wrote.
 const WROTE: &str = "\
     WITH RECURSIVE wrote (client) AS (
         SELECT min(client) FROM journal_set WHERE member = ?1 AND client > ''
@@ -27,10 +27,10 @@ const WROTE: &str = "\
     FROM wrote WHERE client IS NOT NULL ORDER BY 2, 1";
 
 impl Backend {
-    /// Lists the clients that wrote for a member, sorted by name.
+    /// Lists the clients that wrote data for a member, sorted by name.
     ///
     /// # Errors
-    /// Returns the [`StoreError`] of the read.
+    /// Returns a [`StoreError`] if the read fails.
     pub async fn list_writing_clients(&self, member: &MemberId) -> Result<Vec<WritingClient>, StoreError> {
         let member = member.clone();
         let read = move |connection: &Connection| {
@@ -48,16 +48,16 @@ mod tests {
     use super::*;
     use crate::store::{Store, StoreLocation, StoreOptions};
 
-    /// The query's cost depends on the number of clients, not on the length of the journal.
+    /// The cost of the query depends on the number of clients, not on the length of the journal.
     #[tokio::test]
     async fn query_cost_is_independent_of_the_journal() {
-        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).expect("a store");
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).expect("the store opens");
         let plan = store.read(|connection| {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {WROTE}"))?;
             let steps = plan.query_map(["m-1"], |row| row.get::<_, String>("detail"))?;
             Ok::<_, StoreError>(steps.collect::<Result<Vec<_>, _>>()?)
         });
-        let plan = plan.await.expect("a plan");
+        let plan = plan.await.expect("the query is planned");
         let journal: Vec<_> = plan.iter().filter(|step| step.contains("journal_set")).collect();
         let by_client =
             "SEARCH journal_set USING COVERING INDEX journal_set_of_client (member=? AND client>?)";

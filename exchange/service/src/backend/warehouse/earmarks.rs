@@ -1,4 +1,4 @@
-//! Earmarks: parts of a stock row that are reserved for a target.
+//! Earmarks: the parts of a stock row that are reserved for targets.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::{StoreError, json_list};
 
-/// Maximum number of targets per purpose that an entry can show.
+/// The maximum number of targets per purpose that an entry can have.
 const MAX_TARGETS: usize = 1000;
 
-/// The purpose of an earmark. Purposes overlap: the same part of a row can be earmarked to a job order and to
-/// a mission (OST-11).
+/// The purpose of an earmark. Purposes overlap: the same part of a row can be earmarked both to a job order
+/// and to a mission (OST-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EarmarkPurpose {
-    /// A job order of a unit.
+    /// The stock is for a job order of a unit.
     JobOrder,
-    /// A mission of the organization.
+    /// The stock is for a mission of the organization.
     Mission,
-    /// A donation that the holder pledged. Clients can neither see nor use it.
+    /// The stock is for a donation that the holder pledged. Clients can neither see nor use it.
     Donation,
 }
 
@@ -44,9 +44,9 @@ impl EarmarkPurpose {
 /// The part of a row that is earmarked to one target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Earmark {
-    /// Invariant: greater than 0.
+    /// The earmarked amount. Invariant: greater than 0.
     pub(crate) amount: i64,
-    /// Whether the job order received its share.
+    /// Whether the job order has received the amount.
     pub(crate) delivered: bool,
 }
 
@@ -56,22 +56,22 @@ pub(crate) struct Earmark {
 pub(crate) struct EarmarkSet(BTreeMap<EarmarkPurpose, BTreeMap<String, Earmark>>);
 
 impl EarmarkSet {
-    /// Returns the total amount for a purpose.
+    /// Returns the total of all earmarks for a purpose.
     pub(crate) fn purpose_total(&self, purpose: EarmarkPurpose) -> i64 {
         self.0.get(&purpose).map_or(0, |targets| targets.values().map(|earmark| earmark.amount).sum())
     }
 
-    /// Returns the reserved amount of the row: the largest total of a purpose.
+    /// Returns the reserved amount of the row, which is the largest total of any purpose.
     pub(crate) fn reserved_amount(&self) -> i64 {
         self.0.keys().map(|purpose| self.purpose_total(*purpose)).max().unwrap_or(0)
     }
 
-    /// Returns the amount for a target; 0 without an earmark.
+    /// Returns the amount that is earmarked to a target, or 0.
     pub(crate) fn target_amount(&self, purpose: EarmarkPurpose, target: &str) -> i64 {
         self.0.get(&purpose).and_then(|targets| targets.get(target)).map_or(0, |earmark| earmark.amount)
     }
 
-    /// Iterates over purpose, target and earmark.
+    /// Returns an iterator over the earmarks, as tuples of purpose, target and earmark.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (EarmarkPurpose, &str, Earmark)> {
         let of = |(purpose, targets): (&EarmarkPurpose, _)| {
             let (purpose, targets): (EarmarkPurpose, &BTreeMap<String, Earmark>) = (*purpose, targets);
@@ -88,7 +88,8 @@ impl EarmarkSet {
         }
     }
 
-    /// Takes up to `amount` from a target's earmark, and returns the taken part; `None` without an earmark.
+    /// Takes up to `amount` from the earmark of a target and returns the taken part. Returns `None` if there
+    /// is no such earmark.
     pub(crate) fn take_earmark(
         &mut self,
         purpose: EarmarkPurpose,
@@ -108,8 +109,8 @@ impl EarmarkSet {
         Some(taken)
     }
 
-    /// Reports whether two rows with these earmarks can be merged: no target has received its share of only
-    /// one part, and the targets fit the limit.
+    /// Returns true if two rows with these earmarks can be merged: each common target is delivered in both
+    /// rows or in neither, and the number of targets stays within the limit.
     pub(crate) fn is_compatible_with(&self, others: &Self) -> bool {
         others.0.iter().all(|(purpose, others)| {
             let Some(own) = self.0.get(purpose) else { return true };
@@ -121,12 +122,12 @@ impl EarmarkSet {
         })
     }
 
-    /// Reports whether each purpose has at most [`MAX_TARGETS`] targets.
+    /// Returns true if each purpose has at most [`MAX_TARGETS`] targets.
     pub(crate) fn fits_limit(&self) -> bool {
         self.0.values().all(|targets| targets.len() <= MAX_TARGETS)
     }
 
-    /// Loads the earmarks of rows by row id; rows without earmarks are omitted.
+    /// Loads the earmarks of rows, by row id. Rows without earmarks are omitted.
     pub(crate) fn load_earmarks<'r>(
         connection: &Connection,
         rows: impl IntoIterator<Item = &'r str>,
@@ -150,7 +151,7 @@ impl EarmarkSet {
         Ok(all)
     }
 
-    /// Inserts the earmarks for a row that has none stored.
+    /// Inserts the earmarks of a row for which no earmarks are stored.
     pub(crate) fn insert_earmarks(&self, connection: &Connection, row: &str) -> Result<(), StoreError> {
         let mut insert = connection.prepare_cached(
             "INSERT INTO stock_earmark (stock_row, kind, target, amount, delivered) VALUES (?1, ?2, ?3, ?4, ?5)",
@@ -171,7 +172,7 @@ impl EarmarkSet {
 mod tests {
     use super::*;
 
-    /// OST-11: purposes overlap, so the largest total is reserved.
+    /// OST-11: purposes overlap, so the largest total of a purpose is reserved.
     #[test]
     fn earmark_purposes_overlap() {
         let mut earmarks = EarmarkSet::default();
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(
             earmarks.take_earmark(EarmarkPurpose::JobOrder, "b", 9),
             Some(part(4)),
-            "at most what there is"
+            "the taken part is at most the earmarked amount"
         );
         assert_eq!(earmarks.take_earmark(EarmarkPurpose::JobOrder, "b", 1), None);
         assert_eq!(earmarks.reserved_amount(), 5);
@@ -199,7 +200,7 @@ mod tests {
         );
     }
 
-    /// OST-11: a delivered and an undelivered earmark for one order cannot be merged into one row.
+    /// OST-11: rows with a delivered and an undelivered earmark for the same order cannot be merged.
     #[test]
     fn delivered_and_open_earmarks_do_not_merge() {
         let of = |target: &str, delivered| {

@@ -1,4 +1,4 @@
-//! Amounts in whole thousandths of SCU or in whole pieces (TYP-04, TYP-05, TYP-06).
+//! Amounts of stock, in thousandths of SCU or in pieces (TYP-04, TYP-05, TYP-06).
 
 use contract_runtime::{Map, Number};
 use exchange_api::types::{Quantity, QuantityAmount, QuantityUnit};
@@ -17,14 +17,14 @@ pub(crate) enum Measure {
 }
 
 impl Measure {
-    /// Returns the measure of a material or item, from its facts in the catalogue. Items are counted in
-    /// pieces (STK-08).
+    /// Returns the measure of a material or item, according to its facts in the catalogue. Items are always
+    /// counted in pieces (STK-08).
     pub(crate) fn for_item(kind: EntryKind, facts: &serde_json::Value) -> Self {
         let counted = facts.get("unit").and_then(serde_json::Value::as_str) == Some("PIECE");
         if counted || kind == EntryKind::Item { Self::Piece } else { Self::Scu }
     }
 
-    /// Returns the name in the store and on the wire.
+    /// Returns the name that the store and the contract use.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Scu => "SCU",
@@ -41,8 +41,8 @@ impl Measure {
         }
     }
 
-    /// Converts a quantity into this measure; half a thousandth is rounded up. `None` if the quantity has
-    /// another unit.
+    /// Converts a quantity into an amount of this measure; rounds half a thousandth up. Returns `None` if the
+    /// quantity has another unit.
     pub(crate) fn parse_quantity(self, quantity: &Quantity) -> Option<i64> {
         match (self, &quantity.unit) {
             (Self::Scu, QuantityUnit::Scu) => quantity.amount.get().to_scaled_i64(3),
@@ -51,7 +51,8 @@ impl Measure {
         }
     }
 
-    /// Returns the largest amount that a quantity can express. Sums, transfers and pools can exceed it.
+    /// Returns the largest amount that a quantity can express. Sums, transfers and pools can exceed this
+    /// amount.
     pub(crate) const fn max_amount(self) -> i64 {
         match self {
             Self::Scu => 1_000_000_000_000,
@@ -59,7 +60,7 @@ impl Measure {
         }
     }
 
-    /// Limits an amount to the largest one that a quantity can express.
+    /// Limits an amount to the largest amount that a quantity can express.
     pub(crate) fn clamp_amount(self, amount: i64) -> i64 {
         amount.min(self.max_amount())
     }
@@ -67,7 +68,7 @@ impl Measure {
     /// Converts an amount into the contract's quantity, limited to the maximum and without trailing zeros.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] for a negative amount.
+    /// Returns [`StoreError::Corrupt`] for a negative amount.
     pub(crate) fn to_quantity(self, amount: i64) -> Result<Quantity, StoreError> {
         let amount = self.clamp_amount(amount);
         let (number, unit) = match self {
@@ -80,7 +81,7 @@ impl Measure {
     }
 }
 
-/// Creates a number from digits and a count of decimals, without trailing zeros.
+/// Creates a decimal number from an integer and the number of its decimals, without trailing zeros.
 pub(crate) fn trimmed_decimal(mut digits: i64, mut decimals: u8) -> Number {
     while decimals > 0 && digits % 10 == 0 {
         digits /= 10;
@@ -94,12 +95,13 @@ mod tests {
     use super::*;
 
     fn quantity(amount: &str, unit: QuantityUnit) -> Quantity {
-        let amount = QuantityAmount::new(Number::parse(amount).expect("a number")).expect("an amount");
+        let amount = QuantityAmount::new(Number::parse(amount).expect("the number is valid"))
+            .expect("the amount is valid");
         Quantity { amount, unit, extra: Map::new() }
     }
 
-    /// TYP-04, TYP-05, TYP-06: amounts are parsed in thousandths or pieces, halves are rounded up, other
-    /// units are refused.
+    /// TYP-04, TYP-05, TYP-06: amounts are parsed in thousandths of SCU or in pieces, and halves are rounded
+    /// up. Other units are rejected.
     #[test]
     fn amounts_are_parsed_in_their_own_unit() {
         use QuantityUnit::{Piece, Scu};
@@ -118,17 +120,20 @@ mod tests {
         assert_eq!(Measure::Scu.parse_quantity(&quantity("7", Piece)), None);
     }
 
-    /// STK-03: amounts have at most three decimals, and parsing them returns the same amount.
+    /// STK-03: formatted amounts have at most three decimals, and parsing them returns the same amount.
     #[test]
     fn amounts_round_trip_exactly() {
         for (amount, text) in [(12_346, "12.346"), (12_300, "12.3"), (12_000, "12"), (5, "0.005"), (0, "0")] {
-            let written = Measure::Scu.to_quantity(amount).expect("a quantity");
+            let written = Measure::Scu.to_quantity(amount).expect("the amount is valid");
             assert_eq!(written.amount.get().to_json_text(), text);
             assert_eq!(Measure::Scu.parse_quantity(&written), Some(amount));
         }
-        assert_eq!(Measure::Piece.to_quantity(10).expect("a quantity").amount.get().to_json_text(), "10");
+        assert_eq!(
+            Measure::Piece.to_quantity(10).expect("the amount is valid").amount.get().to_json_text(),
+            "10"
+        );
         for (measure, limit) in [(Measure::Piece, 1_000_000_000), (Measure::Scu, 1_000_000_000_000)] {
-            let written = measure.to_quantity(limit + 1).expect("a quantity");
+            let written = measure.to_quantity(limit + 1).expect("the amount is valid");
             assert_eq!(written.amount.get().to_json_text(), "1000000000");
             assert_eq!(measure.parse_quantity(&written), Some(limit));
         }

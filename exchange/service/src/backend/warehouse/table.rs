@@ -12,19 +12,19 @@ use crate::ids::{MemberId, UnitId};
 use crate::store::{StoreError, json_list};
 use crate::time::Moment;
 
-/// The area of members' lots, in feeds.
+/// The name of the area of members' lots, in feeds.
 pub(crate) const STOCK: &str = "stock";
-/// The area of pools' lots, in feeds.
+/// The name of the area of pools' lots, in feeds.
 pub(crate) const ORG_STOCK: &str = "org-stock";
 
-/// The columns of a row, of tables `r` and `o`, in the order in which [`read_row`] reads them.
+/// The columns of a row from the tables `r` and `o`, in the order in which [`read_row`] reads them.
 const ROW: &str = "r.id, r.amount, r.shared, r.unit, r.version, r.note, r.booked_at, \
     (SELECT coalesce(max(reserved), 0) FROM (SELECT sum(amount) AS reserved FROM stock_earmark \
     WHERE stock_row = r.id GROUP BY kind)), o.id, o.amount, r.number";
-/// The tables of rows and their offers.
+/// The join of rows with their offers.
 const ROWS: &str = "stock_row r LEFT JOIN stock_offer o ON o.stock_row = r.id";
 
-/// Loads a member's rows of a lot, the oldest first.
+/// Loads a member's rows of a lot, oldest first.
 pub(crate) fn load_lot_rows(
     connection: &Connection,
     member: &MemberId,
@@ -33,7 +33,7 @@ pub(crate) fn load_lot_rows(
     Ok(load_rows_by_lot(connection, member, [lot])?.remove(lot).unwrap_or_default())
 }
 
-/// Loads a member's rows of many lots by lot key; empty lots are omitted.
+/// Loads a member's rows of several lots, by lot key. Lots without rows are omitted.
 pub(crate) fn load_rows_by_lot<'k>(
     connection: &Connection,
     member: &MemberId,
@@ -52,7 +52,7 @@ pub(crate) fn load_rows_by_lot<'k>(
     Ok(rows)
 }
 
-/// Loads rows by id, with their holders and lots, in no order.
+/// Loads rows by id, with their holders and lots. The order of the result is unspecified.
 pub(crate) fn load_rows_by_id<'i>(
     connection: &Connection,
     ids: impl IntoIterator<Item = &'i str>,
@@ -114,7 +114,8 @@ pub(crate) fn read_lot(columns: &Columns<'_>, first: usize) -> Result<Lot, Store
     })
 }
 
-/// Finds the lot of a key and the member's rows of it; `None` if the member holds nothing there.
+/// Finds the lot with a key and the member's rows of it. Returns `None` if the member has no stock of this
+/// lot.
 pub(crate) fn find_lot(
     connection: &Connection,
     member: &MemberId,
@@ -129,7 +130,7 @@ pub(crate) fn find_lot(
     Ok(Some((lot, load_lot_rows(connection, member, key)?)))
 }
 
-/// Writes the changes of rows. The database refuses to delete a reserved row.
+/// Writes the changes of rows. The database rejects the deletion of a reserved row.
 pub(crate) fn write_bookings(connection: &Connection, bookings: &[RowBooking<'_>]) -> Result<(), StoreError> {
     let mut end_offer = connection.prepare_cached("DELETE FROM stock_offer WHERE id = ?1")?;
     let mut delete = connection.prepare_cached("DELETE FROM stock_row WHERE id = ?1")?;
@@ -152,7 +153,7 @@ pub(crate) fn write_bookings(connection: &Connection, bookings: &[RowBooking<'_>
         "UPDATE stock_row SET member = ?2, lot = ?3, pool_lot = ?4, location = ?5, quality = ?6, stolen = ?7, \
          shared = ?8, unit = ?9 WHERE id = ?1",
     )?;
-    // A row that stays in its place needs no update of the indexed columns.
+    // If the holder, the lot and the ownership of a row are unchanged, the indexed columns need no update.
     let mut book = connection
         .prepare_cached("UPDATE stock_row SET amount = ?2, version = ?3, note = ?4 WHERE number = ?1")?;
     let mut book_by_id = connection
@@ -209,8 +210,8 @@ pub(crate) fn write_bookings(connection: &Connection, bookings: &[RowBooking<'_>
     Ok(())
 }
 
-/// Records written bookings in the feeds: for each holder, the lots with a changed total (STK-04); for each
-/// pool, the lots with any changed row (OST-07).
+/// Records written bookings in the feeds: for each holder, the lots whose totals changed (STK-04), and for
+/// each pool, the lots with any changed row (OST-07).
 pub(crate) fn publish_bookings(
     connection: &Connection,
     author: &ChangeAuthor,
@@ -248,14 +249,14 @@ pub(crate) fn publish_bookings(
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum LotRemainder {
-    /// Must be read from the store.
+    /// Whether the lot still has rows must be read from the store.
     #[default]
     Unknown,
-    /// A row was just written to the lot.
+    /// A row was just written to the lot, so the lot has rows.
     NotEmpty,
 }
 
-/// Changed lots by key, in the order in which feeds and tables contain them.
+/// The changed lots by key, in the order in which they are recorded in the feeds.
 type ChangedLots<'a> = BTreeMap<Cow<'a, str>, LotRemainder>;
 
 fn publish_member(

@@ -1,4 +1,4 @@
-//! `admin audit`: lists the audit.
+//! `exchange-service admin audit`: lists the audit log.
 
 use clap::Subcommand;
 use exchange_service::admin::{self, AdminError, AuditFilter, AuditPage};
@@ -18,22 +18,22 @@ pub(super) enum AuditCommand {
                             The next page begins after the last number of the previous one: --behind NUMBER."
     )]
     List {
-        /// Entries from this time on: 2026-11-22, or 2026-11-22T13:00:00Z.
+        /// List only entries from this time on: 2026-11-22, or 2026-11-22T13:00:00Z.
         #[arg(long, value_name = "TIME")]
         since: Option<Moment>,
-        /// Entries of this actor: `member:ID`, `administrator:NAME` or `service`.
+        /// List only entries of this actor: `member:ID`, `administrator:NAME` or `service`.
         #[arg(long, value_name = "WHO")]
         actor: Option<String>,
-        /// Entries of this client, as actor or as object.
+        /// List only entries in which this client acted or was changed.
         #[arg(long, value_name = "ID")]
         client: Option<ClientId>,
-        /// Entries about this object: a change set, an installation, a member.
+        /// List only entries about this object, such as a change set, an installation or a member.
         #[arg(long, value_name = "ID")]
         subject: Option<String>,
-        /// Entries after the one with this number: the last one of the previous page.
+        /// List the entries that follow the one with this number. Use the last number of the previous page.
         #[arg(long, value_name = "NUMBER")]
         behind: Option<i64>,
-        /// The maximum number of entries, 1 to 1000.
+        /// The maximum number of entries, from 1 to 1000.
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
     },

@@ -1,4 +1,5 @@
-//! `admin catalogue`, `admin unit` and `admin terms`: the data that an administrator sets up.
+//! `exchange-service admin catalogue`, `admin unit` and `admin terms`: import and change the data that a
+//! service needs.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +13,11 @@ use super::{CommandOutput, action_output};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CatalogueCommand {
-    /// Replace the whole catalogue by a document's entries, aliases and locations.
+    /// Replace the whole catalogue with the entries, aliases and locations of a document.
     ///
-    /// The document is JSON with the lists `entries`, `aliases` and `locations`. Members' data of removed entries is
-    /// kept and shown by id. A running service uses the new catalogue from the next request on.
+    /// The document is JSON with the lists `entries`, `aliases` and `locations`. Member data that refers to a
+    /// removed entry is kept, and shows the entry's id. A running service uses the new catalogue from the
+    /// next request on.
     #[command(
         after_help = "Example:\n\n    exchange-service admin catalogue import catalogue.json --dry-run\n\n\
                       A document:\n\n    {\n      \
@@ -35,8 +37,8 @@ pub(super) enum CatalogueCommand {
     },
     /// Set the blueprints that every member has by default.
     ///
-    /// The document is a JSON list of ids: ["bp-rifle", "bp-helmet"]. Blueprints that members acquired themselves stay.
-    /// The members' feeds report the difference.
+    /// The document is a JSON list of ids: ["bp-rifle", "bp-helmet"]. Blueprints that members acquired
+    /// themselves are kept. The changes appear in the members' feeds.
     Defaults {
         /// The JSON document.
         file: PathBuf,
@@ -45,12 +47,13 @@ pub(super) enum CatalogueCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum UnitCommand {
-    /// Add org units, rename them, and set their members.
+    /// Add org units, or change their names and members.
     ///
-    /// An existing unit keeps its kind, and its `profitSharing` and `above` if the document omits them; `"above": null`
-    /// removes the parent. It gets the document's name and shorthand, which the members' feeds report. If a unit lists
-    /// members, all others are removed from it; without the list its members stay. Units that the document does not
-    /// name stay unchanged.
+    /// An existing unit gets the name and the shorthand of the document; the change appears in the members'
+    /// feeds. It keeps its kind. It also keeps `profitSharing` and `above` if the document omits them;
+    /// `"above": null` removes the parent. If the document lists members of a unit, all other members are
+    /// removed from it; without the list, the members are kept. Units that are not in the document are kept
+    /// unchanged.
     #[command(after_help = "A document:\n\n    {\n      \"units\": [{\n        \
                       \"id\": \"u-1\", \"name\": \"First Squadron\", \"shorthand\": \"1ST\", \"kind\": \"SQUADRON\",\n        \
                       \"profitSharing\": true, \"above\": null,\n        \
@@ -64,10 +67,10 @@ pub(super) enum UnitCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct TermsArgs {
-    /// The version that members must accept. Without it the command shows the current one.
+    /// The version that members must accept. Without it, the command shows the current version.
     #[arg(conflicts_with = "none")]
     version: Option<String>,
-    /// Require no terms.
+    /// Require no terms from now on.
     #[arg(long)]
     none: bool,
 }

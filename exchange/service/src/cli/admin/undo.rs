@@ -1,4 +1,4 @@
-//! `admin undo`: undoes a client's writes.
+//! `exchange-service admin undo`: undoes a client's writes.
 
 use std::path::Path;
 
@@ -31,19 +31,20 @@ pub(super) struct UndoArgs {
     /// The client whose writes are undone.
     #[arg(long, value_name = "ID")]
     client: ClientId,
-    /// Only writes for this member.
+    /// Undo only writes for this member.
     #[arg(long, value_name = "ID", required_unless_present = "all_members")]
     member: Option<MemberId>,
-    /// Writes for all members.
+    /// Undo writes for all members.
     #[arg(long, conflicts_with = "member")]
     all_members: bool,
-    /// Writes from this time on: 2026-11-22, or 2026-11-22T13:00:00Z.
+    /// Undo writes from this time on: 2026-11-22, or 2026-11-22T13:00:00Z.
     #[arg(long, value_name = "TIME")]
     from: Moment,
-    /// Writes up to this time. Defaults to now.
+    /// Undo writes up to this time. Defaults to the current time.
     #[arg(long, value_name = "TIME")]
     to: Option<Moment>,
-    /// Writes to this area: blueprints, stock, ships or org-stock; may be repeated. Defaults to all areas.
+    /// Undo writes to this area: blueprints, stock, ships or org-stock; may be repeated. Defaults to all
+    /// areas.
     #[arg(long = "area", value_name = "AREA")]
     areas: Vec<UndoArea>,
     /// Report the effect without changing anything.

@@ -1,4 +1,4 @@
-//! Stages 5 to 10: whether the route exists, and whether this client, version and installation may call it.
+//! Stages 5 to 10: check that the route exists, and that this client, version and installation may call it.
 
 use exchange_api::error_responses::PlainCode;
 
@@ -12,7 +12,7 @@ use crate::gateway::{telemetry, version};
 use crate::registry::MinVersion;
 use crate::shared::SharedStateError;
 
-/// Refuses an unknown method like an unknown route (GW-03).
+/// Refuses an unknown method in the same way as an unknown route (GW-03).
 pub(super) fn decide_route(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
     match facts.operation {
         Some(_) => Ok(()),
@@ -64,7 +64,7 @@ pub(super) fn decide_client(facts: &RequestFacts, _: &Config) -> Result<(), Earl
     }
 }
 
-/// Creates or updates the installation. A failure to write does not stop the request (SVC-03).
+/// Creates or updates the installation. If the write fails, the request continues (SVC-03).
 pub(super) fn record_installation<'a>(
     ports: &'a GatewayPorts,
     facts: &'a mut RequestFacts,
@@ -97,7 +97,7 @@ pub(super) fn decide_scope(facts: &RequestFacts, _: &Config) -> Result<(), Early
     client.authorize_operation(&proven.token.scopes, operation).or_else(refuse)
 }
 
-/// Requires the client's minimum version, if the registry sets one (ERR-16).
+/// Requires the minimum version of the client, if the registry sets one (ERR-16).
 pub(super) fn decide_version(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
     match facts.client().and_then(|client| client.min_version.as_ref()) {
         None => Ok(()),

@@ -1,4 +1,5 @@
-//! Stages 12 and 13: media type of the body, JSON syntax, and the idempotency key of a write (GW-09 to GW-11, A38).
+//! Stages 12 and 13: check the media type of the body, its JSON syntax, and the idempotency key of a write
+//! (GW-09 to GW-11, A38).
 
 use contract_runtime::server::{IncomingRequest, Rejection, media};
 use exchange_api::error_responses::{PlainCode, TimedCode};
@@ -15,7 +16,7 @@ use crate::gateway::ports::{GatewayPorts, KeyRequest};
 use crate::idempotency::{ClaimOutcome, request_hash};
 use crate::shared::SharedStateError;
 
-/// Requires `application/json` without a content coding (ERR-30). Bodies are never decompressed.
+/// Requires the media type `application/json` and no content coding (ERR-30). Bodies are never decompressed.
 pub(super) fn decide_media(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
     let headers = &facts.head.headers;
     let Some(body) = facts.operation.and_then(|operation| operation.body) else { return Ok(()) };
@@ -30,7 +31,7 @@ pub(super) fn decide_media(facts: &RequestFacts, _: &Config) -> Result<(), Early
     }
 }
 
-/// Parses the request, then finds or claims its idempotency key.
+/// Parses the request, then looks up its idempotency key and claims it if it is free.
 pub(super) fn claim_key<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFacts) -> StageFuture<'a> {
     Box::pin(async move {
         let Some(operation) = facts.operation.filter(|operation| operation.idempotent) else { return };
@@ -43,7 +44,7 @@ pub(super) fn claim_key<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFacts
         let replayed = matches!(found, Ok(ClaimOutcome::Answered(_)));
         facts.key_claim = Some(found);
         if replayed {
-            // A replay counts against the quota like any request (A3).
+            // A replay counts against the quota like any other request (A3).
             schema::count_ops(ports, facts).await;
         }
     })
@@ -67,7 +68,7 @@ async fn request_claim(
     ports.keys.claim(key_request, ports.terms, facts.now).await
 }
 
-/// Parses and validates parameters and body by the contract.
+/// Parses the parameters and the body, and validates them according to the contract.
 pub(super) fn read_incoming(facts: &RequestFacts) -> Result<AnyCall, Rejection> {
     let Some(operation) = facts.operation else { return Err(Rejection::NotFound) };
     AnyCall::from_request(&IncomingRequest::new(operation, facts.context())?)
@@ -105,19 +106,20 @@ pub(super) fn decide_idempotency(facts: &RequestFacts, _: &Config) -> Result<(),
     Err(refused.into())
 }
 
-/// Returns the key if the header occurs exactly once and is valid (GW-09, LIM-24).
+/// Returns the idempotency key if its header occurs exactly once and is valid (GW-09, LIM-24).
 fn idempotency_key(facts: &RequestFacts) -> Option<&str> {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte);
     let key = facts.single_header("idempotency-key")?;
     ((8..=128).contains(&key.len()) && key.bytes().all(letter)).then_some(key)
 }
 
-/// Returns true if the body is not JSON. Such a request is refused before the key lookup, and never stored.
+/// Returns true if the body is not JSON. Such a request is refused before the key is looked up, and the
+/// refusal is never stored.
 fn is_malformed_json(facts: &RequestFacts) -> bool {
     matches!(facts.incoming, Some(Err(Rejection::MalformedBody)))
 }
 
-/// Returns the number of ops of a change set and whether it is a dry run; `None` for other requests.
+/// Returns the number of ops of a change set and whether it is a dry run. Returns `None` for other requests.
 pub(in crate::gateway) fn change_set_size(incoming: &AnyCall) -> Option<(usize, bool)> {
     let (ops, dry_run) = match incoming {
         AnyCall::BlueprintsWrite(call) => (call.body.ops.len(), call.body.dry_run),
@@ -129,7 +131,7 @@ pub(in crate::gateway) fn change_set_size(incoming: &AnyCall) -> Option<(usize, 
     Some((ops, dry_run.unwrap_or(false)))
 }
 
-/// Returns true if the operation counts its ops, not its requests, against the quota.
+/// Returns true if each op of the operation, and not the request, counts against the quota.
 pub(super) fn counts_by_ops(facts: &RequestFacts) -> bool {
     facts.operation.and_then(OperationId::from_operation) == Some(OperationId::OrgStockWrite)
 }

@@ -1,4 +1,4 @@
-//! Stage 11: rate limits and the daily write quota (GW-06, GW-07, LIM-05, LIM-18, LIM-19).
+//! Stage 11: checks rate limits and the daily write quota (GW-06, GW-07, LIM-05, LIM-18, LIM-19).
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::shared::SharedStateError;
 use crate::shared::quota::WriteCount;
 use crate::shared::rate::{DrawOutcome, RateBucket, RatePolicy};
 
-/// The `Retry-After` time if the quota is unavailable (A9).
+/// The `Retry-After` delay if the quota counter is unavailable (A9).
 pub(super) const QUOTA_RETRY_DELAY: Duration = Duration::from_secs(30);
 
 pub(super) fn apply_limits<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFacts) -> StageFuture<'a> {
@@ -29,8 +29,8 @@ pub(super) fn apply_limits<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFa
     })
 }
 
-/// Checks the limits of the member, the client and account checks, in this order. A refusal does not consume later
-/// limits.
+/// Checks the limits of the member, of the client and of account checks, in this order. A request that one
+/// limit refuses does not count against the later ones.
 async fn check_rates(
     ports: &GatewayPorts,
     facts: &mut RequestFacts,
@@ -59,7 +59,7 @@ async fn check_rates(
     Ok(LimitOutcome::Allowed)
 }
 
-/// Counts a write against the quota. Org stock counts its ops in stage 14 (A3).
+/// Counts a write against the quota. The ops of org stock are counted in stage 14 (A3).
 async fn count_write(ports: &GatewayPorts, facts: &mut RequestFacts) -> LimitOutcome {
     let operation =
         facts.operation.filter(|operation| operation.idempotent).and_then(OperationId::from_operation);
@@ -73,7 +73,8 @@ async fn count_write(ports: &GatewayPorts, facts: &mut RequestFacts) -> LimitOut
     }
 }
 
-/// Counts writes against the daily quota. Returns false if the quota does not allow all of them.
+/// Counts writes against the daily quota. Returns false and counts nothing if the quota does not allow all of
+/// them.
 pub(super) async fn take_writes(
     ports: &GatewayPorts,
     facts: &mut RequestFacts,
@@ -104,7 +105,8 @@ pub(super) fn decide_limits(facts: &RequestFacts, _: &Config) -> Result<(), Earl
     Err(refused.into())
 }
 
-/// Creates the quota refusal, which lasts until the next UTC midnight (ERR-34).
+/// Creates the refusal for an exhausted quota. Its `Retry-After` delay ends at the next UTC midnight
+/// (ERR-34).
 pub(super) fn quota_exceeded(facts: &RequestFacts) -> StageRefusal {
     StageRefusal::from_timed_code(TimedCode::QuotaExceeded, facts.now.next_midnight().since(facts.now))
 }

@@ -1,7 +1,8 @@
-//! Stages 3 and 4: the access token, the proof of possession of its key, and the token's audience.
+//! Stages 3 and 4: verify the access token, the proof of possession of its key, and the audience of the
+//! token.
 //!
-//! The proof is checked in the order of the DPoP library: form and signature, nonce, claims, replay (DPP-15, DPP-16).
-//! The token is verified first, because the proof is bound to it.
+//! The proof is checked in the order of the DPoP library: format and signature, nonce, claims, replay
+//! (DPP-15, DPP-16). The token is verified before the proof, because the proof is bound to the token.
 
 use dpop_bound::{
     Es256, ExpectedRequest, KeyBinding, ProofHolder, RequestTarget, SignedProof, Thumbprint, TokenHash,
@@ -77,7 +78,7 @@ async fn verify_request(
     Ok(VerifiedCredentials { jkt: checked.thumbprint().to_string(), token })
 }
 
-/// Returns true if the token or proof is malformed or forged. No client of a member sends such credentials.
+/// Returns true if the token or the proof is malformed or forged. No genuine client sends such credentials.
 fn is_forged(unproven: &CredentialsError) -> bool {
     use TokenError::{Algorithm, Key, Malformed, Signature, WrongType};
     match unproven {
@@ -104,7 +105,7 @@ pub(super) fn decide_credentials(facts: &RequestFacts, _: &Config) -> Result<(),
     }
 }
 
-/// Requires the gateway's audience in the token (IDP-07).
+/// Requires that the token's audience is the gateway (IDP-07).
 pub(super) fn decide_audience(facts: &RequestFacts, config: &Config) -> Result<(), EarlyResponse> {
     match facts.credentials() {
         Some(proven) if proven.token.is_for(&config.audience) => Ok(()),

@@ -1,4 +1,4 @@
-//! Stage 1: requests that cannot be routed (A1).
+//! Stage 1: refuses requests that cannot be routed (A1).
 
 use contract_runtime::parameters::QueryPairs;
 use exchange_api::error_responses::PlainCode;
@@ -23,7 +23,8 @@ pub(super) fn decide_request_line(facts: &RequestFacts, _: &Config) -> Result<()
     Ok(())
 }
 
-/// Returns true if the path has no dot segments, encoded slashes, backslashes or control characters, in any encoding.
+/// Returns true if the path has no dot segments, no encoded slashes, and no backslashes or control
+/// characters, whether percent-encoded or not.
 fn is_routable(path: &str) -> bool {
     let bytes = path.as_bytes();
     let plain = |byte: u8| byte != b'\\' && !byte.is_ascii_control();
@@ -41,7 +42,7 @@ fn is_routable(path: &str) -> bool {
         && !path.split('/').any(is_dot_segment)
 }
 
-/// Returns true for `.` and `..`, percent-encoded or not, which the URL standard treats as equal.
+/// Returns true for `.` and `..`, percent-encoded or not. The URL standard treats both forms as equal.
 fn is_dot_segment(segment: &str) -> bool {
     segment.len() <= 6 && {
         let dots = segment.to_ascii_lowercase().replace("%2e", ".");
@@ -53,7 +54,7 @@ fn is_dot_segment(segment: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A1: ambiguous paths are refused before any later stage.
+    /// A1: ambiguous paths are refused at this stage.
     #[test]
     fn ambiguous_paths_are_rejected() {
         for path in [
@@ -77,7 +78,7 @@ mod tests {
         }
     }
 
-    /// These are at worst unknown routes, which are refused after the token is verified.
+    /// These paths may be unknown routes, but those are refused only after the token was verified.
     #[test]
     fn unambiguous_paths_are_routed() {
         for path in [

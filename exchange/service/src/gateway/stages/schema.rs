@@ -1,4 +1,5 @@
-//! Stage 14: schema validation of parameters and body, and the op quota of org stock (ERR-22, CON-09, OST-18).
+//! Stage 14: validates parameters and body against the schema, and counts the ops of org stock against the
+//! quota (ERR-22, CON-09, OST-18).
 
 use exchange_api::error_responses::TimedCode;
 use exchange_api::types::Problem;
@@ -9,7 +10,7 @@ use crate::gateway::early_response::{EarlyResponse, StageRefusal};
 use crate::gateway::facts::{OpsQuotaError, RequestFacts};
 use crate::gateway::ports::GatewayPorts;
 
-/// The maximum number of undeclared properties that are reported. No valid client sends as many.
+/// The maximum number of undeclared properties that are collected. No valid client sends this many.
 const MAX_UNDECLARED: usize = 10_000;
 
 pub(super) fn check_ops_quota<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFacts) -> StageFuture<'a> {
@@ -23,7 +24,8 @@ pub(super) fn check_ops_quota<'a>(ports: &'a GatewayPorts, facts: &'a mut Reques
     })
 }
 
-/// Counts the ops of an org-stock change set against the quota, all or none. A dry run counts once (OST-18).
+/// Counts the ops of an org-stock change set against the quota. Either all ops are counted or none. A dry run
+/// counts as one op (OST-18).
 pub(super) async fn count_ops(ports: &GatewayPorts, facts: &mut RequestFacts) {
     let counts = idempotency_key::counts_by_ops(facts);
     let ops = facts

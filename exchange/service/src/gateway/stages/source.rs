@@ -1,4 +1,5 @@
-//! Stage 2: the rate limit of the source address, and the size of its body (LIM-04, LIM-23).
+//! Stage 2: checks the rate limit of the source address and reads the body within its size limit (LIM-04,
+//! LIM-23).
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::gateway::ports::GatewayPorts;
 use crate::shared::SharedStateError;
 use crate::shared::rate::{DrawOutcome, RateBucket, RatePolicy};
 
-/// The `Retry-After` time if the body budget is exhausted.
+/// The `Retry-After` delay if the body budget is exhausted.
 const OVERLOAD_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Counts the request for its source address, then reads the body if the request is allowed.
@@ -59,11 +60,11 @@ pub(super) fn decide_source(facts: &RequestFacts, _: &Config) -> Result<(), Earl
         Some(Err(BodyReadError::Overloaded)) => {
             StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, OVERLOAD_RETRY_DELAY)
         }
-        // The client may still wait for a response.
+        // The client may still be waiting for a response.
         Some(Err(BodyReadError::TooSlow)) => {
             StageRefusal::from_code(PlainCode::SchemaInvalid).with_reason("slow body")
         }
-        // The client is gone; the code is only logged.
+        // The client has closed the connection, so the code is only logged.
         Some(Err(BodyReadError::Incomplete)) | None => StageRefusal::from_code(PlainCode::SchemaInvalid),
     };
     Err(refused.into())

@@ -1,4 +1,4 @@
-//! The seed's stock, missions and ships, including reservations, a donation and offers.
+//! The stock, missions and ships of the seed, including reservations, a donation and offers.
 
 use rusqlite::{Connection, params};
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub(super) struct SeedStock {
     quality: i64,
     #[serde(default)]
     stolen: bool,
-    /// Thousandths of SCU, or pieces.
+    /// The amount in thousandths of SCU, or in pieces.
     amount: i64,
     #[serde(default)]
     shared: bool,
@@ -62,13 +62,13 @@ pub(super) struct SeedShip {
     #[serde(rename = "type")]
     ship_type: String,
     name: Option<String>,
-    /// `None` for lifetime insurance.
+    /// The insurance in months; `None` for lifetime insurance.
     insured_months: Option<i64>,
     location: Option<String>,
     #[serde(default)]
     fitted: bool,
     unit: Option<String>,
-    /// The missions in which it takes part.
+    /// The ids of the missions in which the ship takes part.
     #[serde(default)]
     missions: Vec<String>,
 }
@@ -139,7 +139,7 @@ impl SeedStock {
             version: 1,
             note: self.note.clone(),
             booked_at: now,
-            // The earmarks are inserted separately.
+            // The earmarks are inserted later, and the database derives the reserved amount from them.
             reserved: 0,
             offer,
             number: None,

@@ -1,4 +1,4 @@
-//! The seed's job orders: for materials and for items, of units with and without profit sharing.
+//! The job orders of the seed: orders for materials and for items, of units with and without profit sharing.
 
 use rusqlite::{Connection, params};
 use serde::Deserialize;
@@ -26,7 +26,7 @@ struct SeedMaterial {
     material: String,
     #[serde(default)]
     good_quality: bool,
-    /// Thousandths of SCU, or pieces.
+    /// The amount in thousandths of SCU, or in pieces.
     amount: i64,
 }
 

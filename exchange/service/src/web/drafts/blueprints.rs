@@ -1,4 +1,5 @@
-//! The rows of a blueprint review: new ones, owned ones, and names without a match.
+//! Renders the rows of a blueprint review: new blueprints, blueprints that the member already holds, and
+//! names without a match.
 
 use exchange_api::types::ChangeResult;
 use maud::{Markup, html};
@@ -77,7 +78,7 @@ fn render_since(acquired_at: Option<Moment>) -> Markup {
     }
 }
 
-/// Describes the result in sentences for the member.
+/// Describes the result to the member in sentences.
 pub(super) fn describe_result(result: &ChangeResult) -> String {
     let ChangeResult { applied, unchanged, not_applied, .. } = result;
     let mut message = match applied {

@@ -1,4 +1,4 @@
-//! The import of a blueprint file, which becomes a review (DRF-04, WEB-09).
+//! The page on which a member imports a file of blueprints. The file becomes a review (DRF-04, WEB-09).
 
 use axum::Router;
 use axum::extract::multipart::MultipartError;
@@ -13,10 +13,10 @@ use super::super::{BackendState, render_page};
 use super::review_path;
 use crate::backend::drafts::{ImportError, MAX_FILE_BYTES};
 
-/// The number of bytes that are read of a form with a too large file, so that the member gets an error message. Beyond
-/// it the connection is closed.
+/// The maximum number of bytes that are read of a form. A form with a file above the file limit is read up to
+/// this size, so that the member gets an error message. Beyond this size, the connection is closed.
 const MAX_READ_BYTES: usize = 32 << 20;
-/// The longest accepted CSRF token, in bytes.
+/// The maximum length of a CSRF token, in bytes.
 const MAX_TOKEN_BYTES: usize = 256;
 
 pub(in crate::web) const PATH: &str = "/import";
@@ -47,11 +47,11 @@ fn render_form(member: &SignedInMember, error: Option<&str>, status: StatusCode)
     render_page(status, "Import blueprints", Some(member), &body)
 }
 
-/// The outcome of parsing a form with a file.
+/// The outcome of reading a form with a file.
 enum UploadOutcome {
     File(Vec<u8>),
     TooLarge,
-    /// The form was not sent from its own page.
+    /// The form was not sent from the import page.
     Forged,
 }
 
@@ -86,7 +86,7 @@ fn refuse_file(member: &SignedInMember, refusal: ImportError) -> Response {
     render_form(member, Some(&refusal.to_string()), status)
 }
 
-/// Reads the CSRF token, which must come first, and then the file.
+/// Reads the CSRF token, which must be the first field, then the file.
 async fn read_form(mut form: Multipart, member: &SignedInMember) -> Result<UploadOutcome, MultipartError> {
     let mut is_ours = false;
     while let Some(mut field) = form.next_field().await? {
@@ -104,7 +104,7 @@ async fn read_form(mut form: Multipart, member: &SignedInMember) -> Result<Uploa
                 let (mut file, mut length) = (Vec::new(), 0_usize);
                 while let Some(chunk) = field.chunk().await? {
                     length = length.saturating_add(chunk.len());
-                    // The rest of a too large file is discarded.
+                    // The rest of a file that is too large is read and discarded.
                     if length <= MAX_FILE_BYTES {
                         file.extend_from_slice(&chunk);
                     }

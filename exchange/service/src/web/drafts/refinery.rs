@@ -1,4 +1,4 @@
-//! The form of a refinery order's review, and the page of the member's saved orders (WEB-10).
+//! The form of a refinery review, and the page of the member's saved orders (WEB-10).
 
 use axum::Router;
 use axum::extract::{Form, State};
@@ -15,7 +15,7 @@ use crate::backend::drafts::{
     FurtherOrder, PanelRow, RefineryGood, RefineryOrder, RefineryPanel, SavedOrder, format_thousandths,
 };
 
-/// The maximum number of rows of an order (LIM-36).
+/// The maximum number of rows in an order (LIM-36).
 const MAX_ROWS: usize = 100;
 
 /// The path of the page of saved orders.
@@ -25,7 +25,7 @@ pub(super) fn routes() -> Router<BackendState> {
     Router::new().route(PATH, get(list_orders).post(delete_order))
 }
 
-/// Renders the form with its current values.
+/// Renders the form fields with their current values.
 pub(super) fn render_fields(panel: &RefineryPanel, materials: &[String], places: &[String]) -> Markup {
     let RefineryPanel { location, read_location, method, minutes, expenses, goods, further } = panel;
     html! {
@@ -195,7 +195,7 @@ async fn delete_order(
         return *response;
     }
     match pages.backend.delete_refinery_order(member.member(), &form.delete).await {
-        // An order that was deleted before is not listed on the next page.
+        // If the order was already deleted, the next page does not list it.
         Ok(_) => Redirect::to(PATH).into_response(),
         Err(error) => session::error_page(&error),
     }

@@ -1,4 +1,4 @@
-//! Blueprints: results of ops, and the responses to reads.
+//! Tests of blueprints: the results of ops, and the responses to reads.
 
 use exchange_api::Contract as _;
 use exchange_api::types::BlueprintChangeSet;
@@ -11,13 +11,13 @@ async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str
     bench.check(caller, WRITE, ops, expected).await;
 }
 
-/// Reads the feed's next page. Returns its content and the next cursor.
+/// Reads the next page of the feed. Returns its items and tombstones.
 async fn page(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<Value>, Vec<Value>) {
     bench.page(caller, READ, cursor).await
 }
 
-/// BPR-01, BPR-03, BPR-04, BPR-05, TYP-10, CON-06: the response for an added blueprint; a client's source
-/// `default` becomes `other`.
+/// BPR-01, BPR-03, BPR-04, BPR-05, TYP-10, CON-06: an added blueprint is returned with the fields that the
+/// client sent; the source `default` of a client becomes `other`.
 #[tokio::test]
 async fn added_blueprint_is_returned_as_sent() {
     let bench = Bench::new().await;
@@ -47,11 +47,11 @@ async fn added_blueprint_is_returned_as_sent() {
         set_field(rifle, "provenance", source("log")),
     ];
     assert_eq!((items, removed), (expected.to_vec(), vec![]));
-    assert_eq!(bench.held(&other_member()).await.len(), 2, "nobody else's");
+    assert_eq!(bench.held(&other_member()).await.len(), 2, "other members do not have the blueprints");
 }
 
-/// BPR-04, BPR-05, BPR-08, BPR-09, WRT-02, WRT-05, WRT-06, WRT-09: every result of an op; each op sees the
-/// effects of the earlier ones.
+/// BPR-04, BPR-05, BPR-08, BPR-09, WRT-02, WRT-05, WRT-06, WRT-09: each op is evaluated after the effects of
+/// the earlier ones, and has one of these results.
 #[tokio::test]
 async fn ops_are_evaluated_in_order() {
     let bench = Bench::new().await;
@@ -93,8 +93,8 @@ async fn ops_are_evaluated_in_order() {
     assert_eq!(response.body["results"], expected, "an unchanged op has its id and no reason");
 }
 
-/// BPR-06, BPR-07, WRT-14, TYP-15: the author of a removal determines who may add the entry again without an
-/// override.
+/// BPR-06, BPR-07, WRT-14, TYP-15: a client needs an override to add an entry again that another author
+/// removed.
 #[tokio::test]
 async fn readding_after_foreign_removal_needs_override() {
     let bench = Bench::new().await;
@@ -103,7 +103,7 @@ async fn readding_after_foreign_removal_needs_override() {
         check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
         check(&bench, &adder, vec![remove("BP_RIFLE")], &[]).await;
         check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
-        assert_eq!(bench.held(&first()).await.len(), 2, "it stays absent");
+        assert_eq!(bench.held(&first()).await.len(), 2, "the blueprint was not added");
         check(&bench, &adder, vec![add("BP_RIFLE")], &[]).await;
         check(&bench, &adder, vec![remove("BP_RIFLE")], &[]).await;
         check(&bench, &first(), vec![add_anyway("BP_RIFLE")], &[]).await;
@@ -111,14 +111,15 @@ async fn readding_after_foreign_removal_needs_override() {
     }
     let overridden = bench.rows("SELECT client, installation FROM journal WHERE override = 1").await;
     assert_eq!(overridden, ["Text(\"c-1\") Text(\"i-1\")"; 2], "the override is recorded");
-    // A removal through another channel blocks clients, but other channels are never blocked.
+    // A removal through another channel also blocks clients; changes through other channels are never
+    // blocked.
     for author in [ChangeAuthor::App, ChangeAuthor::System, ChangeAuthor::Web] {
         for op in [add("BP_RIFLE"), remove("BP_RIFLE")] {
             let body = json!({ "ops": [op] }).to_string();
-            let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+            let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
             let changed =
                 bench.backend().change_blueprints(&MemberId::new("m-1"), author.clone(), body).await;
-            assert_eq!(changed.expect("a change").applied, 1);
+            assert_eq!(changed.expect("the change succeeds").applied, 1);
         }
         check(&bench, &first(), vec![add("BP_RIFLE")], refused).await;
     }
@@ -142,7 +143,7 @@ async fn feed_contains_each_change_once() {
     check(&bench, &other_client(), vec![remove("BP_ARMS"), remove("BP_LEGS")], &["1 unchanged -"]).await;
     bench.defaults(vec!["BP_CORE", "BP_FLASK"]).await;
     let (items, removed) = page(&bench, &first(), &mut cursor).await;
-    let keys: Vec<&str> = items.iter().map(|item| item["key"].as_str().expect("a text")).collect();
+    let keys: Vec<&str> = items.iter().map(|item| item["key"].as_str().expect("a string")).collect();
     assert_eq!(keys, ["BP_RIFLE", "BP_FLASK"]);
     assert_eq!(items[1]["isDefault"], true);
     let client = |client: &str, installation: &str| json!({ "channel": "client", "clientId": client, "installationId": installation });
@@ -152,11 +153,15 @@ async fn feed_contains_each_change_once() {
         json!({ "key": "BP_LAMP", "removedAt": "2026-09-21T14:13:21Z", "removedBy": { "channel": "system" } }),
     ];
     assert_eq!(removed, expected);
-    assert_eq!(page(&bench, &first(), &mut cursor).await, (vec![], vec![]), "the cursor is at the present");
+    assert_eq!(
+        page(&bench, &first(), &mut cursor).await,
+        (vec![], vec![]),
+        "the cursor is at the end of the feed"
+    );
 }
 
-/// BPR-03, BPR-10: when a default grant ends, the member keeps an own entry for the product. Without one,
-/// adding it needs an override, except for members who joined later.
+/// BPR-03, BPR-10: when a default grant ends, members with an own entry for the product keep it. The others
+/// need an override to add the product, except members who joined later.
 #[tokio::test]
 async fn ended_default_grant_is_a_removal_by_the_system() {
     let bench = Bench::new().await;
@@ -172,7 +177,7 @@ async fn ended_default_grant_is_a_removal_by_the_system() {
     assert_eq!((&items[0]["key"], &items[0]["isDefault"]), (&json!("BP_RIFLE"), &json!(false)));
     assert_eq!((removed.len(), &removed[0]["key"]), (1, &json!("BP_KNIFE")));
     check(&bench, &first(), vec![add("BP_KNIFE")], &["0 rejected REMOVED_ELSEWHERE"]).await;
-    // Removed by the installation itself after the grant had ended.
+    // The installation itself removed it after the grant had ended, so it needs no override.
     bench.clock.advance(DAY);
     check(&bench, &first(), vec![remove("BP_RIFLE"), add("BP_RIFLE")], &[]).await;
     let joined = bench.clock.now().as_millis();
@@ -180,8 +185,8 @@ async fn ended_default_grant_is_a_removal_by_the_system() {
     check(&bench, &other_member(), vec![add("BP_KNIFE")], &[]).await;
 }
 
-/// BPR-02, LIM-29, A33: a key of more than 128 characters is shown and accepted as its hash; a long name is
-/// truncated.
+/// BPR-02, LIM-29, A33: a key of more than 128 characters is returned and accepted as its hash, and a long
+/// name is truncated.
 #[tokio::test]
 async fn long_key_is_returned_as_its_hash() {
     let bench = Bench::new().await;
@@ -194,32 +199,32 @@ async fn long_key_is_returned_as_its_hash() {
     let (items, _) = page(&bench, &first(), &mut cursor).await;
     assert_eq!((&items[0]["key"], &items[0]["ref"]["bt"]), (&json!(key), &json!(key)));
     assert_eq!(items[0]["ref"]["name"], "n".repeat(200));
-    // The catalogue loses the product, the member keeps it.
+    // After the product is removed from the catalogue, the member keeps the blueprint.
     let contents = CatalogueContents::default();
     bench
         .store
         .write(move |connection| replace_contents(connection, &SystemRandom, &contents))
         .await
-        .expect("contents");
+        .expect("the catalogue is stored");
     check(&bench, &first(), vec![remove(&key), remove(&key)], &["1 unchanged -"]).await;
     let (_, removed) = page(&bench, &first(), &mut cursor).await;
     assert_eq!(removed[0]["key"], key);
 }
 
-/// CON-06: a nonexistent calendar date is refused on the web, too, and nothing is written.
+/// CON-06: a nonexistent calendar date is also rejected through the web pages, and nothing is written.
 #[tokio::test]
 async fn nonexistent_date_is_rejected_on_the_web() {
     let bench = Bench::new().await;
     let op = json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "acquiredAt": "2026-02-30T00:00:00Z" });
     let body = json!({ "ops": [add("BP_KNIFE"), op] }).to_string();
-    let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+    let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
     let changed = bench.backend().change_blueprints(&MemberId::new("m-1"), ChangeAuthor::Web, body).await;
     assert!(matches!(changed, Err(ChangeError::InvalidDate)), "{changed:?}");
     assert_eq!(bench.rows("SELECT * FROM journal").await, [""; 0]);
 }
 
-/// CON-06: a nonexistent calendar date is refused without `errors`, and the response is stored for
-/// repetition.
+/// CON-06: a client's nonexistent calendar date is rejected without `errors`, and the response is stored for
+/// repetitions.
 #[tokio::test]
 async fn nonexistent_date_is_rejected_for_clients() {
     let bench = Bench::new().await;
@@ -232,5 +237,5 @@ async fn nonexistent_date_is_rejected_for_clients() {
         assert_eq!((refused.status, refused.code()), (400, "SCHEMA_INVALID"));
         assert_eq!(refused.body.get("errors"), None);
     }
-    assert_eq!(bench.held(&first()).await.len(), 2, "not even the ops that were in order");
+    assert_eq!(bench.held(&first()).await.len(), 2, "not even the valid ops are applied");
 }

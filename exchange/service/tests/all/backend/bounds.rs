@@ -1,4 +1,4 @@
-//! Size limits: ops of a change set, entries of a page, warnings.
+//! Tests of size limits: ops of a change set, entries of a page, and warnings.
 
 use super::*;
 
@@ -20,7 +20,7 @@ async fn change_set_of_500_ops_is_written_completely() {
     let response = bench.change(&first(), ops).await;
     assert_eq!(response.counts(), (500, 0, 0));
     assert_eq!(response.body.get("cursor"), None);
-    let warnings = response.body["warnings"].as_array().expect("warnings");
+    let warnings = response.body["warnings"].as_array().expect("an array");
     assert_eq!(warnings.len(), 50);
     assert_eq!(warnings[0], json!({ "pointer": "/ops/0/ours", "code": "UNKNOWN_FIELD" }));
     assert_eq!(warnings[1], json!({ "pointer": "/ops/1/ref/locKey", "code": "LOC_KEY_UNRESOLVED" }));
@@ -33,8 +33,8 @@ async fn change_set_of_500_ops_is_written_completely() {
     );
 }
 
-/// FED-01, LIM-14, FED-02, FED-03, TYP-13: a page has 500 entries by default or as many as the limit, without
-/// duplicates or gaps; an invalid limit is refused at `/limit`.
+/// FED-01, LIM-14, FED-02, FED-03, TYP-13: a page has 500 entries, or as many as the limit in the query,
+/// without duplicates or gaps. An invalid limit is rejected at `/limit`.
 #[tokio::test]
 async fn page_has_as_many_entries_as_its_limit() {
     let bench = Bench::new().await;
@@ -43,15 +43,15 @@ async fn page_has_as_many_entries_as_its_limit() {
         assert_eq!(bench.change(&first(), ops).await.counts(), (300, 0, 0));
     }
     let page = bench.get(&first(), READ).await.body;
-    assert_eq!((page["items"].as_array().expect("a list").len(), &page["hasMore"]), (500, &json!(true)));
+    assert_eq!((page["items"].as_array().expect("an array").len(), &page["hasMore"]), (500, &json!(true)));
     for limit in [1, 7, 301, 602, 1000] {
         let (mut keys, mut cursor) = (Vec::new(), String::new());
         loop {
             let page = bench.get(&first(), &format!("{READ}?limit={limit}{cursor}")).await.body;
-            let items = page["items"].as_array().expect("a list");
+            let items = page["items"].as_array().expect("an array");
             assert!(items.len() <= limit && page["removed"] == json!([]));
-            keys.extend(items.iter().map(|item| item["key"].as_str().expect("a text").to_owned()));
-            cursor = format!("&cursor={}", page["nextCursor"].as_str().expect("a text"));
+            keys.extend(items.iter().map(|item| item["key"].as_str().expect("a string").to_owned()));
+            cursor = format!("&cursor={}", page["nextCursor"].as_str().expect("a string"));
             if page["hasMore"] == false {
                 break;
             }
@@ -67,26 +67,26 @@ async fn page_has_as_many_entries_as_its_limit() {
     }
 }
 
-/// FED-04: a feed page is cut at the limit, too, and the next one continues over all streams.
+/// FED-04: a feed page is also truncated at the limit, and the next page continues in all streams.
 #[tokio::test]
 async fn feed_page_is_truncated_at_its_limit() {
     let bench = Bench::unguarded().await;
-    let start = bench.get(&first(), READ).await.body["nextCursor"].as_str().expect("a text").to_owned();
+    let start = bench.get(&first(), READ).await.body["nextCursor"].as_str().expect("a string").to_owned();
     bench.change(&first(), products().into_iter().map(add).collect()).await;
     bench.defaults(vec!["BP_RIFLE", "BP_KNIFE", "BP_MANY_001"]).await;
     for limit in 1..=12 {
         let (mut keys, mut cursor) = (Vec::new(), start.clone());
         loop {
             let page = bench.get(&first(), &format!("{READ}?limit={limit}&cursor={cursor}")).await.body;
-            let list = |name: &str| page[name].as_array().expect("a list").clone();
+            let list = |name: &str| page[name].as_array().expect("an array").clone();
             let entries: Vec<Value> = [list("items"), list("removed")].concat();
             assert!(entries.len() <= limit);
-            keys.extend(entries.iter().map(|entry| entry["key"].as_str().expect("a text").to_owned()));
-            cursor = page["nextCursor"].as_str().expect("a text").to_owned();
+            keys.extend(entries.iter().map(|entry| entry["key"].as_str().expect("a string").to_owned()));
+            cursor = page["nextCursor"].as_str().expect("a string").to_owned();
             if page["hasMore"] == false {
                 break;
             }
-            assert!(!entries.is_empty(), "a page that waits for more has something");
+            assert!(!entries.is_empty(), "a page with `hasMore` is not empty");
         }
         let distinct: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
         let expected = [
@@ -104,8 +104,8 @@ async fn feed_page_is_truncated_at_its_limit() {
     }
 }
 
-/// WRT-10, LIM-21: 25 removals in the window pass, the 26th is held; five are held if they exceed a fifth.
-/// The window moves.
+/// WRT-10, LIM-21: a client's first 25 removals within the rolling window are applied, and the 26th is held.
+/// Five removals are held if they exceed a fifth of the entries.
 #[tokio::test]
 async fn guard_counts_removals_in_a_rolling_window() {
     let bench = Bench::new().await;
@@ -118,7 +118,7 @@ async fn guard_counts_removals_in_a_rolling_window() {
     assert_eq!(
         bench.change(&second(), build_ops(20..25, remove)).await.status,
         200,
-        "of all its installations"
+        "removals of all installations count"
     );
     assert_eq!(
         bench.change(&first(), build_ops(25..26, remove)).await.code(),
@@ -127,17 +127,17 @@ async fn guard_counts_removals_in_a_rolling_window() {
     assert_eq!(
         bench.change(&other_client(), build_ops(25..30, remove)).await.status,
         200,
-        "another client's"
+        "removals of other clients do not count"
     );
     let again = bench.change(&first(), [build_ops(30..31, remove), build_ops(30..31, add)].concat()).await;
-    assert_eq!(again.status, 200, "nothing is lost in the end");
+    assert_eq!(again.status, 200, "a removal that the batch reverts does not count");
     bench.clock.advance(Duration::from_millis(1));
     assert_eq!(
         bench.change(&first(), build_ops(31..51, remove)).await.status,
         200,
-        "20 of the 25 are a day old"
+        "20 of the 25 removals are a day old"
     );
-    // Member two has two default blueprints in addition to these.
+    // Member two has two default blueprints in addition to these entries.
     for (held, removed, status) in [(22, 5, 409), (23, 5, 200)] {
         let bench = Bench::new().await;
         bench.change(&other_member(), build_ops(0..held, add)).await;

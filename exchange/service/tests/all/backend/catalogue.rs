@@ -1,10 +1,10 @@
-//! Resolution of references for each kind, and the list of locations.
+//! Tests of the resolution of references for each kind, and of the list of locations.
 
 use super::*;
 
 const RESOLVE: &str = "/exchange/v1/catalog/resolve";
 
-/// A catalogue with distinct values in every field of every kind.
+/// Creates a backend whose catalogue has distinct values in every field of every kind.
 async fn bench() -> Bench {
     let bench = Bench::new().await;
     let entry = |kind, id: &str, name: &str| NewEntry::new(kind, id, name);
@@ -58,27 +58,28 @@ async fn bench() -> Bench {
         .store
         .write(move |connection| replace_contents(connection, &SystemRandom, &contents))
         .await
-        .expect("contents");
+        .expect("the catalogue is stored");
     bench
 }
 
-/// Formats the result of each reference: `=key`, `?key,key` or `-`, and whether its `locKey` was unresolved.
+/// Returns the result of each reference as `=key`, `?key,key` or `-`, and whether its `locKey` was
+/// unresolved.
 async fn resolve(bench: &Bench, kind: &str, refs: Vec<Value>) -> Vec<String> {
     let response = bench.post(&first(), RESOLVE, json!({ "kind": kind, "refs": refs })).await;
     let warned: Vec<&str> = response.body["warnings"]
         .as_array()
-        .expect("a list")
+        .expect("an array")
         .iter()
-        .map(|one| one["pointer"].as_str().expect("a text"))
+        .map(|one| one["pointer"].as_str().expect("a string"))
         .collect();
-    let key = |entry: &Value| entry["bt"].as_str().expect("a text").to_owned();
+    let key = |entry: &Value| entry["bt"].as_str().expect("a string").to_owned();
     let one = |(index, result): (usize, &Value)| {
         assert_eq!(result["index"], index);
-        let found = match result["status"].as_str().expect("a text") {
+        let found = match result["status"].as_str().expect("a string") {
             "resolved" => format!("={}", key(&result["ref"])),
             "ambiguous" => {
                 let keys: Vec<String> =
-                    result["candidates"].as_array().expect("a list").iter().map(key).collect();
+                    result["candidates"].as_array().expect("an array").iter().map(key).collect();
                 format!("?{}", keys.join(","))
             }
             _ => "-".to_owned(),
@@ -86,7 +87,7 @@ async fn resolve(bench: &Bench, kind: &str, refs: Vec<Value>) -> Vec<String> {
         let warned = warned.contains(&format!("/refs/{index}/locKey").as_str());
         if warned { format!("{found} !") } else { found }
     };
-    response.body["results"].as_array().expect("a list").iter().enumerate().map(one).collect()
+    response.body["results"].as_array().expect("an array").iter().enumerate().map(one).collect()
 }
 
 async fn check(bench: &Bench, kind: &str, cases: &[(Value, &str)]) {
@@ -97,7 +98,7 @@ async fn check(bench: &Bench, kind: &str, cases: &[(Value, &str)]) {
     }
 }
 
-/// RES-03, TYP-01, TYP-02: the fields that a blueprint's reference is matched against.
+/// RES-03, TYP-01, TYP-02: a reference to a blueprint is matched against these fields.
 #[tokio::test]
 async fn blueprints_resolve_by_every_field() {
     let bench = bench().await;
@@ -167,7 +168,7 @@ async fn materials_resolve_by_canonical_name_and_alias() {
     .await;
 }
 
-/// RES-06: a ship type's name matches without case, punctuation and manufacturer; aliases do not apply.
+/// RES-06: a ship type's name matches regardless of case, punctuation and manufacturer. Aliases are not used.
 #[tokio::test]
 async fn ship_types_resolve_without_manufacturer() {
     let bench = bench().await;
@@ -186,8 +187,8 @@ async fn ship_types_resolve_without_manufacturer() {
     .await;
 }
 
-/// RES-07, RES-08, RES-09, A25: keys precede names, unique matches precede ambiguous ones, fuzzy matches come
-/// last.
+/// RES-07, RES-08, RES-09, A25: keys are matched before names. A unique match has priority over an ambiguous
+/// one, and fuzzy matches are tried last.
 #[tokio::test]
 async fn first_field_with_a_unique_match_wins() {
     let bench = bench().await;
@@ -209,7 +210,7 @@ async fn first_field_with_a_unique_match_wins() {
     .await;
 }
 
-/// RES-10: a warning reports a `locKey` unless a key matches exactly one entry, regardless of the name.
+/// RES-10: a warning reports a `locKey`, unless the key matches exactly one entry. The name does not matter.
 #[tokio::test]
 async fn unresolved_loc_key_causes_a_warning() {
     let bench = bench().await;
@@ -227,22 +228,22 @@ async fn unresolved_loc_key_causes_a_warning() {
     .await;
 }
 
-/// RES-01, RES-11, RES-12, LIM-15, CON-08: 500 references have results in their order and at most 50
-/// warnings, including one for an undeclared field.
+/// RES-01, RES-11, RES-12, LIM-15, CON-08: 500 references have results in the order of the request and at
+/// most 50 warnings, including one for an undeclared field.
 #[tokio::test]
 async fn warnings_for_500_references_are_capped_at_50() {
     let bench = bench().await;
     let mut refs = vec![json!({ "locKey": "nothing", "name": "Sandbox Riffle of another kind" }); 500];
     refs[1] = json!({ "bt": "rifle", "note": "mine" });
     let response = bench.post(&first(), RESOLVE, json!({ "kind": "BLUEPRINT", "refs": refs })).await;
-    assert_eq!(response.body["results"].as_array().expect("a list").len(), 500);
-    let warnings = response.body["warnings"].as_array().expect("a list");
+    assert_eq!(response.body["results"].as_array().expect("an array").len(), 500);
+    let warnings = response.body["warnings"].as_array().expect("an array");
     assert_eq!(warnings.len(), 50);
     assert_eq!(warnings[0], json!({ "pointer": "/refs/1/note", "code": "UNKNOWN_FIELD" }));
     assert_eq!(warnings[1], json!({ "pointer": "/refs/0/locKey", "code": "LOC_KEY_UNRESOLVED" }));
 }
 
-/// RES-02, A23: any granted exchange scope is sufficient; a token without one is refused.
+/// RES-02, A23: any granted scope of the exchange is sufficient; a token without any is rejected.
 #[tokio::test]
 async fn any_exchange_scope_allows_resolution() {
     let bench = bench().await;
@@ -259,7 +260,7 @@ async fn any_exchange_scope_allows_resolution() {
     }
 }
 
-/// RES-15: visible locations sorted by name; a city's link precedes a station's.
+/// RES-15: the visible locations are sorted by name; a link to a city precedes one to a station.
 #[tokio::test]
 async fn locations_are_sorted_by_name() {
     let bench = bench().await;
@@ -272,12 +273,16 @@ async fn locations_are_sorted_by_name() {
     assert_eq!(listed, expected);
 }
 
-/// TYP-08, TYP-09: a location is found by either of its links, then by its exact name if it is visible.
+/// TYP-08, TYP-09: a location is found by either of its links, otherwise by its exact name if it is visible.
 #[tokio::test]
 async fn location_resolves_by_link_before_name() {
     let bench = bench().await;
     let catalogue = exchange_service::catalogue::Catalogue::default();
-    let index = bench.store.read(move |connection| catalogue.index_at(connection)).await.expect("an index");
+    let index = bench
+        .store
+        .read(move |connection| catalogue.index_at(connection))
+        .await
+        .expect("the index can be read");
     for (reference, expected) in [
         (json!({ "uex": { "kind": "CITY", "id": 1 } }), Some("l-1")),
         (json!({ "uex": { "kind": "SPACE_STATION", "id": 2 }, "name": "Meadow" }), Some("l-1")),
@@ -288,13 +293,14 @@ async fn location_resolves_by_link_before_name() {
         (json!({ "name": "meadow" }), None),
         (json!({ "name": "Meadow" }), Some("l-4")),
     ] {
-        let read = exchange_api::Contract::parse(reference.to_string().as_bytes()).expect("a reference");
+        let read =
+            exchange_api::Contract::parse(reference.to_string().as_bytes()).expect("a valid reference");
         let found = index.locations().find_location(&read).map(|place| place.id.as_str());
         assert_eq!(found, expected, "{reference}");
     }
 }
 
-/// The index follows the tables: the next request finds new entries.
+/// The catalogue index is updated when the tables change: the next request finds new entries.
 #[tokio::test]
 async fn index_reflects_new_entries() {
     let bench = bench().await;
@@ -308,18 +314,22 @@ async fn index_reflects_new_entries() {
         .store
         .write(move |connection| replace_contents(connection, &SystemRandom, &contents))
         .await
-        .expect("contents");
+        .expect("the catalogue is stored");
     assert_eq!(resolve(&bench, "BLUEPRINT", refs()).await, ["-", "=new"]);
 }
 
-/// DRF-07, RES-07, RES-08, RES-09: the lookup of drafts equals a resolution with one entry, for any
-/// combination of keys and names.
+/// DRF-07, RES-07, RES-08, RES-09: the lookup of drafts has the same result as a resolution of a single
+/// reference, for any combination of keys and names.
 #[tokio::test]
 async fn draft_lookup_equals_single_resolution() {
     use exchange_service::catalogue::{Catalogue, Resolution};
     let bench = bench().await;
     let catalogue = Catalogue::default();
-    let index = bench.store.read(move |connection| catalogue.index_at(connection)).await.expect("an index");
+    let index = bench
+        .store
+        .read(move |connection| catalogue.index_at(connection))
+        .await
+        .expect("the index can be read");
     let keys = [
         json!({}),
         json!({ "bt": "rifle" }),

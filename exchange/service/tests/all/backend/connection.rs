@@ -1,4 +1,4 @@
-//! The admission check of every handler, the service document, the label, the account check.
+//! Tests of the admission check of every handler, the service document, the label and the account check.
 
 use super::*;
 
@@ -6,8 +6,8 @@ const DOCUMENT: &str = "/exchange/v1";
 const LABEL: &str = "/exchange/v1/me/installation";
 const CHECK: &str = "/exchange/v1/me/account-check";
 
-/// GW-02, A19, ERR-11, ERR-14, ERR-15, ERR-17, ERR-18, ERR-19, ERR-20, ERR-39: the backend repeats every
-/// check in order, with the gateway's codes, on every route.
+/// GW-02, A19, ERR-11, ERR-14, ERR-15, ERR-17, ERR-18, ERR-19, ERR-20, ERR-39: on every route, the backend
+/// repeats every admission check in the gateway's order and with the gateway's codes.
 #[tokio::test]
 async fn backend_repeats_every_admission_check() {
     let bench = Bench::new().await;
@@ -49,8 +49,8 @@ async fn backend_repeats_every_admission_check() {
     assert_eq!(bench.held(&first()).await.len(), 2, "nothing was written");
 }
 
-/// SVC-06, ERR-12, ERR-13: a client that was just disconnected gets the gateway's error instead of the
-/// document.
+/// SVC-06, ERR-12, ERR-13: a client that was just disconnected receives the gateway's error instead of the
+/// service document.
 #[tokio::test]
 async fn disconnected_client_gets_no_service_document() {
     let bench = Bench::new().await;
@@ -68,7 +68,7 @@ async fn disconnected_client_gets_no_service_document() {
     assert_eq!((refused.status, refused.code()), (401, "CLIENT_REVOKED"));
     let mut later = first();
     later.auth_time = Moment::from_millis(signed_in_at + 1);
-    assert_eq!(bench.get(&later, DOCUMENT).await.status, 200, "a sign-in after it");
+    assert_eq!(bench.get(&later, DOCUMENT).await.status, 200, "a later sign-in is valid");
     bench.sql("UPDATE client SET state = 'suspended' WHERE id = 'c-1'").await;
     assert_eq!(bench.get(&later, DOCUMENT).await.code(), "CLIENT_SUSPENDED");
 }
@@ -105,7 +105,7 @@ async fn service_document_lists_token_permissions() {
     bench
         .sql("UPDATE client SET requests_per_minute = 30, writes_per_day = 0, min_version = '2.1.0' WHERE id = 'c-1'")
         .await;
-    // The gateway could not look the installation up, but the backend can.
+    // The backend looks up the installation if the gateway could not.
     caller.installation = None;
     let document = bench.get(&caller, DOCUMENT).await.body;
     assert_eq!(document["limits"], json!({ "batchMaxOps": 500, "requestsPerMinute": 30, "writesPerDay": 0 }));
@@ -117,7 +117,7 @@ async fn service_document_lists_token_permissions() {
     assert_eq!(bench.get(&caller, DOCUMENT).await.body.get("installationId"), None);
 }
 
-/// SVC-08, SVC-09, SVC-10, SVC-11, LIM-25: the last label counts; undeclared fields are ignored.
+/// SVC-08, SVC-09, SVC-10, SVC-11, LIM-25: the last label is stored, and undeclared fields are ignored.
 #[tokio::test]
 async fn label_is_stored_and_returned() {
     let bench = Bench::new().await;
@@ -134,8 +134,8 @@ async fn label_is_stored_and_returned() {
     assert_eq!(labels, [format!("Text(\"i-1\") Text(\"{}\")", "x".repeat(40))]);
 }
 
-/// SVC-09, SVC-10: U+0958 is one letter before normalization and two code points with a mark afterwards, so
-/// it is refused without `errors`.
+/// SVC-09, SVC-10: normalization splits the letter U+0958 into two code points, one of which is a mark. The
+/// label is therefore rejected without `errors`.
 #[tokio::test]
 async fn label_invalid_after_normalization_is_rejected() {
     let bench = Bench::new().await;
@@ -145,7 +145,7 @@ async fn label_invalid_after_normalization_is_rejected() {
     assert_eq!(bench.rows("SELECT id FROM installation WHERE label IS NOT NULL").await, [""; 0]);
 }
 
-/// SVC-13, SVC-14: the account check compares ignoring case, and never reveals the stored handle.
+/// SVC-13, SVC-14: the account check ignores case and never reveals the stored handle.
 #[tokio::test]
 async fn account_check_never_reveals_the_handle() {
     let bench = Bench::new().await;
@@ -159,15 +159,15 @@ async fn account_check_never_reveals_the_handle() {
     }
 }
 
-/// A call without a caller did not pass through the gateway and is refused.
+/// A request without a caller did not pass through the gateway and is rejected.
 #[tokio::test]
 async fn call_without_a_caller_is_rejected() {
     let bench = Bench::new().await;
-    let request = http::Request::get(READ).body(Body::empty()).expect("a request");
+    let request = http::Request::get(READ).body(Body::empty()).expect("a valid request");
     let response = bench.endpoints.serve_request(request).await;
     assert_eq!(response.status(), 500);
-    let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
-    let body_json: Value = serde_json::from_slice(&bytes).expect("JSON");
+    let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a complete body");
+    let body_json: Value = serde_json::from_slice(&bytes).expect("valid JSON");
     CONTRACT_VALIDATOR.answer("blueprints_read", 500, &body_json);
     assert_eq!(body_json["code"], "INTERNAL_ERROR");
 }

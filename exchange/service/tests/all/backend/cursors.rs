@@ -1,5 +1,5 @@
-//! Cursors: one that was not issued to this reader in this epoch of the store is expired. Collections with
-//! changing streams.
+//! Tests of cursors, which are valid only for the reader to whom they were issued and in the current epoch of
+//! the store, and of collections whose streams change.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ async fn cursor(bench: &Bench, caller: &Caller) -> String {
 }
 
 async fn cursor_of(bench: &Bench, caller: &Caller, uri: &str) -> String {
-    bench.get(caller, uri).await.body["nextCursor"].as_str().expect("a cursor").to_owned()
+    bench.get(caller, uri).await.body["nextCursor"].as_str().expect("a string").to_owned()
 }
 
 async fn read(bench: &Bench, caller: &Caller, cursor: &str) -> u16 {
@@ -64,7 +64,7 @@ async fn forged_cursor_is_expired() {
     }
 }
 
-/// FED-08, list H: a cursor is valid for its member and its collection only, but for all installations and
+/// FED-08, list H: a cursor is valid only for its member and its collection, but for all installations and
 /// clients of the member.
 #[tokio::test]
 async fn cursor_is_bound_to_member_and_collection() {
@@ -81,7 +81,7 @@ async fn cursor_is_bound_to_member_and_collection() {
     }
 }
 
-/// FED-08, FED-11, LIM-13: a cursor is valid for exactly 90 days; every page issues a new one.
+/// FED-08, FED-11, LIM-13: a cursor is valid for exactly 90 days, and every page contains a new one.
 #[tokio::test]
 async fn cursor_is_valid_for_90_days() {
     let bench = Bench::new().await;
@@ -91,22 +91,26 @@ async fn cursor_is_valid_for_90_days() {
     let fresh = bench.get(&first(), &format!("{READ}?cursor={old}")).await.body["nextCursor"].clone();
     bench.clock.advance(Duration::from_millis(1));
     assert_eq!(read(&bench, &first(), &old).await, 410);
-    assert_eq!(read(&bench, &first(), fresh.as_str().expect("a text")).await, 200);
+    assert_eq!(read(&bench, &first(), fresh.as_str().expect("a string")).await, 200);
     bench.clock.step_back(Duration::from_secs(3600));
-    assert_eq!(read(&bench, &first(), fresh.as_str().expect("a text")).await, 200, "a clock that steps back");
+    assert_eq!(
+        read(&bench, &first(), fresh.as_str().expect("a string")).await,
+        200,
+        "the clock was set back"
+    );
 }
 
-/// FED-08: a restored or reset store has another epoch, and earlier cursors are expired.
+/// FED-08: a restored or reset store has a new epoch, in which earlier cursors are expired.
 #[tokio::test]
 async fn cursor_expires_with_its_epoch() {
     let bench = Bench::new().await;
     let cursor = cursor(&bench, &first()).await;
     let renew = |connection: &Connection| epoch::renew_epoch(connection, &SystemRandom);
-    bench.store.write(renew).await.expect("an epoch");
+    bench.store.write(renew).await.expect("the new epoch is stored");
     assert_eq!(read(&bench, &first(), &cursor).await, 410);
 }
 
-/// FED-08, LIM-13: a cursor below the floor or above the head is expired, regardless of its age.
+/// FED-08, LIM-13: a cursor below the floor or above the head of a stream is expired, regardless of its age.
 #[tokio::test]
 async fn cursor_outside_of_the_stream_is_expired() {
     let bench = Bench::new().await;
@@ -119,8 +123,8 @@ async fn cursor_outside_of_the_stream_is_expired() {
     assert_eq!((read(&bench, &first(), &before).await, read(&bench, &first(), &after).await), (200, 410));
 }
 
-/// LIM-13, FED-08: retention deletes tombstones of more than 90 days in pieces, raises the floor, and keeps
-/// existing entries.
+/// LIM-13, FED-08: retention deletes tombstones older than 90 days in steps of limited size, raises the
+/// floor, and keeps existing entries.
 #[tokio::test]
 async fn retention_is_bounded_and_resumes() {
     let bench = Bench::unguarded().await;
@@ -128,7 +132,7 @@ async fn retention_is_bounded_and_resumes() {
     let removed_keys = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS", "BP_LEGS"];
     bench.change(&first(), removed_keys.into_iter().map(remove).collect()).await;
     bench.clock.advance(90 * DAY);
-    assert_eq!(bench.retain(2).await, 0, "not a moment too early");
+    assert_eq!(bench.retain(2).await, 0, "no tombstone is deleted too early");
     let recent_cursor = cursor(&bench, &first()).await;
     bench.clock.advance(Duration::from_millis(1));
     let taken = [bench.retain(2).await, bench.retain(2).await, bench.retain(2).await, bench.retain(2).await];
@@ -136,12 +140,12 @@ async fn retention_is_bounded_and_resumes() {
     let heads = bench.rows("SELECT floor, seq FROM feed_head WHERE stream LIKE 'member%'").await;
     assert_eq!(heads.len(), 1);
     assert_eq!(bench.rows("SELECT key FROM feed_entry WHERE gone = 1").await, [""; 0]);
-    assert_eq!(read(&bench, &first(), &recent_cursor).await, 200, "who read on before goes on");
+    assert_eq!(read(&bench, &first(), &recent_cursor).await, 200, "a later cursor stays valid");
     assert_eq!(bench.held(&first()).await.len(), 3);
 }
 
-/// FED-08, LIM-13: after a step back of the clock, a tombstone can be older than a cursor that precedes it.
-/// If retention deleted it, the cursor is expired although it is young.
+/// FED-08, LIM-13: after the clock was set back, a tombstone can be older than an earlier cursor. If
+/// retention deleted the tombstone, the cursor is expired although it is less than 90 days old.
 #[tokio::test]
 async fn recent_cursor_before_a_deleted_tombstone_is_expired() {
     let bench = Bench::unguarded().await;
@@ -150,16 +154,16 @@ async fn recent_cursor_before_a_deleted_tombstone_is_expired() {
     bench.clock.step_back(10 * DAY);
     bench.change(&first(), vec![remove("BP_RIFLE")]).await;
     bench.clock.advance(90 * DAY + Duration::from_millis(1));
-    assert_eq!(read(&bench, &first(), &before).await, 200, "80 days old");
+    assert_eq!(read(&bench, &first(), &before).await, 200, "the cursor is 80 days old");
     assert_eq!(bench.retain(10).await, 1);
     assert_eq!(read(&bench, &first(), &before).await, 410);
 }
 
-/// A collection of stock pools with one stream each, with or without details.
+/// A collection of stock pools: each pool has a stream, and the reader sees it with or without details.
 struct Pools {
     member: MemberId,
     pools: Mutex<Vec<(String, u8)>>,
-    /// The content of the pools; a page contains the details that the reader may see.
+    /// The amount of each lot, by pool and lot.
     lots: Mutex<BTreeMap<(String, String), u32>>,
 }
 
@@ -173,7 +177,7 @@ impl PagedCollection for Pools {
     }
 
     fn list_sources(&self, _: &Connection) -> Result<Vec<StreamSource>, StoreError> {
-        let pools = self.pools.lock().expect("a lock");
+        let pools = self.pools.lock().expect("the lock is not poisoned");
         let source = |(pool, variant): &(String, u8)| StreamSource {
             stream: FeedStream::shared_by_area(pool),
             variant: *variant,
@@ -205,8 +209,9 @@ impl PagedCollection for Pools {
 
 impl Pools {
     fn shown(&self) -> BTreeMap<String, String> {
-        let variants: HashMap<String, u8> = self.pools.lock().expect("a lock").iter().cloned().collect();
-        let lots = self.lots.lock().expect("a lock");
+        let variants: HashMap<String, u8> =
+            self.pools.lock().expect("the lock is not poisoned").iter().cloned().collect();
+        let lots = self.lots.lock().expect("the lock is not poisoned");
         let shown = lots.iter().filter_map(|((pool, lot), amount)| {
             let variant = variants.get(pool)?;
             let key = format!("{pool}/{lot}");
@@ -217,7 +222,7 @@ impl Pools {
 
     async fn put(&self, bench: &Bench, pool: &str, lot: &str, amount: u32) {
         {
-            let mut lots = self.lots.lock().expect("a lock");
+            let mut lots = self.lots.lock().expect("the lock is not poisoned");
             let key = (pool.to_owned(), lot.to_owned());
             if amount == 0 {
                 lots.remove(&key)
@@ -236,7 +241,7 @@ impl Pools {
                 changes,
             )
         };
-        bench.store.write(record).await.expect("a change");
+        bench.store.write(record).await.expect("the change succeeds");
     }
 
     /// Reads one page and advances `cursor`.
@@ -251,10 +256,10 @@ impl Pools {
             .store
             .read(move |connection| feed::read_page(connection, &*pools, from.as_deref(), limit, now))
             .await
-            .expect("a page")
+            .expect("the page can be read")
             .store_cursor(&bench.store, now)
             .await
-            .expect("a cursor");
+            .expect("the cursor is stored");
         let letters = |c: char| c.is_ascii_alphanumeric() || ".:_-".contains(c);
         assert!(
             (1..=128).contains(&page.next_cursor.len()) && page.next_cursor.chars().all(letters),
@@ -285,8 +290,8 @@ fn pools(names: &[(&str, u8)]) -> Arc<Pools> {
     Arc::new(Pools { member: MemberId::new("m-1"), pools: Mutex::new(pools), lots: Mutex::default() })
 }
 
-/// FED-06: a stream that the cursor does not contain is delivered from its start, one with another variant is
-/// delivered again, one that may no longer be read is dropped.
+/// FED-06: a stream that the cursor does not contain is delivered from its start. A stream with another
+/// variant is delivered again, and one that the reader may no longer read is dropped.
 #[tokio::test]
 async fn streams_are_added_changed_and_dropped() {
     let bench = Bench::new().await;
@@ -296,25 +301,28 @@ async fn streams_are_added_changed_and_dropped() {
         reader.put(&bench, "b", lot, 1).await;
     }
     for limit in [1, 2, 50] {
-        *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 0)];
+        *reader.pools.lock().expect("the lock is not poisoned") = vec![("a".to_owned(), 0)];
         let mut cursor = None;
         assert_eq!(reader.all(&bench, &mut cursor, limit).await, ["a/1 1 0", "a/2 1 0", "a/3 1 0"]);
-        *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 0), ("b".to_owned(), 0)];
-        // A lot is removed while the joined pool is being delivered.
+        *reader.pools.lock().expect("the lock is not poisoned") =
+            vec![("a".to_owned(), 0), ("b".to_owned(), 0)];
+        // A lot is removed while the new pool is being delivered.
         reader.page(&bench, &mut cursor, 1).await;
         reader.put(&bench, "b", "1", 0).await;
         let items = reader.all(&bench, &mut cursor, limit).await;
         assert!(items.contains(&"b/1 gone".to_owned()) && items.contains(&"b/3 1 0".to_owned()), "{items:?}");
         reader.put(&bench, "b", "1", 1).await;
         reader.all(&bench, &mut cursor, limit).await;
-        *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 1), ("b".to_owned(), 0)];
+        *reader.pools.lock().expect("the lock is not poisoned") =
+            vec![("a".to_owned(), 1), ("b".to_owned(), 0)];
         assert_eq!(reader.all(&bench, &mut cursor, limit).await, ["a/1 1 1", "a/2 1 1", "a/3 1 1"]);
-        *reader.pools.lock().expect("a lock") = vec![("b".to_owned(), 0)];
+        *reader.pools.lock().expect("the lock is not poisoned") = vec![("b".to_owned(), 0)];
         assert_eq!(reader.all(&bench, &mut cursor, limit).await, Vec::<String>::new());
     }
 }
 
-/// FED-08, CON-07: a vector that does not fit into a cursor is stored under its hash as long as it is used.
+/// FED-08, CON-07: a position in many streams that is too long for a cursor is stored under its hash as long
+/// as it is used.
 #[tokio::test]
 async fn position_in_many_streams_is_stored_by_hash() {
     let bench = Bench::new().await;
@@ -324,7 +332,8 @@ async fn position_in_many_streams_is_stored_by_hash() {
     reader.all(&bench, &mut cursor, 10).await;
     for _ in 0..3 {
         bench.clock.advance(80 * DAY);
-        // The vector is in use, so it stays; its last use is updated at most once a day.
+        // The stored position is in use, so it is not deleted; the time of its last use is updated at most
+        // once a day.
         let mut same = cursor.clone();
         assert_eq!(reader.all(&bench, &mut same, 10).await, Vec::<String>::new());
         assert_eq!(bench.run_upkeep_task("cursors").await, 0);
@@ -343,7 +352,7 @@ async fn position_in_many_streams_is_stored_by_hash() {
     assert!(matches!(read, Err(PageError::Expired)));
 }
 
-/// FED-02: a long place in a snapshot is stored like a long vector.
+/// FED-02: a snapshot cursor with a long key is stored under its hash, as a long position in many streams is.
 #[tokio::test]
 async fn long_key_in_a_snapshot_is_stored_by_hash() {
     let bench = Bench::new().await;
@@ -352,8 +361,8 @@ async fn long_key_in_a_snapshot_is_stored_by_hash() {
     let (mut keys, mut next) = (0, String::new());
     loop {
         let page = bench.get(&first(), &format!("{READ}?limit=1{next}")).await.body;
-        keys += page["items"].as_array().expect("a list").len();
-        next = format!("&cursor={}", page["nextCursor"].as_str().expect("a text"));
+        keys += page["items"].as_array().expect("an array").len();
+        next = format!("&cursor={}", page["nextCursor"].as_str().expect("a string"));
         if page["hasMore"] == false {
             break;
         }

@@ -1,4 +1,4 @@
-//! Open demand: who sees it, what it sums, and what it does not reveal.
+//! Tests of open demand: who may see it, which amounts it adds up, and which data it does not reveal.
 
 use super::*;
 
@@ -26,7 +26,7 @@ const ORDERS: &str = "
         ('o-3', 'dust', 0, 7000), ('o-4', 'dust', 0, 9000), ('o-5', 'dust', 0, 9000);
     INSERT INTO job_order_item (job_order, item, ordered, delivered) VALUES ('o-2', 'gun', 9, 2), ('o-3', 'ores', 1, 0);";
 
-/// Adds stock of member two that is booked to an order.
+/// Returns SQL that adds stock of member two and books it to an order.
 fn booked(
     id: &str,
     thing: (&str, &str, &str),
@@ -51,20 +51,20 @@ async fn bench() -> Bench {
     bench
 }
 
-/// Formats every material line as `name minQuality amount unit source`.
+/// Returns every material line as `name minQuality amount unit source`.
 fn materials(demand: &Value) -> Vec<String> {
-    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let text = |value: &Value| value.as_str().expect("a string").to_owned();
     let line = |line: &Value| {
         let (open, material) = (&line["openQuantity"], &line["material"]);
         let (unit, source) = (text(&open["unit"]), text(&line["source"]));
         format!("{} {} {} {unit} {source}", text(&material["bt"]), line["minQuality"], open["amount"])
     };
-    demand["materials"].as_array().expect("a list").iter().map(line).collect()
+    demand["materials"].as_array().expect("an array").iter().map(line).collect()
 }
 
-/// DEM-01, DEM-02, DEM-03, DEM-04, DEM-05, DEM-08: sums over open and in-progress orders of the member's own
-/// units, by name. An item order counts its item and its materials. Booked stock at or above the floor
-/// reduces the demand.
+/// DEM-01, DEM-02, DEM-03, DEM-04, DEM-05, DEM-08: the demand adds up the open and in-progress orders of the
+/// member's own units, sorted by name. An order for items adds its items and their materials. Booked stock of
+/// at least the minimum quality reduces the demand.
 #[tokio::test]
 async fn demand_is_the_open_amount_of_orders() {
     let bench = bench().await;
@@ -95,7 +95,7 @@ async fn demand_is_the_open_amount_of_orders() {
         "ore 0 2.5 SCU item-order",
         "parts 0 7 PIECE material-order",
     ];
-    assert_eq!(materials(body), expected, "what one order has too much serves no other");
+    assert_eq!(materials(body), expected, "surplus stock of an order does not count for another order");
     let metal = &body["materials"][0];
     assert_eq!(metal["material"], json!({ "bt": "metal", "name": "Quanta Metal" }));
     assert_eq!(metal["rawRefs"], json!([{ "name": "Quanta Ore" }, { "name": "Star Dust" }]));
@@ -111,7 +111,8 @@ async fn demand_is_the_open_amount_of_orders() {
     assert_eq!(later, json!({ "updatedAt": bench.clock.now().to_string(), "materials": [], "items": [] }));
 }
 
-/// DEM-03: stock counts once: surplus above the good-quality need covers the other need of the same order.
+/// DEM-03: stock counts only once. Good stock beyond the need for good quality covers other needs of the same
+/// order.
 #[tokio::test]
 async fn surplus_stock_counts_once() {
     let bench = bench().await;
@@ -128,36 +129,36 @@ async fn surplus_stock_counts_once() {
     assert_eq!(
         materials(&bench.get(&first(), DEMAND).await.body),
         ["metal 0 7 SCU material-order"],
-        "of 10 any: 2 that are left of the good ones, and 1"
+        "of the other need of 10, 2 surplus good ones and 1 other are covered"
     );
 }
 
-/// DEM-04: own and default blueprints count by their product; blueprints of variants only if the order
-/// accepts variants. An item has two lines if only some orders can be served.
+/// DEM-04: own and default blueprints count for their product, blueprints of variants only if the order
+/// accepts variants. An item has two lines if the member can craft it only for some orders.
 #[tokio::test]
 async fn craftable_requires_a_blueprint_of_the_member() {
     let bench = bench().await;
     let craftable = async || {
         let body = bench.get(&first(), DEMAND).await.body;
         let line = |line: &Value| format!("{} {}", line["openQuantity"]["amount"], line["craftableByMe"]);
-        body["items"].as_array().expect("a list").iter().map(line).collect::<Vec<_>>()
+        body["items"].as_array().expect("an array").iter().map(line).collect::<Vec<_>>()
     };
     assert_eq!(craftable().await, ["7 false"]);
     bench.change(&other_member(), vec![add("BP_RIFLE")]).await;
-    assert_eq!(craftable().await, ["7 false"], "another member's");
+    assert_eq!(craftable().await, ["7 false"], "blueprints of another member do not count");
     bench.change(&first(), vec![add("BP_KNIFE")]).await;
     assert_eq!(craftable().await, ["7 true"], "a variant's");
     bench.sql("INSERT INTO job_order_item (job_order, item, ordered) VALUES ('o-1', 'gun', 2)").await;
-    assert_eq!(craftable().await, ["2 false", "7 true"], "the other order counts no variants");
+    assert_eq!(craftable().await, ["2 false", "7 true"], "the other order does not accept variants");
     bench.change(&first(), vec![remove("BP_KNIFE")]).await;
     assert_eq!(craftable().await, ["9 false"]);
     bench.defaults(vec!["BP_RIFLE"]).await;
     assert_eq!(craftable().await, ["9 true"]);
 }
 
-/// DEM-06, A41: the demand requires membership of a unit with profit sharing, or a leadership seat above one.
-/// Every request checks it again, and a refusal is a 200 response without demand. The administrator role does
-/// not help.
+/// DEM-06, A41: the demand is visible to members of a unit that takes part in profit sharing, and to leaders
+/// of a unit above such a unit. Every request checks this again; otherwise the response is 200 without
+/// demand. The administrator role does not help.
 #[tokio::test]
 async fn demand_requires_a_profit_sharing_unit() {
     let bench = bench().await;
@@ -175,14 +176,15 @@ async fn demand_requires_a_profit_sharing_unit() {
     for (change, expected) in [
         ("UPDATE unit SET profit_sharing = 0", withheld.clone()),
         ("UPDATE member SET is_admin = 1", withheld.clone()),
-        // Another unit with profit sharing to which the member does not belong: its name is not revealed.
+        // Another unit takes part in profit sharing, but the member does not belong to it; its name is not
+        // revealed.
         ("UPDATE unit SET profit_sharing = 1 WHERE id = 'u-2'", withheld.clone()),
         ("INSERT INTO membership (member, unit) VALUES ('m-1', 'u-3')", withheld.clone()),
         (
             "UPDATE unit SET above = 'u-3' WHERE id = 'u-1'; UPDATE unit SET above = 'u-1' WHERE id = 'u-2'",
             withheld.clone(),
         ),
-        // A seat two levels above: the orders are still those of the member's own units.
+        // The member leads a unit two levels above, but still sees only the orders of the member's own units.
         ("UPDATE membership SET leadership = 1 WHERE unit = 'u-3'", seen(5)),
         ("UPDATE unit SET above = NULL WHERE id = 'u-1'", withheld.clone()),
         ("UPDATE membership SET leadership = 1 WHERE unit = 'u-1'", seen(5)),
@@ -196,14 +198,14 @@ async fn demand_requires_a_profit_sharing_unit() {
     }
     bench.sql("UPDATE unit SET above = id").await;
     bench.sql("INSERT INTO membership (member, unit, leadership) VALUES ('m-1', 'u-1', 1)").await;
-    assert_eq!(reason(&first()).await, seen(5), "a unit above itself ends, too");
+    assert_eq!(reason(&first()).await, seen(5), "a cycle of units above each other ends");
     let mut narrow = first();
     narrow.scopes.remove("exchange.demand.read");
     assert_eq!(bench.get(&narrow, DEMAND).await.code(), "SCOPE_MISSING");
 }
 
-/// DEM-09: no requester, assignee, number, title, unit, holder, place or note; the sum of a single order is
-/// not suppressed.
+/// DEM-09: the demand contains no requester, assignee, number, title, unit, holder, location or note. The
+/// amount of a single order is not suppressed.
 #[tokio::test]
 async fn demand_contains_no_order_details() {
     let bench = bench().await;
@@ -218,8 +220,12 @@ async fn demand_contains_no_order_details() {
         ))
         .await;
     let response = bench.get(&first(), DEMAND).await;
-    let text = String::from_utf8(response.bytes).expect("text");
-    assert_eq!(materials(&response.body)[0], "metal 650 9.999 SCU material-order", "of one order");
+    let text = String::from_utf8(response.bytes).expect("valid UTF-8");
+    assert_eq!(
+        materials(&response.body)[0],
+        "metal 650 9.999 SCU material-order",
+        "the amount of a single order is shown"
+    );
     for secret in ["planted", "PLANTED", "4711", "4712", "o-1", "o-2", "u-1", "m-2", "s-1", "l-1"] {
         assert!(!text.contains(secret), "{secret}: {text}");
     }
@@ -232,8 +238,8 @@ async fn demand_contains_no_order_details() {
     assert_eq!(names(&response.body["items"][0]), ["craftableByMe", "item", "openQuantity"]);
 }
 
-/// LIM-37: at most 5000 lines of each kind and 20 raw ores per line; sums are limited to the contract's
-/// maximum.
+/// LIM-37: the demand has at most 5000 lines of each kind and 20 raw ores per line, and amounts are limited
+/// to the contract's maximum.
 #[tokio::test]
 async fn demand_lines_and_sums_are_bounded() {
     let bench = bench().await;
@@ -253,9 +259,9 @@ async fn demand_lines_and_sums_are_bounded() {
         ))
         .await;
     let body = bench.get(&first(), DEMAND).await.body;
-    let lines = |name: &str| body[name].as_array().expect("a list").len();
+    let lines = |name: &str| body[name].as_array().expect("an array").len();
     assert_eq!((lines("materials"), lines("items")), (5000, 5000));
     let dust = &materials(&body)[..2];
     assert_eq!(dust, ["dust 0 999999999.999 SCU material-order", "dust 650 1000000000 SCU item-order"]);
-    assert_eq!(body["materials"][0]["rawRefs"].as_array().expect("a list").len(), 20);
+    assert_eq!(body["materials"][0]["rawRefs"].as_array().expect("an array").len(), 20);
 }

@@ -1,5 +1,5 @@
-//! Model test: random units, orders, stock and blueprints, compared with a direct interpreter of the
-//! specification, which computes in whole thousandths and pieces.
+//! Model test of demand: random units, orders, stock and blueprints. The results are compared with a direct
+//! interpreter of the specification, which computes in thousandths and pieces.
 //!
 //! `MODEL_CASES` sets the number of cases.
 
@@ -19,9 +19,9 @@ const ITEMS: [&str; 2] = ["gun", "ores"];
 #[derive(Clone, Debug)]
 struct Unit {
     shares: bool,
-    /// The index of a parent unit with a smaller number.
+    /// The index of the parent unit, which is smaller than the unit's own index.
     above: Option<usize>,
-    /// Whether the member belongs to it, and leads it.
+    /// Whether the member leads the unit; `None` if the member does not belong to it.
     member: Option<bool>,
 }
 
@@ -30,16 +30,16 @@ struct Order {
     unit: usize,
     state: &'static str,
     variants: bool,
-    /// Amounts by material and floor.
+    /// The required amounts by material and by whether good quality is required.
     materials: BTreeMap<(usize, bool), i64>,
-    /// Ordered and delivered pieces by item.
+    /// The ordered and the delivered number of pieces by item.
     items: BTreeMap<usize, (i64, i64)>,
     booked: Vec<OrderBooking>,
 }
 
 #[derive(Clone, Debug)]
 struct OrderBooking {
-    /// A material; higher numbers are items.
+    /// The index of a material; higher numbers are items.
     thing: usize,
     quality: i64,
     amount: i64,
@@ -77,7 +77,7 @@ fn order() -> impl Strategy<Value = Order> {
     )
 }
 
-/// The specification's result: lines of either kind, or `None` if the demand is withheld.
+/// Returns the expected lines of either kind, or `None` if the demand is withheld.
 fn expected(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> Option<BTreeSet<String>> {
     let is_above = |upper: usize, lower: usize| {
         let mut index = lower;
@@ -148,7 +148,7 @@ fn expected(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> Option<
     Some(lines)
 }
 
-/// Writes the same data to the store; SCU amounts are whole there.
+/// Returns SQL that writes the same data to the store, where SCU amounts are whole numbers.
 fn seed_sql(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> String {
     let mut sql = String::from("DELETE FROM membership; DELETE FROM unit;");
     for (number, unit) in units.iter().enumerate() {
@@ -205,12 +205,12 @@ fn seed_sql(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> String 
 }
 
 fn parse_lines(body: &Value) -> Option<BTreeSet<String>> {
-    let list = |name: &str| body[name].as_array().expect("a list").clone();
+    let list = |name: &str| body[name].as_array().expect("an array").clone();
     if body.get("reason").is_some() {
         assert!(list("materials").is_empty() && list("items").is_empty());
         return None;
     }
-    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let text = |value: &Value| value.as_str().expect("a string").to_owned();
     let mut lines = Vec::new();
     for line in list("materials") {
         let (open, bt) = (&line["openQuantity"], text(&line["material"]["bt"]));
@@ -223,14 +223,15 @@ fn parse_lines(body: &Value) -> Option<BTreeSet<String>> {
     }
     let count = lines.len();
     let lines: BTreeSet<String> = lines.into_iter().collect();
-    assert_eq!(lines.len(), count, "no line twice");
+    assert_eq!(lines.len(), count, "a line occurs twice");
     Some(lines)
 }
 
 proptest! {
     #![proptest_config(cases(40))]
 
-    /// DEM-02, DEM-03, DEM-04, DEM-05, DEM-06, DEM-08: see the module documentation.
+    /// DEM-02, DEM-03, DEM-04, DEM-05, DEM-06, DEM-08: the demand equals that of the interpreter (see the
+    /// module documentation).
     #[test]
     fn demand_matches_the_reference_interpreter(
         units in (unit(0), unit(1), unit(2), unit(3)),
@@ -238,7 +239,7 @@ proptest! {
         held in prop::collection::btree_set(0..ITEMS.len(), 0..=ITEMS.len()),
     ) {
         let units = [units.0, units.1, units.2, units.3];
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(async {
             let bench = Bench::new().await;
             bench.sql(PRODUCTS).await;

@@ -1,4 +1,4 @@
-//! Drafts: staging, lifetime, ownership, limits.
+//! Tests of drafts: staging, expiry, ownership and limits.
 
 use exchange_service::backend::confirm::HandoffToken;
 use exchange_service::backend::drafts::{MatchedBlueprint, RefineryPanel, ReviewContent, UnmatchedBlueprint};
@@ -22,7 +22,7 @@ fn keyed(key: &str) -> Value {
     json!({ "ref": { "bt": key } })
 }
 
-/// The required fields of a refinery order.
+/// Returns a refinery order with the required fields.
 pub(super) fn order(panel: &str, material: &str) -> Value {
     json!({
         "panelType": panel, "sourceImages": [{ "name": "1.png" }],
@@ -39,25 +39,30 @@ pub(super) fn member() -> MemberId {
 }
 
 impl Bench {
-    /// Stages a draft, and returns its handoff.
+    /// Stages a draft and returns its handoff token.
     pub(super) async fn staged(&self, caller: &Caller, uri: &str, body: Value) -> HandoffToken {
         let response = self.post(caller, uri, body).await;
         assert_eq!(response.status, 200, "{}", response.body);
-        HandoffToken::new(response.body["handoffId"].as_str().expect("a handoff"))
+        HandoffToken::new(response.body["handoffId"].as_str().expect("a string"))
     }
 
-    /// Opens a draft, and loads the review.
+    /// Opens a draft and returns its id with the content of the review.
     pub(super) async fn opened(&self, handoff: &HandoffToken) -> Option<(String, ReviewContent)> {
-        let id = self.backend().open_draft(&member(), handoff).await.expect("an opening")?;
-        let review = self.backend().load_review(&member(), &id).await.expect("a review").expect("one");
+        let id = self.backend().open_draft(&member(), handoff).await.expect("the draft can be read")?;
+        let review = self
+            .backend()
+            .load_review(&member(), &id)
+            .await
+            .expect("the review can be read")
+            .expect("the review exists");
         assert_eq!(review.from.as_deref(), Some("First client"));
         Some((id, review.content))
     }
 }
 
 /// DRF-05, DRF-06, DRF-07, DRF-12, DRF-14: references resolve as in the catalogue. Unique matches are new or
-/// held; everything else is listed by name or first key, each once with its earliest time. Only the hash of
-/// the handoff is stored, and nothing else changes.
+/// already held. All other references are listed once each, by name or first key, with their earliest time.
+/// Only the hash of the handoff token is stored, and no other data changes.
 #[tokio::test]
 async fn staged_blueprints_are_classified_for_review() {
     let bench = Bench::new().await;
@@ -82,24 +87,27 @@ async fn staged_blueprints_are_classified_for_review() {
     ];
     let response = bench.post(&first(), BLUEPRINTS, envelope(items)).await;
     assert_eq!((response.status, &response.body["kind"]), (200, &json!("BLUEPRINT")));
-    let secret = response.body["handoffId"].as_str().expect("a text").to_owned();
+    let secret = response.body["handoffId"].as_str().expect("a string").to_owned();
     assert_eq!(response.body["frontendUrl"], format!("http://127.0.0.1:8080/draft/{secret}"));
     assert_eq!(secret.len(), 43);
-    assert!(!bench.everything().await.iter().any(|row| row.contains(&secret)), "only its hash is kept");
+    assert!(
+        !bench.everything().await.iter().any(|row| row.contains(&secret)),
+        "only the hash of the handoff token is stored"
+    );
     let after =
         bench.rows("SELECT (SELECT group_concat(product) FROM blueprint), count(*) FROM journal").await;
     assert_eq!(after, before, "nothing is written before the member confirms it");
 
-    let (_, reviewed) = bench.opened(&HandoffToken::new(secret)).await.expect("a review");
+    let (_, reviewed) = bench.opened(&HandoffToken::new(secret)).await.expect("the review can be read");
     let ReviewContent::Blueprints { new, held, unmatched, products } = reviewed else {
-        panic!("of blueprints")
+        panic!("the draft contains blueprints")
     };
     let earliest = Some(Moment::from_millis(1_769_903_999_500));
     assert_eq!(
         new,
         [MatchedBlueprint { number: 0, name: "Sandbox rifle".to_owned(), acquired_at: earliest }]
     );
-    assert_eq!(held, ["Sandbox helmet", "Sandbox lamp"], "their own, and one that all are granted");
+    assert_eq!(held, ["Sandbox helmet", "Sandbox lamp"], "an own blueprint and a default grant are held");
     let row = |number, name: &str, acquired_at, suggestions| UnmatchedBlueprint {
         number,
         name: name.to_owned(),
@@ -119,11 +127,11 @@ async fn staged_blueprints_are_classified_for_review() {
         (&expected[2].name, true)
     );
     assert_eq!(unmatched.len(), 3);
-    assert!(products.len() > 600, "to pick from, for rows without a suggestion");
+    assert!(products.len() > 600, "the catalogue is listed for rows without a match");
 }
 
-/// DRF-02, DRF-06: every version 1.x is accepted; another major version is refused at its pointer with the
-/// contract's text.
+/// DRF-02, DRF-06: every version 1.x is accepted. Another major version is rejected at its pointer, with the
+/// message from the contract.
 #[tokio::test]
 async fn unsupported_major_version_is_rejected() {
     let bench = Bench::new().await;
@@ -151,8 +159,8 @@ async fn unsupported_major_version_is_rejected() {
     assert_eq!((status, &refused["errors"][0]["pointer"]), (400, &json!("/format")));
 }
 
-/// DRF-08, DRF-09, DRF-10, DRF-11, DRF-12, A6, LIM-36, CON-06: invalid content is refused without `errors`;
-/// the first of several orders fills in the form, and the others are listed.
+/// DRF-08, DRF-09, DRF-10, DRF-11, DRF-12, A6, LIM-36, CON-06: invalid content is rejected without `errors`.
+/// The first of several orders fills in the form, and the others are listed.
 #[tokio::test]
 async fn staged_refinery_order_prefills_the_form() {
     let bench = Bench::new().await;
@@ -196,9 +204,9 @@ async fn staged_refinery_order_prefills_the_form() {
     other["rawLocationName"] = json!("City");
     let response = bench.post(&first(), REFINERY, orders(1, vec![filled, other])).await;
     assert_eq!(response.body["kind"], "REFINERY");
-    let handoff = HandoffToken::new(response.body["handoffId"].as_str().expect("a text"));
+    let handoff = HandoffToken::new(response.body["handoffId"].as_str().expect("a string"));
     let Some((_, ReviewContent::Refinery { panel, materials, places })) = bench.opened(&handoff).await else {
-        panic!("of an order")
+        panic!("the draft contains an order")
     };
     let RefineryPanel { location, read_location, method, minutes, expenses, goods, further } = panel;
     assert_eq!(read_location, None);
@@ -216,22 +224,25 @@ async fn staged_refinery_order_prefills_the_form() {
     assert!(materials.contains(&"Quanta Metal".to_owned()) && places == ["City", "Meadow", "Station"]);
 }
 
-/// DRF-14, LIM-35, WEB-11: a handoff works once, for its member, for half an hour.
+/// DRF-14, LIM-35, WEB-11: a handoff token works once, only for its member, and for half an hour.
 #[tokio::test]
 async fn handoff_works_once() {
     let bench = Bench::new().await;
     let stage = async || bench.staged(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
     let handoff = stage().await;
     let other_members_draft =
-        bench.backend().open_draft(&MemberId::new("m-2"), &handoff).await.expect("an opening");
-    assert_eq!(other_members_draft, None, "only the member whose it is");
-    let (id, _) = bench.opened(&handoff).await.expect("it is not used up by others");
+        bench.backend().open_draft(&MemberId::new("m-2"), &handoff).await.expect("the draft can be read");
+    assert_eq!(other_members_draft, None, "only the member can open the draft");
+    let (id, _) = bench.opened(&handoff).await.expect("the handoff token still works");
     assert!(bench.opened(&handoff).await.is_none(), "once");
     assert!(
-        bench.backend().load_review(&member(), &id).await.expect("a review").is_some(),
-        "the review waits on"
+        bench.backend().load_review(&member(), &id).await.expect("the review can be read").is_some(),
+        "the review is kept"
     );
-    assert_eq!(bench.backend().load_review(&MemberId::new("m-2"), &id).await.expect("a review"), None);
+    assert_eq!(
+        bench.backend().load_review(&MemberId::new("m-2"), &id).await.expect("the review can be read"),
+        None
+    );
     let (late, fresh) = (stage().await, stage().await);
     bench.clock.advance(HALF_AN_HOUR - Duration::from_millis(1));
     assert!(bench.opened(&fresh).await.is_some());
@@ -241,8 +252,8 @@ async fn handoff_works_once() {
     assert_eq!(bench.rows("SELECT * FROM draft").await, [""; 0]);
 }
 
-/// DRF-14, LIM-35: an eleventh live draft deletes the oldest one of the same client and member, on any
-/// installation; used and expired drafts do not count.
+/// DRF-14, LIM-35: an eleventh live draft deletes the oldest one of the same client and member, from any
+/// installation. Used and expired drafts do not count.
 #[tokio::test]
 async fn eleventh_live_draft_deletes_the_oldest() {
     let bench = Bench::new().await;
@@ -255,7 +266,7 @@ async fn eleventh_live_draft_deletes_the_oldest() {
         own.push(stage(&first()).await);
     }
     assert!(bench.opened(&old).await.is_none());
-    assert!(bench.opened(&own.remove(4)).await.is_some(), "one of nine is used");
+    assert!(bench.opened(&own.remove(4)).await.is_some(), "one of nine drafts was used");
     own.push(stage(&second()).await);
     own.push(stage(&first()).await);
     assert_eq!(
@@ -263,15 +274,15 @@ async fn eleventh_live_draft_deletes_the_oldest() {
         ["Integer(11)"]
     );
     own.push(stage(&first()).await);
-    assert!(bench.opened(&own.remove(0)).await.is_none(), "the oldest is dropped");
+    assert!(bench.opened(&own.remove(0)).await.is_none(), "the oldest draft was deleted");
     for handoff in &own {
         assert!(bench.opened(handoff).await.is_some());
     }
-    let id = bench.backend().open_draft(&member(), &others).await.expect("an opening");
-    assert!(id.is_some(), "another client has places of its own");
+    let id = bench.backend().open_draft(&member(), &others).await.expect("the draft can be read");
+    assert!(id.is_some(), "the drafts of another client count separately");
 }
 
-/// DRF-16, LIM-34, A8, ERR-31: a prepared draft of 256 KiB is accepted, a larger one is refused.
+/// DRF-16, LIM-34, A8, ERR-31: a prepared draft of 256 KiB is accepted, and a larger one is rejected.
 #[tokio::test]
 async fn oversized_prepared_draft_is_rejected() {
     assert_eq!(Config::default().drafts.prepared_bytes, 262_144);
@@ -282,8 +293,12 @@ async fn oversized_prepared_draft_is_rejected() {
     let stored = bench.post(&first(), BLUEPRINTS, draft(100)).await;
     assert_eq!(stored.status, 200);
     let size = bench.rows("SELECT length(content) FROM draft").await[0].clone();
-    let size: usize = size.trim_start_matches("Integer(").trim_end_matches(')').parse().expect("a size");
-    assert_eq!(bench.post(&first(), BLUEPRINTS, draft(500 - size)).await.status, 200, "the last byte");
+    let size: usize = size.trim_start_matches("Integer(").trim_end_matches(')').parse().expect("a number");
+    assert_eq!(
+        bench.post(&first(), BLUEPRINTS, draft(500 - size)).await.status,
+        200,
+        "a draft of the maximum size is accepted"
+    );
     let refused = bench.post(&first(), BLUEPRINTS, draft(501 - size)).await;
     assert_eq!((refused.status, refused.code()), (413, "PAYLOAD_TOO_LARGE"));
     assert_eq!(
@@ -292,15 +307,15 @@ async fn oversized_prepared_draft_is_rejected() {
     );
 }
 
-/// DRF-16, ERR-35, LIM-20: live drafts have byte budgets per client and in total. If one is exhausted,
-/// nothing is deleted, and `Retry-After` gives the time to wait.
+/// DRF-16, ERR-35, LIM-20: live drafts have byte budgets per client and in total. If a budget is exhausted,
+/// no draft is deleted, and `Retry-After` contains the delay.
 #[tokio::test]
 async fn live_drafts_are_limited_by_byte_budgets() {
     let body = || envelope(vec![named("Unheard Of")]);
     let bench = Bench::new().await;
     bench.staged(&first(), BLUEPRINTS, body()).await;
     let cost = bench.rows("SELECT size FROM draft").await[0].clone();
-    let cost: u64 = cost.trim_start_matches("Integer(").trim_end_matches(')').parse().expect("a size");
+    let cost: u64 = cost.trim_start_matches("Integer(").trim_end_matches(')').parse().expect("a number");
     for of_client in [true, false] {
         let mut config = Config::default();
         match of_client {
@@ -315,16 +330,16 @@ async fn live_drafts_are_limited_by_byte_budgets() {
         }
         let refused = bench.post(&second(), BLUEPRINTS, body()).await;
         assert_eq!((refused.status, refused.code()), (503, "EXCHANGE_BUDGET_EXHAUSTED"));
-        assert_eq!(refused.headers["retry-after"], "1620", "until the first one ends");
+        assert_eq!(refused.headers["retry-after"], "1620", "the delay extends until the first draft expires");
         let status = if of_client { 200 } else { 503 };
         assert_eq!(bench.post(&other_client(), BLUEPRINTS, body()).await.status, status, "{of_client}");
         bench.clock.advance(Duration::from_secs(1620));
         assert!(bench.opened(&handoffs[0]).await.is_none());
-        assert!(bench.opened(&handoffs[2]).await.is_some(), "nothing was dropped for what was refused");
+        assert!(bench.opened(&handoffs[2]).await.is_some(), "no draft was deleted for the rejected one");
         bench.staged(&second(), BLUEPRINTS, body()).await;
         bench.staged(&second(), BLUEPRINTS, body()).await;
     }
-    // The draft that an eleventh one deletes frees its bytes.
+    // Deleting the oldest draft frees its bytes for the eleventh one.
     let mut config = Config::default();
     config.drafts.bytes = 10 * cost;
     let bench = Bench::with(config, |backend| backend).await;
@@ -363,7 +378,11 @@ async fn each_draft_kind_requires_its_scope() {
         let mut narrow = first();
         narrow.scopes.remove(&format!("exchange.drafts.{scope}"));
         assert_eq!(bench.post(&narrow, uri, body.clone()).await.code(), "SCOPE_MISSING", "{uri}");
-        assert_eq!(bench.post(&first(), uri, body).await.status, 200, "A36: no item is enough, too");
+        assert_eq!(
+            bench.post(&first(), uri, body).await.status,
+            200,
+            "A36: a draft without items is accepted"
+        );
     }
     assert_eq!(bench.rows("SELECT count(*) FROM draft").await, ["Integer(2)"]);
     let audited =

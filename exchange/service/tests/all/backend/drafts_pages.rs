@@ -1,4 +1,4 @@
-//! The review pages in a browser without JavaScript.
+//! Tests of the review pages for drafts, in a browser without JavaScript.
 
 use exchange_service::backend::confirm::HandoffToken;
 use tower::ServiceExt as _;
@@ -22,7 +22,7 @@ pub(super) struct Page {
 impl Page {
     pub(super) fn to(&self) -> &str {
         assert_eq!(self.status, 303, "{}", self.text);
-        self.headers["location"].to_str().expect("an address")
+        self.headers["location"].to_str().expect("a valid address")
     }
 
     pub(super) fn expect(self, status: u16, text: &str) -> Self {
@@ -32,14 +32,17 @@ impl Page {
     }
 
     pub(super) fn csrf(&self) -> &str {
-        let (_, token) = self.text.rsplit_once("name=\"csrf\" value=\"").expect("a form");
-        token.split('"').next().expect("its end")
+        let (_, token) = self.text.rsplit_once("name=\"csrf\" value=\"").expect("a form with a CSRF token");
+        token.split('"').next().expect("the end of the value")
     }
 
-    /// Returns the values of the fields with a name.
+    /// Returns the values of all fields with this name.
     pub(super) fn values(&self, name: &str) -> Vec<&str> {
-        let inputs =
-            self.text.split("<input ").skip(1).map(|input| input.split('>').next().expect("its end"));
+        let inputs = self
+            .text
+            .split("<input ")
+            .skip(1)
+            .map(|input| input.split('>').next().expect("the end of the value"));
         let named = inputs.filter(|input| input.contains(&format!("name=\"{name}\"")));
         let value =
             |input: &'_ str| -> usize { input.find("value=\"").map_or(input.len(), |index| index + 7) };
@@ -54,19 +57,19 @@ impl Browser {
     }
 
     async fn send(&self, request: http::request::Builder, body: impl Into<Body>) -> Page {
-        let request = request.header("Cookie", &self.cookie).body(body.into()).expect("a request");
-        let response = self.router.clone().oneshot(request).await.expect("an answer");
+        let request = request.header("Cookie", &self.cookie).body(body.into()).expect("a valid request");
+        let response = self.router.clone().oneshot(request).await.expect("a response");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         assert_eq!(headers["cache-control"], "no-store");
         assert_eq!(headers["referrer-policy"], "no-referrer");
-        let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
-        let text = String::from_utf8(bytes.to_vec()).expect("text");
+        let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a complete body");
+        let text = String::from_utf8(bytes.to_vec()).expect("valid UTF-8");
         if text.starts_with("<!DOCTYPE") {
-            let policy = headers["content-security-policy"].to_str().expect("a policy");
+            let policy = headers["content-security-policy"].to_str().expect("a content security policy");
             assert!(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"));
             assert!(!text.contains("<script") && !text.contains(" style="), "{text}");
             for (index, _) in text.match_indices("<input id=\"") {
-                let id = text[index + 11..].split('"').next().expect("its end");
+                let id = text[index + 11..].split('"').next().expect("the end of the value");
                 assert!(text.contains(&format!("<label for=\"{id}\">")), "{id} has no label");
             }
         }
@@ -102,11 +105,11 @@ impl Browser {
     }
 }
 
-/// Stages a draft, and returns the path of its link.
+/// Stages a draft and returns the path of its link.
 async fn staged(bench: &Bench, uri: &str, body: Value) -> String {
     let response = bench.post(&first(), uri, body).await;
     let url = response.body["frontendUrl"].as_str().unwrap_or_else(|| panic!("{}", response.body));
-    url.strip_prefix("http://127.0.0.1:8080").expect("the pages' origin").to_owned()
+    url.strip_prefix("http://127.0.0.1:8080").expect("a URL of the web pages").to_owned()
 }
 
 fn three_blueprints() -> Value {
@@ -120,8 +123,8 @@ async fn blueprints(bench: &Bench) -> Vec<String> {
     bench.rows("SELECT product, acquired_at, source FROM blueprint ORDER BY product").await
 }
 
-/// DRF-04, DRF-14, WEB-09, WEB-11: the link opens once and redirects to the review; the selected blueprints
-/// are added once, on the web, with the source `import`.
+/// DRF-04, DRF-14, WEB-09, WEB-11: the link works once and redirects to the review. The selected blueprints
+/// are added once, as a change through the web pages with the source `import`.
 #[tokio::test]
 async fn draft_is_reviewed_and_accepted() {
     let bench = Bench::new().await;
@@ -132,12 +135,14 @@ async fn draft_is_reviewed_and_accepted() {
         (Browser::of(&bench, "m-1").await, staged(&bench, BLUEPRINTS, three_blueprints()).await);
     let opened = mine.open(&link).await;
     let path = opened.to().to_owned();
-    assert!(path.starts_with("/review/") && !path.contains(link.rsplit('/').next().expect("a handoff")));
+    assert!(
+        path.starts_with("/review/") && !path.contains(link.rsplit('/').next().expect("a handoff token"))
+    );
     mine.open(&link).await.expect(404, "already opened, accepted or discarded");
     let page = mine.open(&path).await.expect(200, "&lt;i&gt;Mallory&lt;/i&gt;");
     let page =
         page.expect(200, "&lt;b&gt;Unheard&lt;/b&gt;").expect(200, "since <time datetime=\"2026-02-03\">");
-    assert!(!page.text.contains(&link), "the address stands in no page");
+    assert!(!page.text.contains(&link), "no page contains the link");
     assert_eq!(page.values("take"), ["0", "1"]);
     assert!(page.text.contains("<option value=\"BP_KNIFE\">Sandbox knife</option>"), "{}", page.text);
     let csrf = page.csrf().to_owned();
@@ -154,13 +159,16 @@ async fn draft_is_reviewed_and_accepted() {
     submit(&[]).await.expect(422, "Nothing is selected");
     let again = submit(&[("take", "1"), ("pick-2", "No Such"), ("pick-3", "BP_KNIFE")]).await;
     let again = again.expect(422, "is not a blueprint").expect(422, "value=\"No Such\"");
-    assert!(again.text.contains("<option value=\"BP_KNIFE\" selected>"), "what was filled in is there");
+    assert!(
+        again.text.contains("<option value=\"BP_KNIFE\" selected>"),
+        "the page contains the submitted values"
+    );
     assert!(again.text.contains("value=\"1\" checked") && !again.text.contains("value=\"0\" checked"));
     assert_eq!(blueprints(&bench).await, [""; 0]);
     bench.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
     submit(&[("take", "0")]).await.expect(403, "terms have changed");
     bench.sql("UPDATE setting SET value = '2' WHERE name = 'terms'").await;
-    // Picks for a nonexistent row or for a matched row are ignored.
+    // Selections of a nonexistent row or of a matched row are ignored.
     let chosen = [
         ("take", "0"),
         ("take", "99"),
@@ -183,7 +191,8 @@ async fn draft_is_reviewed_and_accepted() {
     assert_eq!(bench.rows("SELECT DISTINCT channel, client FROM journal").await, ["Text(\"web\") Null"]);
     let audited = bench.rows("SELECT client FROM audit WHERE action = 'drafts.take-over'").await;
     assert_eq!(audited, ["Text(\"c-1\")"]);
-    // The client did not add it, so the client needs an override after removing it.
+    // Members add these entries, not the client, so the client needs an override to add them again after it
+    // removed them.
     bench.sql("DELETE FROM blueprint; UPDATE feed_entry SET gone = 1 WHERE key = 'BP_RIFLE'").await;
     assert_eq!(
         bench.change(&first(), vec![add("BP_RIFLE")]).await.outcomes(),
@@ -192,7 +201,7 @@ async fn draft_is_reviewed_and_accepted() {
 }
 
 /// DRF-14, WEB-11: only the signed-in member of a draft can open, accept or discard it. A cross-site form
-/// cannot, and prefetching does not consume the handoff.
+/// cannot, and prefetching does not use up the handoff token.
 #[tokio::test]
 async fn draft_is_accessible_only_to_its_member() {
     let bench = Bench::new().await;
@@ -255,14 +264,17 @@ async fn review_expires_after_a_day() {
     let backend = bench.backend();
     let id = path.rsplit('/').next().expect("an id");
     bench.clock.advance(DAY - Duration::from_millis(1));
-    assert!(backend.load_review(&member(), id).await.expect("a review").is_some());
+    assert!(backend.load_review(&member(), id).await.expect("the review can be read").is_some());
     bench.clock.advance(Duration::from_millis(1));
-    assert!(backend.load_review(&member(), id).await.expect("a review").is_none());
+    assert!(backend.load_review(&member(), id).await.expect("the review can be read").is_none());
     assert_eq!(bench.run_upkeep_task("reviews").await, 10);
-    assert_eq!(backend.open_draft(&member(), &HandoffToken::new(id)).await.expect("an opening"), None);
+    assert_eq!(
+        backend.open_draft(&member(), &HandoffToken::new(id)).await.expect("the draft can be read"),
+        None
+    );
 }
 
-/// DRF-02, DRF-04, LIM-33, WEB-09: a file becomes the same review; an invalid one leaves nothing behind.
+/// DRF-02, DRF-04, LIM-33, WEB-09: an uploaded file causes the same review; an invalid file stores nothing.
 #[tokio::test]
 async fn uploaded_file_becomes_a_review() {
     let bench = Bench::new().await;
@@ -338,7 +350,7 @@ async fn accepts_2000_blueprints_in_one_change_set() {
 }
 
 /// DRF-10, WEB-10: the form is filled in and lists the orders that are not accepted. The corrected form is
-/// stored; errors are listed, and the input is preserved.
+/// stored. If the form has errors, they are listed and the input is preserved.
 #[tokio::test]
 async fn refinery_order_is_reviewed_and_stored() {
     let bench = Bench::new().await;
@@ -441,7 +453,7 @@ async fn refinery_order_is_reviewed_and_stored() {
     assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(0)"]);
 }
 
-/// A member has at most 200 refinery orders; only the member deletes one.
+/// A member has at most 200 refinery orders, and only the member can delete one.
 #[tokio::test]
 async fn refinery_orders_per_member_are_limited() {
     let bench = Bench::new().await;
@@ -459,7 +471,7 @@ async fn refinery_orders_per_member_are_limited() {
     mine.submit(&path, &form).await.expect(409, "Too many refinery orders");
     bench.sql("DELETE FROM refinery_order WHERE id = '7'").await;
     mine.submit(&path, &form).await.expect(200, "The refinery order is saved.");
-    // Two concurrent reviews for the last free place: one is accepted.
+    // Of two concurrent reviews for the last free entry, only one is accepted.
     bench.sql("DELETE FROM refinery_order WHERE id = '8'").await;
     let body = json!({ "schemaVersion": 1, "orders": [order("SETUP", "Quanta Ore")] });
     let path = mine.open(&staged(&bench, REFINERY, body.clone()).await).await.to().to_owned();
@@ -469,7 +481,7 @@ async fn refinery_orders_per_member_are_limited() {
     ends.sort();
     assert_eq!(ends, [200, 409]);
     assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(200)"]);
-    // The refused review stays open.
+    // The rejected review stays open.
     bench.sql("DELETE FROM refinery_order WHERE id = '9'").await;
     let left = if one.status == 409 { &path } else { &other };
     mine.submit(left, &form).await.expect(200, "The refinery order is saved.");

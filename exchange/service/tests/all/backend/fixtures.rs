@@ -1,18 +1,18 @@
-//! The contract's own fixtures through the backend: a valid body is accepted, or refused with a reason of the
-//! contract; an invalid one is refused at the fixture's pointers. (`sandbox` sends them through the whole
-//! exchange.)
+//! Sends the contract's fixtures through the backend: a valid body is accepted, or rejected with a reason
+//! from the contract; an invalid body is rejected at the fixture's pointers. (`sandbox` sends them through
+//! the whole exchange.)
 
 use exchange_api::reasons::Reason;
 
 use super::*;
 use crate::fixtures::{Fixture, ROUTES, errors, invalid, is_staged, valid};
 
-/// The write routes with their fixture folders: change sets and drafts.
+/// Returns the write routes of one kind (change sets or drafts) with their fixture folders.
 fn writes(kind: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     ROUTES.into_iter().filter(move |(path, _)| path.contains(kind))
 }
 
-/// Invariant: every fixture is either valid or invalid.
+/// Every fixture is either valid or invalid.
 #[test]
 fn every_fixture_is_valid_or_invalid() {
     let routes: BTreeSet<&str> = writes("/changes").chain(writes("/drafts/")).map(|(path, _)| path).collect();
@@ -20,14 +20,14 @@ fn every_fixture_is_valid_or_invalid() {
     assert_eq!(routes, contract.map(|operation| operation.path).collect());
 }
 
-/// CON-04, DRF-06, DRF-08, DRF-11, A6: every valid draft is staged, unless its content is refused.
+/// CON-04, DRF-06, DRF-08, DRF-11, A6: every valid draft is staged, unless the server rejects its content.
 #[tokio::test]
 async fn valid_drafts_are_staged() {
     for (uri, folder) in writes("/drafts/") {
         let kind = if folder == "blueprint-draft" { "BLUEPRINT" } else { "REFINERY" };
         let mut staged = 0;
         for Fixture { path, text } in valid(folder) {
-            let sent: Value = serde_json::from_str(&text).expect("JSON");
+            let sent: Value = serde_json::from_str(&text).expect("valid JSON");
             let bench = Bench::new().await;
             let (status, response) = bench.send_raw(&first(), uri, text).await;
             if is_staged(&sent) {
@@ -46,20 +46,22 @@ async fn valid_drafts_are_staged() {
     }
 }
 
-/// CON-04, WRT-05, WRT-06, WRT-09: every op of a valid body is counted, and refused only with a listed
+/// CON-04, WRT-05, WRT-06, WRT-09: every op of a valid body is counted, and is rejected only with a listed
 /// reason.
 #[tokio::test]
 async fn valid_change_sets_are_accepted() {
     for (uri, folder) in writes("/changes") {
         for Fixture { path, text } in valid(folder) {
-            let ops =
-                serde_json::from_str::<Value>(&text).expect("JSON")["ops"].as_array().expect("ops").len();
+            let ops = serde_json::from_str::<Value>(&text).expect("valid JSON")["ops"]
+                .as_array()
+                .expect("an array")
+                .len();
             let bench = Bench::new().await;
             let (status, response) = bench.send_raw(&first(), uri, text).await;
             assert_eq!(status, 200, "{}: {response}", path.display());
-            let count = |name: &str| response[name].as_u64().expect("a count");
+            let count = |name: &str| response[name].as_u64().expect("a number");
             assert_eq!(count("applied") + count("unchanged") + count("notApplied"), ops as u64);
-            for outcome in response["results"].as_array().expect("results") {
+            for outcome in response["results"].as_array().expect("an array") {
                 if let Some(reason) = outcome["reason"].as_str() {
                     assert!(Reason::from(reason).is_known(), "{}: {outcome}", path.display());
                 }
@@ -68,7 +70,7 @@ async fn valid_change_sets_are_accepted() {
     }
 }
 
-/// CON-04, ERR-02, ERR-22, WRT-01: an invalid body is refused at the fixture's pointers, and nothing is
+/// CON-04, ERR-02, ERR-22, WRT-01: an invalid body is rejected at the fixture's pointers, and nothing is
 /// written.
 #[tokio::test]
 async fn invalid_bodies_are_rejected_at_expected_pointers() {

@@ -1,6 +1,6 @@
-//! Model test of the mass-change guard: random interleavings of two clients (one on two devices) and the web,
-//! over three areas and several days, compared with a list of each client's changes. A batch is held exactly
-//! if the removals of a day exceed the bound, and a held batch has no effect.
+//! Model test of the mass-change guard: random interleavings of two clients (one of them on two devices) and
+//! the web pages, over three areas and several days, compared with a list of each client's changes. A batch
+//! is held if and only if the removals of a day exceed the limit, and a held batch has no effect.
 
 use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
@@ -12,9 +12,9 @@ use super::*;
 use crate::kit::cases;
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// Maximum number of removals that passes.
+/// The maximum number of removals that is always applied.
 const MOST: u64 = 7;
-/// Minimum number of removals that is held if it exceeds a third of the entries.
+/// The minimum number of removals that is held if they exceed a third of the entries.
 const SOME: u64 = 3;
 const SHARE: u64 = 3;
 
@@ -37,14 +37,14 @@ fn lots() -> [LotKey; 10] {
 
 #[derive(Clone, Debug)]
 enum Action {
-    /// Sets lots, in this order.
+    /// Sets the amounts of lots, in this order.
     Stock(usize, Vec<(usize, i64)>),
-    /// Adds or removes products.
+    /// Adds products (`true`) or removes them (`false`).
     Blueprints(usize, Vec<(usize, bool)>),
-    /// For each ship, which is created if it is missing: no change, another name, another type, both, or
+    /// Changes ships, which are created if they are missing: no change, another name, another type, both, or
     /// removal.
     Ships(usize, Vec<(usize, Change)>),
-    /// Hours to advance the clock.
+    /// Advances the clock by this many hours.
     Advance(u32),
 }
 
@@ -70,7 +70,7 @@ fn act() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// A client's change of an entry.
+/// A client's change of one entry.
 #[derive(Clone, Debug)]
 struct ClientChange {
     client: &'static str,
@@ -89,7 +89,7 @@ struct ModelShip {
     version: i64,
     name: String,
     is_miner: bool,
-    /// The entry's name for writers.
+    /// The external id of the ship for each writer.
     links: BTreeMap<usize, String>,
 }
 
@@ -104,7 +104,7 @@ struct World {
     holds: usize,
 }
 
-/// The writers: two installations of a client, another client, and the web (without a client).
+/// Returns a writer: two installations of one client, another client, or the web pages (without a client).
 fn writer(who: usize) -> Option<(Caller, &'static str)> {
     match who {
         0 => Some((first(), "c-1")),
@@ -115,7 +115,7 @@ fn writer(who: usize) -> Option<(Caller, &'static str)> {
 }
 
 impl World {
-    /// Returns a client's changes within a day, in order.
+    /// Returns the changes of a client within the last day, in order.
     fn day(&self, client: &str, area: &str) -> Vec<&ClientChange> {
         let now = self.bench.clock.now();
         let is_of =
@@ -123,8 +123,8 @@ impl World {
         self.log.iter().filter(is_of).collect()
     }
 
-    /// Sends ops and returns whether they were applied. `there` is the number of entries before them, `did`
-    /// their expected effect.
+    /// Sends ops and returns whether they were applied. `entries_before` is the number of entries before the
+    /// ops, and `did` contains their expected effects.
     async fn write(
         &mut self,
         who: usize,
@@ -138,7 +138,10 @@ impl World {
             let (backend, member) = (self.bench.backend(), MemberId::new("m-1"));
             macro_rules! change {
                 ($change:ident) => {
-                    backend.$change(&member, ChangeAuthor::Web, parsed(&body)).await.expect("a change")
+                    backend
+                        .$change(&member, ChangeAuthor::Web, parsed(&body))
+                        .await
+                        .expect("the change succeeds")
                 };
             }
             let result = match area {
@@ -201,7 +204,7 @@ impl World {
         now.retain(|_, held| *held > 0);
         let day = writer(who).map(|(_, client)| self.day(client, "stock")).unwrap_or_default();
         let held = |lots: &BTreeMap<LotKey, i64>, lot_key: &LotKey| lots.get(lot_key).copied().unwrap_or(0);
-        // STK-21: rises of a material cover its falls, in the order of the batch.
+        // STK-21: increases of a material cover its decreases, in the order of the batch.
         let mut rises: BTreeMap<&str, i64> = BTreeMap::new();
         for lot_key in &first {
             *rises.entry(lot_key.material).or_default() +=
@@ -215,8 +218,8 @@ impl World {
             if is_move {
                 *cover -= old_amount - new_amount;
             }
-            // STK-22: compared with the amount before the client's first change of the day; each lot counts
-            // once.
+            // STK-22: the amount is compared with the one before the client's first change of the day; each
+            // lot counts once.
             let name = format!("{lot_key:?}");
             let mut own = day.iter().filter(|did| did.entry == name);
             let is_counted = own.clone().any(|did| did.is_removal);
@@ -248,7 +251,7 @@ impl World {
         let did = self.products.difference(&now).map(|product| (key(*product), 1, true));
         let did =
             did.chain(now.difference(&self.products).map(|product| (key(*product), 0, false))).collect();
-        // Two are default grants.
+        // Two entries are default grants.
         let entries_before = self.products.len() + 2;
         if self.write(who, ("blueprints", WRITE), ops, entries_before, did).await {
             self.products = now;
@@ -290,7 +293,7 @@ impl World {
         }
     }
 
-    /// Compares all data with the model, and learns the ids of new ships.
+    /// Compares all data with the model, and stores the ids of new ships in the model.
     async fn check(&mut self) {
         let held: BTreeSet<String> =
             self.bench.held(&first()).await.into_iter().map(|(key, _)| key).collect();
@@ -302,8 +305,8 @@ impl World {
         assert_eq!(items.len(), self.ships.len());
         for item in items {
             let is_named = |ship: &&mut ModelShip| item["name"] == ship.name.as_str();
-            let ship = self.ships.values_mut().find(is_named).expect("the ship");
-            ship.id = item["shipId"].as_str().expect("an id").to_owned();
+            let ship = self.ships.values_mut().find(is_named).expect("the ship exists");
+            ship.id = item["shipId"].as_str().expect("a string").to_owned();
             assert_eq!(
                 (&item["version"], &item["shipType"]["bt"] == "miner"),
                 (&json!(ship.version), ship.is_miner)
@@ -313,10 +316,10 @@ impl World {
 }
 
 fn parsed<T: exchange_api::Contract>(body: &str) -> T {
-    T::parse_valid(body.as_bytes()).expect("a change set")
+    T::parse_valid(body.as_bytes()).expect("a valid change set")
 }
 
-/// Returns the number of held batches.
+/// Runs the actions and returns the number of held batches.
 async fn run(acts: Vec<Action>) -> usize {
     let mut config = Config::default();
     config.guard.removals = MOST as u32;
@@ -342,15 +345,16 @@ async fn run(acts: Vec<Action>) -> usize {
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// STK-21, STK-22, SHP-22, WRT-04, WRT-10, LIM-21: see the module documentation.
+    /// STK-21, STK-22, SHP-22, WRT-04, WRT-10, LIM-21: the guard holds exactly the batches that the model
+    /// holds (see the module documentation).
     #[test]
     fn guard_matches_the_reference_interpreter(acts in prop::collection::vec(act(), 1..40)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(run(acts));
     }
 }
 
-/// The generated cases reach the guard.
+/// The generated cases include batches that the guard holds.
 #[tokio::test]
 async fn generated_cases_reach_the_guard() {
     let lots = |amount| (0..6).map(|lot| (lot, amount)).collect();

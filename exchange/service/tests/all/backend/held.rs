@@ -1,4 +1,4 @@
-//! Held batches, and their confirmation by the member.
+//! Tests of held batches and of their confirmation by the member.
 
 use exchange_api::error_responses::PlainCode;
 use exchange_service::backend::confirm::HandoffToken;
@@ -9,7 +9,7 @@ use tower::ServiceExt as _;
 
 use super::*;
 
-/// A member with six own blueprints.
+/// Creates a backend with a member who has six own blueprints.
 async fn bench() -> Bench {
     let bench = Bench::new().await;
     assert_eq!(
@@ -29,8 +29,8 @@ fn mass_removal() -> Vec<Value> {
 
 fn handoff(refused: &BackendResponse) -> HandoffToken {
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
-    let url = refused.body["confirmationUrl"].as_str().expect("a link");
-    HandoffToken::new(url.strip_prefix("http://127.0.0.1:8080/confirm/").expect("the pages' origin"))
+    let url = refused.body["confirmationUrl"].as_str().expect("a string");
+    HandoffToken::new(url.strip_prefix("http://127.0.0.1:8080/confirm/").expect("a URL of the web pages"))
 }
 
 fn member() -> MemberId {
@@ -38,11 +38,11 @@ fn member() -> MemberId {
 }
 
 async fn preview(bench: &Bench, handoff: &HandoffToken) -> Option<BatchPreview> {
-    bench.backend().preview_batch(&member(), handoff).await.expect("a preview")
+    bench.backend().preview_batch(&member(), handoff).await.expect("the preview succeeds")
 }
 
 async fn confirm(bench: &Bench, handoff: &HandoffToken) -> ConfirmOutcome {
-    bench.backend().confirm_batch(&member(), handoff).await.expect("a confirmation")
+    bench.backend().confirm_batch(&member(), handoff).await.expect("the confirmation succeeds")
 }
 
 /// WRT-10, WRT-11, ERR-27: a held batch writes nothing. Its link is only in the response, and only the hash
@@ -54,8 +54,8 @@ async fn mass_removal_batch_is_held_without_writing() {
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     handoff(&refused);
     assert_eq!(bench.held(&first()).await.len(), 8);
-    let url = refused.body["confirmationUrl"].as_str().expect("a text").to_owned();
-    let secret = url.rsplit('/').next().expect("a handoff");
+    let url = refused.body["confirmationUrl"].as_str().expect("a string").to_owned();
+    let secret = url.rsplit('/').next().expect("a handoff token");
     assert_eq!(secret.len(), 43);
     assert!(!bench.everything().await.iter().any(|row| row.contains(secret)));
     assert_eq!(
@@ -64,23 +64,26 @@ async fn mass_removal_batch_is_held_without_writing() {
     );
 }
 
-/// WRT-13, WEB-08: the preview shows the effects and consumes nothing. Confirming applies the batch once,
-/// without the guard, as the installation's write, and is audited.
+/// WRT-13, WEB-08: the preview shows the effects and does not use up the link. Confirming applies the batch
+/// once, without the guard, as a write of the installation, and is recorded in the audit log.
 #[tokio::test]
 async fn held_batch_is_applied_once() {
     let bench = bench().await;
     let handoff = handoff(&bench.change(&first(), mass_removal()).await);
     for _ in 0..2 {
-        let shown = preview(&bench, &handoff).await.expect("a preview");
+        let shown = preview(&bench, &handoff).await.expect("the preview succeeds");
         assert_eq!((shown.client.as_str(), shown.area), ("First client", "blueprints"));
         assert_eq!((shown.removed.len(), shown.more_removed, shown.written), (6, 0, 1));
         assert!(shown.removed.contains(&"Sandbox rifle".to_owned()));
         assert_eq!((shown.result.dry_run, shown.result.applied), (true, 7));
         assert_eq!(shown.expires_at, bench.clock.now().plus(Duration::from_secs(1800)));
     }
-    assert_eq!(bench.backend().preview_batch(&MemberId::new("m-2"), &handoff).await.expect("none"), None);
     assert_eq!(
-        bench.backend().confirm_batch(&MemberId::new("m-2"), &handoff).await.expect("none"),
+        bench.backend().preview_batch(&MemberId::new("m-2"), &handoff).await.expect("the call succeeds"),
+        None
+    );
+    assert_eq!(
+        bench.backend().confirm_batch(&MemberId::new("m-2"), &handoff).await.expect("the call succeeds"),
         ConfirmOutcome::NotFound
     );
     let ConfirmOutcome::Applied(result) = confirm(&bench, &handoff).await else { panic!("not applied") };
@@ -88,7 +91,11 @@ async fn held_batch_is_applied_once() {
     assert_eq!(bench.held(&first()).await.len(), 3);
     assert_eq!(confirm(&bench, &handoff).await, ConfirmOutcome::NotFound);
     assert_eq!(preview(&bench, &handoff).await, None);
-    assert_eq!(bench.change(&first(), vec![add("BP_RIFLE")]).await.counts(), (1, 0, 0), "its own removal");
+    assert_eq!(
+        bench.change(&first(), vec![add("BP_RIFLE")]).await.counts(),
+        (1, 0, 0),
+        "the client's own removal needs no override"
+    );
     let audited = bench.rows("SELECT actor, client, action FROM audit WHERE action LIKE 'held%'").await;
     assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"held-batch.confirm\")"]);
 }
@@ -98,8 +105,8 @@ async fn held_batch_is_applied_once() {
 async fn held_batch_is_discarded_or_expires() {
     let bench = bench().await;
     let dropped = handoff(&bench.change(&first(), mass_removal()).await);
-    assert!(bench.backend().discard_batch(&member(), &dropped).await.expect("a discard"));
-    assert!(!bench.backend().discard_batch(&member(), &dropped).await.expect("none"));
+    assert!(bench.backend().discard_batch(&member(), &dropped).await.expect("the discard succeeds"));
+    assert!(!bench.backend().discard_batch(&member(), &dropped).await.expect("the call succeeds"));
     assert_eq!(confirm(&bench, &dropped).await, ConfirmOutcome::NotFound);
     let ended = handoff(&bench.change(&first(), mass_removal()).await);
     bench.clock.advance(Duration::from_secs(1800) - Duration::from_millis(1));
@@ -130,7 +137,7 @@ async fn newer_batch_replaces_older_one_of_same_client() {
     );
 }
 
-/// WRT-12, ERR-32: a batch that is too large to hold is refused, and an older batch stays.
+/// WRT-12, ERR-32: a batch that is too large to be held is rejected, and an older held batch is kept.
 #[tokio::test]
 async fn batch_too_large_to_hold_is_rejected() {
     let mut config = Config::default();
@@ -145,7 +152,8 @@ async fn batch_too_large_to_hold_is_rejected() {
     assert!(preview(&bench, &held).await.is_some());
 }
 
-/// WRT-13: switch, client, scope and disconnects are checked again; if one fails, the batch stays held.
+/// WRT-13: the on/off switch, the client, the scope and disconnections are checked again. If a check fails,
+/// the batch stays held.
 #[tokio::test]
 async fn confirmation_repeats_admission_checks() {
     let bench = bench().await;
@@ -182,18 +190,19 @@ async fn confirmation_repeats_admission_checks() {
     assert!(matches!(confirm(&bench, &handoff).await, ConfirmOutcome::Applied(_)));
 }
 
-/// The web pages over the bench, and the cookie of a signed-in member.
+/// Returns the web pages of the backend, and the cookie of a signed-in member.
 pub(super) async fn pages(bench: &Bench, member: &'static str) -> (axum::Router, String) {
     let environment = Environment::new(Arc::new(bench.clock.clone()), Arc::new(SystemRandom));
     let mut config = Config::default();
     (config.idp.password_kib, config.idp.password_passes) = (8, 1);
-    let provider =
-        IdentityProvider::new(bench.store.clone(), environment.clone(), &config).await.expect("a provider");
-    let web = WebState::new(provider).expect("pages");
+    let provider = IdentityProvider::new(bench.store.clone(), environment.clone(), &config)
+        .await
+        .expect("the provider starts");
+    let web = WebState::new(provider).expect("the pages can be created");
     let begin = move |connection: &rusqlite::Connection| {
         sessions::begin_session(connection, &environment, &MemberId::new(member), DAY)
     };
-    let (secret, _) = bench.store.write(begin).await.expect("a session");
+    let (secret, _) = bench.store.write(begin).await.expect("the session is stored");
     let router = confirmation_routes(web.clone(), bench.backend().clone())
         .merge(draft_routes(web.clone(), bench.backend().clone()))
         .merge(web::member_routes(web.clone(), bench.backend().clone()))
@@ -201,7 +210,7 @@ pub(super) async fn pages(bench: &Bench, member: &'static str) -> (axum::Router,
     (router, format!("session={secret}"))
 }
 
-/// Opens the page, or sends its form.
+/// Opens the page, or submits its form.
 async fn visit(pages: &(axum::Router, String), path: &str, form: Option<String>) -> (u16, String) {
     let request = http::Request::builder().uri(path).header("Cookie", &pages.1);
     let request = match form {
@@ -211,28 +220,33 @@ async fn visit(pages: &(axum::Router, String), path: &str, form: Option<String>)
             .header("Content-Type", "application/x-www-form-urlencoded")
             .body(Body::from(form)),
     };
-    let response = pages.0.clone().oneshot(request.expect("a request")).await.expect("an answer");
+    let response = pages.0.clone().oneshot(request.expect("a valid request")).await.expect("a response");
     for (name, value) in [
         ("cache-control", "no-store"),
         ("referrer-policy", "no-referrer"),
         ("x-content-type-options", "nosniff"),
     ] {
-        assert_eq!(response.headers()[name], value, "of every answer, redirects and refusals too");
+        assert_eq!(
+            response.headers()[name],
+            value,
+            "every response has the header, also redirects and errors"
+        );
     }
     let status = response.status().as_u16();
-    let bytes = to_bytes(response.into_body(), 1 << 20).await.expect("a body");
-    (status, String::from_utf8(bytes.to_vec()).expect("text"))
+    let bytes = to_bytes(response.into_body(), 1 << 20).await.expect("a complete body");
+    (status, String::from_utf8(bytes.to_vec()).expect("valid UTF-8"))
 }
 
-/// WEB-08, WRT-13: the page shows the effects as text; only its own form decides, once.
+/// WEB-08, WRT-13: the page shows the effects as text. Only its own form can confirm or discard, and only
+/// once.
 #[tokio::test]
 async fn confirmation_page_previews_then_applies_once() {
     let bench = bench().await;
     bench.sql("UPDATE client SET name = '<b>Mallory</b>' WHERE id = 'c-1'").await;
     let held = async || {
         let refused = bench.change(&first(), mass_removal()).await;
-        let url = refused.body["confirmationUrl"].as_str().expect("a link").to_owned();
-        url.strip_prefix("http://127.0.0.1:8080").expect("the pages' origin").to_owned()
+        let url = refused.body["confirmationUrl"].as_str().expect("a string").to_owned();
+        url.strip_prefix("http://127.0.0.1:8080").expect("a URL of the web pages").to_owned()
     };
     let (own_pages, other_pages) = (pages(&bench, "m-1").await, pages(&bench, "m-2").await);
     let path = held().await;
@@ -242,11 +256,11 @@ async fn confirmation_page_previews_then_applies_once() {
         shown.contains("&lt;b&gt;Mallory&lt;/b&gt;") && shown.contains("<li>Sandbox rifle</li>"),
         "{shown}"
     );
-    assert!(!shown.contains(&path), "the address stands in no page");
+    assert!(!shown.contains(&path), "no page contains the link");
     let until = bench.clock.now().plus(Duration::from_secs(1800)).to_the_minute();
     assert!(until.ends_with(" UTC") && shown.contains(&format!(">{until}</time>")), "{shown}");
-    let csrf = shown.split("name=\"csrf\" value=\"").nth(1).expect("a token");
-    let csrf = csrf.split('"').next().expect("its end").to_owned();
+    let csrf = shown.split("name=\"csrf\" value=\"").nth(1).expect("a CSRF token");
+    let csrf = csrf.split('"').next().expect("the end of the value").to_owned();
     let form = |decision: &str| Some(format!("csrf={csrf}&decision={decision}"));
     for (pages, form, status) in [
         (&other_pages, None, 404),
@@ -256,7 +270,7 @@ async fn confirmation_page_previews_then_applies_once() {
     ] {
         assert_eq!(visit(pages, &path, form).await.0, status);
     }
-    assert_eq!(bench.held(&first()).await.len(), 8, "nothing has been decided");
+    assert_eq!(bench.held(&first()).await.len(), 8, "the batch is still held");
     assert_eq!(visit(&own_pages, &path, form("discard")).await.0, 200);
     for decision in ["discard", "confirm"] {
         assert_eq!(visit(&own_pages, &path, form(decision)).await.0, 404);
@@ -269,8 +283,8 @@ async fn confirmation_page_previews_then_applies_once() {
         bench.sql(no_more).await;
         let (status, page) = visit(&own_pages, &path, form("confirm")).await;
         assert!(status == 403 && page.contains(text), "{page}");
-        let (table, named) = no_more.split_once(" WHERE ").expect("a condition");
-        let table = table.split(" SET ").next().expect("a table");
+        let (table, named) = no_more.split_once(" WHERE ").expect("a WHERE clause");
+        let table = table.split(" SET ").next().expect("a table name");
         bench.sql(format!("{table} SET {again} WHERE {named}")).await;
     }
     for (state, text) in
@@ -285,7 +299,7 @@ async fn confirmation_page_previews_then_applies_once() {
     assert!(status == 200 && done.contains("7 changes were applied"), "{done}");
     assert_eq!(bench.held(&first()).await.len(), 3);
     let signed_out = (own_pages.0.clone(), String::from("session="));
-    assert_eq!(visit(&signed_out, &path, None).await.0, 303, "to the sign-in page");
+    assert_eq!(visit(&signed_out, &path, None).await.0, 303, "the member is redirected to the sign-in page");
 }
 
 /// WRT-11: a handoff never appears in the log.

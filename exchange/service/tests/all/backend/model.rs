@@ -1,7 +1,7 @@
 //! Model test of blueprints: random interleavings of writers of two members, readers, page sizes, failing
 //! writes, default grants, retention, clock changes, and crashes at every step of a write. Each op is
-//! compared with a direct interpreter, and each reader must end with its state: nothing is lost, and nothing
-//! returns.
+//! compared with a direct interpreter, and each reader must end with the interpreter's state: no change is
+//! lost, and no removed entry returns.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +28,7 @@ enum Action {
         overrule: bool,
         end: WriteEnd,
     },
-    /// Grants these products to every member.
+    /// Grants these products to every member, and no others.
     Defaults(u8),
     /// A reader reads one page.
     Page {
@@ -41,11 +41,11 @@ enum Action {
     Restore,
 }
 
-/// The end of a write.
+/// The outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WriteEnd {
     Answered,
-    /// It fails at this step.
+    /// The write fails at this step.
     Fails(WriteStep),
     /// The process crashes at this step, before the commit.
     Dies(WriteStep),
@@ -74,14 +74,14 @@ fn act(dying: bool) -> impl Strategy<Value = Action> {
     ]
 }
 
-/// The specification's state: members' products, default grants, and the last removals.
+/// The expected state: members' products, default grants, and the last removals.
 #[derive(Clone, Default)]
 struct ExpectedState {
     own: BTreeSet<(usize, &'static str)>,
     defaults: BTreeSet<&'static str>,
-    /// The writer of the last removal of each member's product.
+    /// The time and the writer of the last removal of each member's product.
     removed: BTreeMap<(usize, &'static str), (Moment, usize)>,
-    /// When the system ended a grant.
+    /// The time at which a default grant ended.
     ended: BTreeMap<&'static str, Moment>,
 }
 
@@ -91,7 +91,7 @@ impl ExpectedState {
         own.chain(&self.defaults).map(|key| ((*key).to_owned(), self.defaults.contains(key))).collect()
     }
 
-    /// Returns the result of one op (BPR-05 to BPR-08); `None` if it is applied.
+    /// Returns the result and the reason of one op (BPR-05 to BPR-08), or an empty string if it is applied.
     fn op(&mut self, who: usize, key: &'static str, adds: bool, overrule: bool, now: Moment) -> &'static str {
         let (caller, member) = &writers()[who];
         let own = (*member, key);
@@ -118,8 +118,8 @@ impl ExpectedState {
         ""
     }
 
-    /// Reports whether the last removal is by another author and at most 90 days old. The last one is this
-    /// change set's own, or the later one by the clock, which may have been set back in between.
+    /// Returns true if the last removal is by another author and at most 90 days old. The last removal is the
+    /// one of this change set, or else the later one by the clock, which may have been set back in between.
     fn was_removed_elsewhere(&self, who: usize, own: (usize, &'static str), now: Moment) -> bool {
         let removed = self.removed.get(&own).map(|(time, author)| (*time, Some(*author)));
         let ended = self.ended.get(own.1).map(|time| (*time, None));
@@ -137,31 +137,32 @@ impl ExpectedState {
         self.defaults = granted;
     }
 
-    /// Reports whether a clock that is set back makes a removal count again that may have been deleted.
+    /// Returns true if setting the clock back makes a removal count again whose tombstone may have been
+    /// deleted.
     fn recalls(&self, now: Moment, then: Moment) -> bool {
         let mut removals = self.removed.values().map(|(time, _)| time).chain(self.ended.values());
         removals.any(|time| now.since(*time) > 90 * DAY && then.since(*time) <= 90 * DAY)
     }
 }
 
-/// Returns a member's blueprints by key, and whether each is a default grant.
+/// Returns a reader of a member's blueprints by key, with whether each is a default grant.
 fn reader(caller: Caller) -> Reader<bool> {
     let entry = |item: &Value| {
-        (item["key"].as_str().expect("a text").to_owned(), item["isDefault"].as_bool().expect("a flag"))
+        (item["key"].as_str().expect("a string").to_owned(), item["isDefault"].as_bool().expect("a boolean"))
     };
     Reader::new(caller, READ, entry)
 }
 
-/// A backend that can crash; a restart uses a copy of its files.
+/// A backend that can crash. A restart opens a copy of its files.
 struct CrashingBackend {
     bench: Bench,
     fate: Arc<Mutex<InjectedFault>>,
 }
 
-/// The injected fault of a write, with the location of the files.
+/// The fault to inject into a write, and the location of the files.
 struct InjectedFault {
     end: WriteEnd,
-    /// Contains one folder per life; `None` in memory.
+    /// The parent folder, which has one folder for each start; `None` in memory.
     folders: Option<PathBuf>,
     life: usize,
 }
@@ -174,15 +175,20 @@ impl InjectedFault {
         }
     }
 
-    /// Starts the next life with a copy of the files, which contains only committed data.
+    /// Starts the backend on a copy of the files, which contains only committed data.
     fn die(&mut self) {
-        let StoreLocation::Folder(old) = self.place() else { panic!("what is in memory does not come back") };
+        let StoreLocation::Folder(old) = self.place() else {
+            panic!("only a store in a folder can be restored")
+        };
         self.life += 1;
-        let StoreLocation::Folder(new) = self.place() else { panic!("as before") };
-        fs::create_dir(&new).expect("a folder");
-        // The log is copied after the database file, so that checkpointed pages are in at least one of them.
+        let StoreLocation::Folder(new) = self.place() else {
+            panic!("only a store in a folder can be restored")
+        };
+        fs::create_dir(&new).expect("the folder can be created");
+        // The log is copied after the database file, so that every checkpointed page is in at least one of
+        // the copies.
         for file in ["exchange.db", "exchange.db-wal"] {
-            fs::copy(old.join(file), new.join(file)).expect("a copy");
+            fs::copy(old.join(file), new.join(file)).expect("the file can be copied");
         }
     }
 }
@@ -198,9 +204,9 @@ impl CrashingBackend {
         Self { bench, fate }
     }
 
-    /// Writes; `None` if the process crashed before the response.
+    /// Sends a write. Returns `None` if the process crashed before the response.
     async fn write(&mut self, who: usize, ops: Vec<Value>, end: WriteEnd) -> Option<BackendResponse> {
-        self.fate.lock().expect("a fate").end = end;
+        self.fate.lock().expect("the lock is not poisoned").end = end;
         let response = match &writers()[who] {
             (Some(caller), _) => Some(self.bench.change(caller, ops).await).filter(|one| one.status != 503),
             (None, member) => self.apply_on_web(*member, ops).await,
@@ -211,7 +217,7 @@ impl CrashingBackend {
             WriteEnd::Dies(_) if response.is_some() => {}
             WriteEnd::Dies(_) => self.restart().await,
             WriteEnd::DiesAfter => {
-                self.fate.lock().expect("a fate").die();
+                self.fate.lock().expect("the lock is not poisoned").die();
                 self.restart().await;
             }
         }
@@ -220,7 +226,7 @@ impl CrashingBackend {
 
     async fn apply_on_web(&self, member: usize, ops: Vec<Value>) -> Option<BackendResponse> {
         let body = json!({ "ops": ops }).to_string();
-        let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+        let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
         let member = MemberId::new(MEMBERS[member]);
         match self.bench.backend().change_blueprints(&member, ChangeAuthor::Web, body).await {
             Ok(result) => Some(BackendResponse::of(&result)),
@@ -230,7 +236,8 @@ impl CrashingBackend {
     }
 
     async fn restart(&mut self) {
-        let (place, clock) = (self.fate.lock().expect("a fate").place(), self.bench.clock.clone());
+        let (place, clock) =
+            (self.fate.lock().expect("the lock is not poisoned").place(), self.bench.clock.clone());
         let interruption = fault_injector(&self.fate);
         let change = |backend: Backend| backend.with_fault_injector(interruption);
         self.bench = Bench::again(place, clock, unguarded(), change).await;
@@ -240,7 +247,7 @@ impl CrashingBackend {
 fn fault_injector(fate: &Arc<Mutex<InjectedFault>>) -> FaultInjector {
     let fate = Arc::clone(fate);
     FaultInjector::new(move |step| {
-        let mut fate = fate.lock().expect("a fate");
+        let mut fate = fate.lock().expect("the lock is not poisoned");
         match fate.end {
             WriteEnd::Fails(step_to_fail) if step_to_fail == step => Err(StoreError::Full),
             WriteEnd::Dies(step_to_fail) if step_to_fail == step => {
@@ -295,7 +302,7 @@ async fn run(acts: Vec<Action>, folders: Option<&Path>) {
             Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
                 if reader.page(bench, limit).await {
-                    assert_eq!(reader.entries, truth.set(*member), "at the end of the feed");
+                    assert_eq!(reader.entries, truth.set(*member), "the reader is at the end of the feed");
                 }
                 continue;
             }
@@ -311,17 +318,17 @@ async fn run(acts: Vec<Action>, folders: Option<&Path>) {
                 let renew = |connection: &rusqlite::Connection| {
                     exchange_service::store::epoch::renew_epoch(connection, &SystemRandom)
                 };
-                bench.store.write(renew).await.expect("an epoch");
+                bench.store.write(renew).await.expect("the new epoch is stored");
             }
         }
         for (member, caller) in [first(), other_member()].iter().enumerate() {
             let held: BTreeMap<String, bool> = mortal.bench.held(caller).await.into_iter().collect();
-            assert_eq!(held, truth.set(member), "a snapshot of {}", MEMBERS[member]);
+            assert_eq!(held, truth.set(member), "the snapshot of {} differs", MEMBERS[member]);
         }
     }
     for (mut reader, member) in readers {
         reader.read_on(&mortal.bench, 3).await;
-        assert_eq!(reader.entries, truth.set(member), "a replica of {}", MEMBERS[member]);
+        assert_eq!(reader.entries, truth.set(member), "the replica of {} differs", MEMBERS[member]);
     }
 }
 
@@ -329,54 +336,54 @@ proptest! {
     #![proptest_config(cases(64))]
 
     /// BPR-05, BPR-06, BPR-07, BPR-08, BPR-10, FED-02, FED-03, FED-04, FED-05, FED-06, FED-07, FED-08,
-    /// FED-09, FED-10, LIM-13, WRT-02: see the module documentation.
+    /// FED-09, FED-10, LIM-13, WRT-02: every reader ends with the server's state (see the module
+    /// documentation).
     #[test]
     fn readers_converge_to_the_server_state(acts in prop::collection::vec(act(false), 1..60)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(run(acts, None));
     }
 }
 
 proptest! {
-    // Each case uses files, which is slow.
+    // Each case uses files and is therefore slow.
     #![proptest_config(cases(12))]
 
-    /// WRT-03, FED-08: the same with crashes: earlier cursors stay valid, and exactly the committed data
-    /// exists.
+    /// WRT-03, FED-08: with crashes, earlier cursors stay valid, and exactly the committed data exists.
     #[test]
     fn readers_converge_after_crashes(acts in prop::collection::vec(act(true), 1..40)) {
-        let folders = tempfile::tempdir().expect("a folder");
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let folders = tempfile::tempdir().expect("a temporary folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(run(acts, Some(folders.path())));
     }
 }
 
-/// Crashes at each step, and before the response: each write is there completely or not at all.
+/// After a crash at any step, and before the response, each write exists completely or not at all.
 #[tokio::test]
 async fn crash_at_each_write_step_is_atomic() {
-    let folders = tempfile::tempdir().expect("a folder");
+    let folders = tempfile::tempdir().expect("a temporary folder");
     let mut mortal = CrashingBackend::new(Some(folders.path())).await;
     let mut reader = reader(first());
     reader.read_on(&mortal.bench, 9).await;
     for (lives, step) in (1..).zip(WriteStep::ALL) {
         let response = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], WriteEnd::Dies(step)).await;
         assert!(response.is_none(), "{step:?}");
-        assert_eq!(mortal.fate.lock().expect("a fate").life, lives);
-        assert!(reader.page(&mortal.bench, 9).await, "{step:?}: the cursor goes on");
-        assert_eq!(reader.entries.len(), 2, "{step:?}: the default ones");
+        assert_eq!(mortal.fate.lock().expect("the lock is not poisoned").life, lives);
+        assert!(reader.page(&mortal.bench, 9).await, "{step:?}: the cursor stays valid");
+        assert_eq!(reader.entries.len(), 2, "{step:?}: only the default grants exist");
     }
     mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], WriteEnd::DiesAfter).await;
     assert!(reader.page(&mortal.bench, 9).await);
     assert_eq!(reader.entries.len(), 4);
     let again = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], WriteEnd::Answered).await;
-    assert_eq!(again.expect("an answer").counts(), (0, 2, 0));
+    assert_eq!(again.expect("a response").counts(), (0, 2, 0));
 }
 
-/// WRT-03, FED-06, FED-07: concurrent writers and readers over files: a reader that sees a number sees all
-/// lower ones, so following the feed never misses a change.
+/// WRT-03, FED-06, FED-07: with concurrent writers and readers on files, a reader that receives a sequence
+/// number has received all lower ones, so following the feed never misses a change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn feed_readers_miss_no_concurrent_write() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let place = StoreLocation::Folder(folder.path().to_owned());
     let bench = Arc::new(Bench::at(place, unguarded(), |backend| backend).await);
     let writers = [first(), second(), other_client()].into_iter().enumerate().map(|(who, caller)| {
@@ -402,13 +409,13 @@ async fn feed_readers_miss_no_concurrent_write() {
     });
     let (writers, readers): (Vec<_>, Vec<_>) = (writers.collect(), readers.collect());
     for writer in writers {
-        writer.await.expect("a writer");
+        writer.await.expect("the writer does not panic");
     }
     let held: BTreeMap<String, bool> = bench.held(&first()).await.into_iter().collect();
     let left = ["BP_CORE", "BP_LAMP", "BP_MANY_040", "BP_MANY_140", "BP_MANY_240"];
     assert_eq!(held.keys().collect::<Vec<_>>(), left);
     for reader in readers {
-        let mut reader = reader.await.expect("a reader");
+        let mut reader = reader.await.expect("the reader does not panic");
         reader.read_on(&bench, 7).await;
         assert_eq!(reader.entries, held);
     }

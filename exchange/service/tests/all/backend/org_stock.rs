@@ -1,4 +1,4 @@
-//! Reading org stock: pools, entries, holders, rosters, and their feed.
+//! Tests of reading org stock: pools, entries, holders, rosters, and their feed.
 
 use exchange_api::Contract as _;
 use exchange_api::types::{OrgStockChangeSet, StockChangeSet};
@@ -14,8 +14,8 @@ use super::*;
 pub(super) const POOLS: &str = "/exchange/v1/org-stock";
 pub(super) const CHANGE: &str = "/exchange/v1/org-stock/changes";
 
-/// The data set of [`Bench`], in which `m-1` is Logistician of `u-1` and `u-2`, `m-2` a member of both, and
-/// `m-3` of `u-1`. Job order `j-1` needs ore, `j-2` is done, `j-3` needs metal and guns; `m-1` takes part in
+/// Creates a [`Bench`] in which `m-1` is Logistician of `u-1` and `u-2`, `m-2` is a member of both, and `m-3`
+/// of `u-1`. Job order `j-1` needs ore, `j-2` is done, `j-3` needs metal and guns; `m-1` takes part in
 /// mission `mi-1`, and `mi-2` has no participants.
 pub(super) async fn world() -> Bench {
     let bench = Bench::new().await;
@@ -37,7 +37,7 @@ pub(super) async fn world() -> Bench {
     bench
 }
 
-/// The caller of member three, who is not a Logistician.
+/// Returns the caller of member three, who is not a Logistician.
 pub(super) fn third_member() -> Caller {
     caller("c-1", "m-3", "i-5", "jkt-5")
 }
@@ -46,12 +46,12 @@ pub(super) fn quantity(lot_key: LotKey, amount: impl Into<Value>) -> Value {
     json!({ "amount": amount.into(), "unit": if lot_key.is_counted() { "PIECE" } else { "SCU" } })
 }
 
-/// Returns the client's pseudonym for a member of a unit.
+/// Returns the pseudonym of a unit's member for the client.
 pub(super) async fn reference(bench: &Bench, caller: &Caller, unit: &str, name: &str) -> String {
     let roster = bench.get(caller, &format!("{POOLS}/members?unit={unit}")).await.body;
     let items = roster["items"].as_array().unwrap_or_else(|| panic!("no roster: {roster}"));
     let one = items.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{name}: {roster}"));
-    one["ref"].as_str().expect("a text").to_owned()
+    one["ref"].as_str().expect("a string").to_owned()
 }
 
 pub(super) fn book_in(unit: &str, holder: &str, lot_key: LotKey, amount: impl Into<Value>) -> Value {
@@ -62,7 +62,7 @@ pub(super) fn book_in(unit: &str, holder: &str, lot_key: LotKey, amount: impl In
     })
 }
 
-/// Books stock in as the first member: units, holders' names, lots and amounts.
+/// Books stock in as the first member; each row has a unit, a holder's name, a lot and an amount.
 pub(super) async fn book_in_stock(bench: &Bench, list: &[(&str, &str, LotKey, i64)]) {
     for (unit, name, lot_key, amount) in list {
         let holder = reference(bench, &first(), unit, name).await;
@@ -71,12 +71,12 @@ pub(super) async fn book_in_stock(bench: &Bench, list: &[(&str, &str, LotKey, i6
     }
 }
 
-/// Sends ops on the web, where member ids are the holder references.
+/// Applies ops as the web pages do; they identify holders by member id.
 pub(super) async fn apply_on_web(bench: &Bench, member: &str, ops: Vec<Value>) {
     let body = json!({ "ops": ops }).to_string();
-    let body = OrgStockChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+    let body = OrgStockChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
     let changed = bench.backend().change_org_stock(&MemberId::new(member), ChangeAuthor::Web, body).await;
-    let changed = changed.expect("a change");
+    let changed = changed.expect("the change succeeds");
     assert_eq!(changed.not_applied + changed.unchanged, 0, "{changed:?}");
 }
 
@@ -90,7 +90,7 @@ pub(super) fn format_entry(entry: &Value) -> String {
     let note = entry["note"].as_str().map(|note| format!(" '{note}'")).unwrap_or_default();
     let mut marks = String::new();
     for (list, name) in [("jobOrders", "number"), ("missions", "name")] {
-        for one in entry[list].as_array().expect("a list") {
+        for one in entry[list].as_array().expect("an array") {
             let delivered = if one["delivered"] == true { "d" } else { "" };
             marks +=
                 &format!(" {}({}):{}{delivered}", text(one, "/id"), one[name], one["quantity"]["amount"]);
@@ -101,7 +101,8 @@ pub(super) fn format_entry(entry: &Value) -> String {
     format!("{holder} {amount} v{version}{note}{marks} free {}/{}", free("jobOrders"), free("missions"))
 }
 
-/// Formats a lot: unit, material, place, quality, `!` for stolen, amount, earmarked amounts, and its entries.
+/// Formats a lot: unit, material, location, quality, `!` for stolen, amount, earmarked amounts, and its
+/// entries.
 pub(super) fn format_pool_lot(lot: &Value) -> String {
     let stolen = if lot["stolen"] == true { "!" } else { "" };
     let marked = |purpose: &str| lot["earmarked"][purpose]["amount"].to_string();
@@ -131,7 +132,7 @@ pub(super) async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
     lots
 }
 
-/// Returns id and version of each entry of a lot, the oldest first, as the first member sees them.
+/// Returns id and version of each entry of a lot, oldest first, as the first member sees them.
 pub(super) async fn entries(bench: &Bench, unit: &str, lot_key: LotKey) -> Vec<(String, i64)> {
     let (items, _) = bench.page(&first(), POOLS, &mut String::new()).await;
     let matches_lot = |lot: &&Value| {
@@ -143,7 +144,7 @@ pub(super) async fn entries(bench: &Bench, unit: &str, lot_key: LotKey) -> Vec<(
     };
     let Some(lot) = items.iter().find(matches_lot) else { return Vec::new() };
     let one = |entry: &Value| (text(entry, "/id").to_owned(), entry["version"].as_i64().expect("a number"));
-    lot["entries"].as_array().expect("entries").iter().map(one).collect()
+    lot["entries"].as_array().expect("an array").iter().map(one).collect()
 }
 
 /// Returns the only entry of a lot.
@@ -153,7 +154,7 @@ pub(super) async fn entry(bench: &Bench, unit: &str, lot_key: LotKey) -> (String
     entries.remove(0)
 }
 
-/// Formats a feed page: its lots, and the number of removed ones.
+/// Reads a feed page and returns its formatted lots and its number of tombstones.
 async fn read_feed_page(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<String>, usize) {
     let (items, removed) = bench.page(caller, POOLS, cursor).await;
     let mut items: Vec<String> = items.iter().map(format_pool_lot).collect();
@@ -162,18 +163,19 @@ async fn read_feed_page(bench: &Bench, caller: &Caller, cursor: &mut String) -> 
 }
 
 fn units(page: &Value) -> Vec<&str> {
-    page["units"].as_array().expect("a list").iter().map(|unit| text(unit, "/shorthand")).collect()
+    page["units"].as_array().expect("an array").iter().map(|unit| text(unit, "/shorthand")).collect()
 }
 
 /// OST-01, OST-02, OST-03, OST-04, CON-15: a lot is the sum of a pool's stock over its holders. Personal
-/// stock and stock in no pool is not included. The pools are those of the member's direct units.
+/// stock and stock outside of pools is not included. The pools are those of the units to which the member
+/// directly belongs.
 #[tokio::test]
 async fn pool_lot_sums_the_stock_of_all_holders() {
     let bench = world().await;
     let pools =
         [("u-1", "One", ORE, 5), ("u-1", "Two", ORE, 2), ("u-2", "Two", ORE, 4), ("u-1", "Three", GUN, 3)];
     book_in_stock(&bench, &pools).await;
-    // Personal stock, and stock in no pool.
+    // Personal stock, and stock outside of pools.
     let set = [METAL.set(0, 8), ORE.place("Station").set(0, 9)];
     bench.check(&first(), super::stock::SET, set.to_vec(), &[]).await;
     super::stock::rebook(&bench, METAL, StockOwnership::Shared).await;
@@ -183,16 +185,16 @@ async fn pool_lot_sums_the_stock_of_all_holders() {
     assert_eq!(units(&page), ["ONE", "TWO"]);
     let ore = page["items"]
         .as_array()
-        .expect("a list")
+        .expect("an array")
         .iter()
         .find(|lot| format_pool_lot(lot) == expected[1])
-        .expect("ore");
+        .expect("a lot of ore");
     assert_eq!(ore["materialKind"]["type"], "RAW");
     assert_eq!(ore["unit"], json!({ "id": "u-1", "name": "First Unit" }));
     let zero = json!({ "amount": 0, "unit": "SCU" });
     assert_eq!(ore["earmarked"], json!({ "jobOrders": zero, "missions": zero }));
     assert_eq!(ore["location"]["uex"], json!({ "kind": "CITY", "id": 1 }));
-    // An administrator who leads the parent area belongs to neither unit.
+    // An administrator who leads the parent unit belongs to neither unit.
     bench.sql("UPDATE member SET is_admin = 1; DELETE FROM membership WHERE member = 'm-2';").await;
     bench.sql("INSERT INTO membership (member, unit, leadership) VALUES ('m-2', 'u-3', 1)").await;
     let page = bench.get(&other_member(), POOLS).await.body;
@@ -202,7 +204,8 @@ async fn pool_lot_sums_the_stock_of_all_holders() {
     assert_eq!(bench.get(&narrow, POOLS).await.code(), "SCOPE_MISSING");
 }
 
-/// OST-03, OST-11: earmarked amounts by purpose, and the free amount of each; donations are not shown.
+/// OST-03, OST-11: earmarked amounts are listed by purpose, each with the free amount; donations are not
+/// shown.
 #[tokio::test]
 async fn earmarks_of_different_purposes_overlap() {
     let bench = world().await;
@@ -217,7 +220,7 @@ async fn earmarks_of_different_purposes_overlap() {
         let author = MemberId::new("m-2");
         let marked =
             bench.backend().earmark_stock(&author, ChangeAuthor::Web, &id, (purpose, target), amount).await;
-        assert!(marked.expect("an earmark"));
+        assert!(marked.expect("earmarking succeeds"));
     }
     bench.sql("UPDATE stock_earmark SET delivered = 1 WHERE target = 'j-2'").await;
     let expected =
@@ -225,10 +228,10 @@ async fn earmarks_of_different_purposes_overlap() {
     assert_eq!(lots(&bench, &first()).await, [expected]);
     let (author, too_much) = (MemberId::new("m-2"), (EarmarkPurpose::Mission, "mi-2"));
     let over = bench.backend().earmark_stock(&author, ChangeAuthor::Web, &id, too_much, 2001);
-    assert!(!over.await.expect("no earmark"), "more than is free");
+    assert!(!over.await.expect("the call succeeds"), "the amount exceeds the free stock");
 }
 
-/// OST-08, CON-16: entries require the scope, and the Logistician flag or a leadership rank in that unit.
+/// OST-08, CON-16: entries are shown only with the scope, and only to Logisticians and leaders of the unit.
 #[tokio::test]
 async fn entries_require_logistician_role() {
     let bench = world().await;
@@ -238,16 +241,16 @@ async fn entries_require_logistician_role() {
     assert_eq!(lots(&bench, &first()).await, [&*one_told, &two_told]);
     let mut narrow = first();
     narrow.scopes.remove("exchange.orgstock.details");
-    assert_eq!(lots(&bench, &narrow).await, [one, two], "answered without entries, not refused");
+    assert_eq!(lots(&bench, &narrow).await, [one, two], "the lots are returned without entries");
     bench.sql("DELETE FROM client_scope WHERE client = 'c-2' AND scope = 'exchange.orgstock.details'").await;
-    assert_eq!(lots(&bench, &other_client()).await, [one, two], "the registry grants it no more");
+    assert_eq!(lots(&bench, &other_client()).await, [one, two], "the registry no longer grants the scope");
     assert_eq!(lots(&bench, &other_member()).await, [one, two]);
     bench.sql("UPDATE membership SET leadership = 1 WHERE member = 'm-2' AND unit = 'u-2'").await;
     assert_eq!(lots(&bench, &other_member()).await, [one, &*two_told]);
 }
 
-/// OST-12, OST-13, WEB-07: a holder has a name, and the same pseudonym for every reader of one client and
-/// another one for each other client. For a withheld holder, neither name nor note is shown.
+/// OST-12, OST-13, WEB-07: a holder has a name and a pseudonym, which is the same for every reader of one
+/// client and different for each client. For a withheld holder, neither name nor note is shown.
 #[tokio::test]
 async fn holder_pseudonym_differs_per_client() {
     let bench = world().await;
@@ -265,25 +268,29 @@ async fn holder_pseudonym_differs_per_client() {
     assert_eq!((&seen["holder"]["name"], &seen["note"]), (&json!("Two"), &json!("for Two's ship")));
     let pseudonym = |entry: &Value| text(entry, "/holder/ref").to_owned();
     for same in [second(), other_member(), third_member()] {
-        assert_eq!(pseudonym(&holder(&same).await), pseudonym(&seen), "one client, whoever reads");
+        assert_eq!(
+            pseudonym(&holder(&same).await),
+            pseudonym(&seen),
+            "the pseudonym is the same for all readers of a client"
+        );
     }
     let elsewhere = pseudonym(&holder(&other_client()).await);
     assert_ne!(elsewhere, pseudonym(&seen));
     assert_eq!(
         pseudonym(&seen),
         reference(&bench, &first(), "u-2", "Two").await,
-        "the roster's, in every unit"
+        "the pseudonym is that of the roster in every unit"
     );
     assert!(!pseudonym(&seen).contains("m-2"));
-    assert!(bench.backend().withhold_name(&MemberId::new("m-2"), true).await.expect("a change"));
+    assert!(bench.backend().withhold_name(&MemberId::new("m-2"), true).await.expect("the change succeeds"));
     for reader in [first(), other_client(), other_member()] {
         let seen = holder(&reader).await;
         assert_eq!((&seen["holder"], &seen["note"]), (&json!({ "withheld": true }), &Value::Null));
     }
 }
 
-/// OST-15, ERR-21: the roster of a unit, by name and without withheld names, for the unit's Logisticians
-/// only.
+/// OST-15, ERR-21: only Logisticians of a unit can read its roster, which is sorted by name and omits
+/// withheld names.
 #[tokio::test]
 async fn roster_requires_logistician_role() {
     let bench = world().await;
@@ -291,14 +298,19 @@ async fn roster_requires_logistician_role() {
     let roster =
         async |caller: &Caller, unit: &str| bench.get(caller, &format!("{POOLS}/members?unit={unit}")).await;
     let names = |roster: &Value| -> Vec<String> {
-        roster["items"].as_array().expect("a list").iter().map(|one| text(one, "/name").to_owned()).collect()
+        roster["items"]
+            .as_array()
+            .expect("an array")
+            .iter()
+            .map(|one| text(one, "/name").to_owned())
+            .collect()
     };
     let full_roster = roster(&first(), "u-1").await.body;
     assert_eq!(
         (names(&full_roster), &full_roster["unit"]),
         (vec!["Alpha".into(), "One".into(), "Two".into()], &json!({ "id": "u-1", "name": "First Unit" }))
     );
-    bench.backend().withhold_name(&MemberId::new("m-1"), true).await.expect("a change");
+    bench.backend().withhold_name(&MemberId::new("m-1"), true).await.expect("the change succeeds");
     assert_eq!(names(&roster(&first(), "u-1").await.body), ["Alpha", "Two"]);
     for (caller, unit) in
         [(first(), "u-3"), (first(), "u-none"), (other_member(), "u-1"), (third_member(), "u-2")]
@@ -311,8 +323,8 @@ async fn roster_requires_logistician_role() {
     assert_eq!(roster(&narrow, "u-1").await.code(), "SCOPE_MISSING");
 }
 
-/// OST-05, OST-06, FED-10: joining a unit delivers its whole pool; a unit that the member left is missing on
-/// the next page, without tombstones.
+/// OST-05, OST-06, FED-10: after a member joins a unit, its whole pool is delivered. The pool of a unit that
+/// the member left is missing from the next page, without tombstones.
 #[tokio::test]
 async fn joining_or_leaving_a_unit_adds_or_drops_its_pool() {
     let bench = world().await;
@@ -320,30 +332,39 @@ async fn joining_or_leaving_a_unit_adds_or_drops_its_pool() {
     let (backend, three) = (bench.backend(), MemberId::new("m-3"));
     let mut cursor = String::new();
     assert_eq!(read_feed_page(&bench, &third_member(), &mut cursor).await.0, ["u-1 ore City q0: 5 0/0"]);
-    assert!(backend.set_role(&three, &"u-2".into(), Some(UnitRole::Member)).await.expect("a role"));
+    assert!(
+        backend.set_role(&three, &"u-2".into(), Some(UnitRole::Member)).await.expect("the role can be set")
+    );
     let page = bench.get(&third_member(), &format!("{POOLS}?limit=1&cursor={cursor}")).await.body;
-    assert_eq!((units(&page), &page["hasMore"]), (vec!["ONE", "TWO"], &json!(true)), "the pool in pages");
+    assert_eq!(
+        (units(&page), &page["hasMore"]),
+        (vec!["ONE", "TWO"], &json!(true)),
+        "the pool is delivered in pages"
+    );
     let pool = ["u-2 gun City q0: 1 0/0", "u-2 metal City q0: 4 0/0"];
     assert_eq!(
         read_feed_page(&bench, &third_member(), &mut cursor).await,
         (pool.map(str::to_owned).to_vec(), 0)
     );
     assert_eq!(read_feed_page(&bench, &third_member(), &mut cursor).await, (vec![], 0));
-    assert!(backend.set_role(&three, &"u-2".into(), None).await.expect("no role"));
+    assert!(backend.set_role(&three, &"u-2".into(), None).await.expect("the call succeeds"));
     let (id, version) = entry(&bench, "u-2", METAL).await;
     let take = json!({ "op": "book-out", "unit": "u-2", "entry": id, "version": version, "quantity": quantity(METAL, 1) });
     bench.check(&first(), CHANGE, vec![take], &[]).await;
     let page = bench.get(&third_member(), &format!("{POOLS}?cursor={cursor}")).await.body;
     assert_eq!((units(&page), &page["items"], &page["removed"]), (vec!["ONE"], &json!([]), &json!([])));
     assert_eq!(lots(&bench, &third_member()).await, ["u-1 ore City q0: 5 0/0"]);
-    // A member who left before reading on sees nothing of the pool; one who returns sees all of it.
-    cursor = page["nextCursor"].as_str().expect("a cursor").to_owned();
-    assert!(backend.set_role(&three, &"u-2".into(), Some(UnitRole::Member)).await.expect("a role"));
+    // A member who left before reading the next page sees nothing of the pool; one who returned sees all of
+    // it.
+    cursor = page["nextCursor"].as_str().expect("a string").to_owned();
+    assert!(
+        backend.set_role(&three, &"u-2".into(), Some(UnitRole::Member)).await.expect("the role can be set")
+    );
     assert_eq!(read_feed_page(&bench, &third_member(), &mut cursor).await.0.len(), 2);
 }
 
-/// OST-09: a changed role, or a token with another scope, delivers the lots of the affected unit again and no
-/// others.
+/// OST-09: after a change of role, or with a token of another scope, only the lots of the affected unit are
+/// delivered again.
 #[tokio::test]
 async fn role_change_redelivers_the_pool() {
     let bench = world().await;
@@ -358,7 +379,7 @@ async fn role_change_redelivers_the_pool() {
         (UnitRole::Leader, vec![detailed]),
     ] {
         let set = bench.backend().set_role(&MemberId::new("m-2"), &"u-1".into(), Some(role)).await;
-        assert!(set.expect("a role"));
+        assert!(set.expect("the role can be set"));
         let expected = expected.into_iter().map(str::to_owned).collect();
         assert_eq!(read_feed_page(&bench, &other_member(), &mut cursor).await, (expected, 0), "{role:?}");
     }
@@ -367,7 +388,7 @@ async fn role_change_redelivers_the_pool() {
     assert_eq!(read_feed_page(&bench, &narrow, &mut cursor).await, (vec![plain.to_owned()], 0));
 }
 
-/// OST-07, WEB-07: every kind of feed event, each with the affected lots.
+/// OST-07, WEB-07: every kind of change is in the feed, with the affected lots.
 #[tokio::test]
 async fn feed_contains_each_kind_of_change() {
     let bench = world().await;
@@ -385,7 +406,7 @@ async fn feed_contains_each_kind_of_change() {
         backend
             .earmark_stock(&two, ChangeAuthor::Web, &id, (purpose, target), amount)
             .await
-            .expect("an earmark");
+            .expect("earmarking succeeds");
     };
     marked(EarmarkPurpose::JobOrder, "j-1", 1000).await;
     expect("a job order", cursor, &["u-1 ore City q0: 5 1/0 [Two 5 v2 j-1(11):1 free 4/5]"], 0).await;
@@ -397,7 +418,7 @@ async fn feed_contains_each_kind_of_change() {
         0,
     )
     .await;
-    assert!(backend.rename_mission("mi-1", named("Escort")).await.expect("a name"));
+    assert!(backend.rename_mission("mi-1", named("Escort")).await.expect("the renaming succeeds"));
     expect(
         "its name",
         cursor,
@@ -409,13 +430,13 @@ async fn feed_contains_each_kind_of_change() {
         marked(purpose, target, 0).await;
     }
     expect("no earmarks", cursor, &["u-1 ore City q0: 5 0/0 [Two 5 v5 free 5/5]"], 0).await;
-    assert!(backend.rename_member(&two, named("Deux")).await.expect("a name"));
+    assert!(backend.rename_member(&two, named("Deux")).await.expect("the renaming succeeds"));
     expect("a holder's name", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v5 free 5/5]"], 0).await;
-    assert!(backend.withhold_name(&two, true).await.expect("a change"));
+    assert!(backend.withhold_name(&two, true).await.expect("the change succeeds"));
     expect("kept back", cursor, &["u-1 ore City q0: 5 0/0 [? 5 v5 free 5/5]"], 0).await;
-    assert!(!backend.withhold_name(&two, true).await.expect("no change"), "as it was");
+    assert!(!backend.withhold_name(&two, true).await.expect("the call succeeds"), "the lot is unchanged");
     expect("nothing", cursor, &[], 0).await;
-    assert!(backend.withhold_name(&two, false).await.expect("a change"));
+    assert!(backend.withhold_name(&two, false).await.expect("the change succeeds"));
     expect("shown again", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v5 free 5/5]"], 0).await;
     apply_on_web(&bench, "m-1", vec![with(op("note", 5), "note", json!("hers"))]).await;
     expect("a note", cursor, &["u-1 ore City q0: 5 0/0 [Deux 5 v6 'hers' free 5/5]"], 0).await;
@@ -446,33 +467,41 @@ async fn feed_contains_each_kind_of_change() {
     );
     apply_on_web(&bench, "m-1", vec![moved]).await;
     expect("another holder", cursor, &["u-1 ore City q0!: 2 0/0 [Three 2 v1 free 2/2]"], 0).await;
-    // Changes by the holder, as personal stock.
+    // The holder changes the stock through the web pages, as personal stock.
     let set = json!({ "ops": [ORE.place("Station").stolen().set(1, 3)] }).to_string();
-    let set = StockChangeSet::parse_valid(set.as_bytes()).expect("a change set");
-    backend.change_stock(&two, ChangeAuthor::Web, set).await.expect("a change");
+    let set = StockChangeSet::parse_valid(set.as_bytes()).expect("a valid change set");
+    backend.change_stock(&two, ChangeAuthor::Web, set).await.expect("the change succeeds");
     expect("personal stock", cursor, &[], 0).await;
     let lot = key(&bench, &other_member(), ORE.place("Station").stolen()).await;
     backend
         .rebook_stock(&two, ChangeAuthor::Web, &lot, StockOwnership::Pool("u-1".into()))
         .await
-        .expect("a rebooking");
+        .expect("the rebooking succeeds");
     let two_rows = "u-1 ore Station q0!: 3 0/0 [Deux 1 v1 'hers' free 1/1, Deux 2 v2 free 2/2]";
     expect("shared", cursor, &[two_rows], 0).await;
-    backend.rebook_stock(&two, ChangeAuthor::Web, &lot, StockOwnership::Personal).await.expect("a rebooking");
+    backend
+        .rebook_stock(&two, ChangeAuthor::Web, &lot, StockOwnership::Personal)
+        .await
+        .expect("the rebooking succeeds");
     expect("personal again", cursor, &[], 1).await;
     let leave = |connection: &rusqlite::Connection| {
-        let admin = AdminContext::new("sam", Moment::from_secs(1)).expect("a name");
+        let admin = AdminContext::new("sam", Moment::from_secs(1)).expect("a valid name");
         set_state(connection, &admin, &MemberId::new("m-3"), RegistrationState::Deleted)
     };
-    bench.store.write(leave).await.expect("a change");
+    bench.store.write(leave).await.expect("the change succeeds");
     expect("a holder who left", cursor, &["u-1 ore City q0!: 2 0/0 [? 2 v1 free 2/2]"], 0).await;
-    assert!(backend.rename_unit(&"u-2".into(), named("Renamed"), named("REN")).await.expect("a name"));
+    assert!(
+        backend
+            .rename_unit(&"u-2".into(), named("Renamed"), named("REN"))
+            .await
+            .expect("the renaming succeeds")
+    );
     let page = bench.get(&first(), &format!("{POOLS}?cursor={cursor}")).await.body;
     assert_eq!((&page["items"][0]["unit"]["name"], units(&page)), (&json!("Renamed"), vec!["ONE", "REN"]));
 }
 
-/// TYP-14, TYP-15: a tombstone contains the client of the removal, and the installation only if it belongs to
-/// the reader.
+/// TYP-14, TYP-15: a tombstone names the client that removed the entry; it names the installation only to the
+/// member to whom it belongs.
 #[tokio::test]
 async fn tombstone_hides_other_installations() {
     let bench = world().await;
@@ -490,8 +519,8 @@ async fn tombstone_hides_other_installations() {
     assert_eq!(removed[0]["removedBy"], json!({ "channel": "client", "clientId": "c-1" }));
 }
 
-/// FED-01, FED-02, FED-04, FED-06, FED-08: pools of many units are read in pages of any size, each lot once,
-/// and concurrent changes follow; a cursor is valid for its member only.
+/// FED-01, FED-02, FED-04, FED-06, FED-08: pools of many units are read in pages of any size, each lot once.
+/// Concurrent changes follow in the feed. A cursor is valid only for its member.
 #[tokio::test]
 async fn pools_of_many_units_are_read_in_pages() {
     let bench = world().await;
@@ -516,11 +545,11 @@ async fn pools_of_many_units_are_read_in_pages() {
         loop {
             let cursor_query = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
             let page = bench.get(&first(), &format!("{POOLS}?limit={limit}{cursor_query}")).await.body;
-            for lot in page["items"].as_array().expect("a list") {
+            for lot in page["items"].as_array().expect("an array") {
                 assert_eq!(
                     seen.insert(text(lot, "/key").to_owned(), format_pool_lot(lot)),
                     None,
-                    "each lot once"
+                    "each lot occurs once"
                 );
             }
             cursor = text(&page, "/nextCursor").to_owned();
@@ -537,10 +566,11 @@ async fn pools_of_many_units_are_read_in_pages() {
                 .await;
             }
         }
-        // Two lots were added during the snapshot: each is on a later page or in the feed.
+        // Two lots were added during the snapshot; each is on a later page or in the feed.
         let (late, _) = read_feed_page(&bench, &first(), &mut cursor).await;
         seen.extend(late.into_iter().map(|lot| (lot.clone(), lot)));
-        let lots: BTreeSet<&str> = seen.values().map(|lot| lot.split(':').next().expect("a text")).collect();
+        let lots: BTreeSet<&str> =
+            seen.values().map(|lot| lot.split(':').next().expect("the part before the colon")).collect();
         let parts = seen.values().any(|lot| lot.contains("parts"));
         assert_eq!(lots.len(), units.len() * 3 + if parts { 2 } else { 0 }, "{limit}");
         let response = bench.get(&other_member(), &format!("{POOLS}?cursor={cursor}")).await;
@@ -548,8 +578,8 @@ async fn pools_of_many_units_are_read_in_pages() {
     }
 }
 
-/// OST-06, OST-09: a reader with a temporary change of role or unit during the snapshot ends with the state
-/// of a new reader.
+/// OST-06, OST-09: a reader whose role or unit changed temporarily during the snapshot ends with the state of
+/// a new reader.
 #[tokio::test]
 async fn temporary_role_during_snapshot_leaves_no_trace() {
     for meanwhile in [Some(UnitRole::Logistician), None] {
@@ -560,16 +590,16 @@ async fn temporary_role_during_snapshot_leaves_no_trace() {
         let replica = || {
             let entry = |item: &Value| (text(item, "/key").to_owned(), format_pool_lot(item));
             let keeps = |lot: &String, page: &Value| {
-                let units = page["units"].as_array().expect("units");
+                let units = page["units"].as_array().expect("an array");
                 units.iter().any(|unit| lot.starts_with(&format!("{} ", text(unit, "/id"))))
             };
             Reader::new(other_member(), POOLS, entry).keeping(keeps)
         };
         let mut reader = replica();
         reader.page(&bench, 1).await;
-        bench.backend().set_role(&two, &unit, meanwhile).await.expect("a role");
+        bench.backend().set_role(&two, &unit, meanwhile).await.expect("the role can be set");
         reader.page(&bench, 1).await;
-        bench.backend().set_role(&two, &unit, Some(UnitRole::Member)).await.expect("a role");
+        bench.backend().set_role(&two, &unit, Some(UnitRole::Member)).await.expect("the role can be set");
         reader.read_on(&bench, 3).await;
         let mut new = replica();
         new.read_on(&bench, 50).await;

@@ -1,6 +1,7 @@
-//! Model test of org stock: random interleavings of Logisticians, holders on the web, roles, names and
+//! Model test of org stock: random interleavings of Logisticians, holders on the web pages, roles, names and
 //! readers, compared with a direct interpreter of the eight ops. Every op and entry matches, no stock is lost
-//! or negative, reservations and offers are backed, and every reader has exactly what they may see.
+//! or negative, there is enough stock for reservations and offers, and every reader has exactly the data that
+//! it may see.
 
 mod oracle;
 
@@ -21,33 +22,34 @@ use super::*;
 use crate::kit::{cases, ops};
 use oracle::{Entry, MEMBERS, MISSIONS, ModelRole, ORDERS, Op, Oracle, Shares, UNITS, format_amount, places};
 
-/// An op before its references to existing entries are chosen.
+/// An op before the existing entries to which it refers are chosen.
 #[derive(Clone, Debug)]
 struct OpTemplate {
     op: usize,
     entry: usize,
-    /// Thousandths of SCU, or as many pieces.
+    /// The amount, in thousandths of SCU or in pieces.
     amount: i64,
     lot: usize,
     to_unit: usize,
-    /// The last one is unknown.
+    /// The index of the holder; the highest one is unknown.
     holder: usize,
-    /// Bits: which earmarks are named, and how they are wrong.
+    /// Bits that determine which earmarks are named, and how they are wrong.
     shares: u8,
-    /// Bits: merge, stolen, whole, wrong unit, stale version; the last two only if all of a group are set.
+    /// Bits: merge, stolen, whole entry, wrong unit, stale version. The last two apply only if a group of
+    /// bits is set.
     flags: u8,
     note: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 enum Action {
-    /// Member one by one client or by another, or member two.
+    /// A write by member one with either client, or by member two.
     Write {
         who: usize,
         wishes: Vec<OpTemplate>,
         dry: bool,
     },
-    /// A holder on the web, who sees lots only.
+    /// A change by a holder through the web pages, where only lots are visible.
     Set {
         holder: usize,
         lot: usize,
@@ -128,7 +130,7 @@ fn act() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// The writers: each caller with its member.
+/// Returns a writer with its member.
 fn writer(who: usize) -> (Caller, usize) {
     match who {
         0 => (first(), 0),
@@ -137,7 +139,7 @@ fn writer(who: usize) -> (Caller, usize) {
     }
 }
 
-/// The readers: each caller with its member, and whether it sees entries.
+/// Returns a reader with its member, and whether it sees entries.
 fn reads(reader: usize) -> (Caller, usize, bool) {
     match reader {
         0 => (first(), 0, true),
@@ -156,7 +158,7 @@ fn amount(lot_key: LotKey, amount: i64) -> Value {
     quantity(lot_key, number)
 }
 
-/// The bench with the expected state.
+/// The backend under test and the model's expected state.
 struct World {
     bench: Bench,
     oracle: Oracle,
@@ -187,11 +189,11 @@ impl World {
             }
         }
         let pseudonyms: BTreeSet<&String> = names.values().collect();
-        assert_eq!(pseudonyms.len(), 6, "no two clients call anybody the same");
+        assert_eq!(pseudonyms.len(), 6, "two clients have the same pseudonym for a member");
         Self { bench, oracle, names, renamed: 0 }
     }
 
-    /// Chooses an op that fits the current state.
+    /// Creates an op that fits the current state.
     fn op(&self, wish: &OpTemplate) -> Op {
         let bit = |index: u8| wish.flags & (1 << index) != 0;
         let (merge, stolen, part) = (bit(0), bit(1), bit(2));
@@ -252,11 +254,11 @@ impl World {
         }
     }
 
-    /// Builds the op as the contract's JSON; `measured` is the measure of its entry.
+    /// Converts the op to the contract's JSON; `measured` is a lot with the unit of its amount.
     fn json(&self, client: &'static str, op: &Op, measured: LotKey) -> Value {
         let name = |holder: &Option<usize>| match holder {
             Some(holder) => json!(self.names[&(client, *holder)]),
-            // This client has no such pseudonym.
+            // No member has this pseudonym for this client.
             None => json!(self.names[&(if client == "c-1" { "c-2" } else { "c-1" }, 0)]),
         };
         let location = |place: &Option<&str>| json!({ "name": place.unwrap_or("Cellar") });
@@ -337,7 +339,7 @@ impl World {
         }
     }
 
-    /// Sends a change set, and compares each op with the interpreter.
+    /// Sends a change set and compares the result of each op with the interpreter's.
     async fn write(&mut self, who: usize, wishes: &[OpTemplate], dry: bool) {
         let (caller, member) = writer(who);
         let client = if who == 1 { "c-2" } else { "c-1" };
@@ -360,7 +362,7 @@ impl World {
             };
             let mut at = change.0;
             if let Some(id) = id {
-                let own = self.oracle.entries.iter().find(|entry| entry.id == *id).expect("an entry");
+                let own = self.oracle.entries.iter().find(|entry| entry.id == *id).expect("the entry exists");
                 at = own.at;
                 ops.push(self.json(client, &op, own.at));
             }
@@ -392,7 +394,7 @@ impl World {
             *after.entry(material.to_owned()).or_default() += difference;
         }
         after.retain(|_, sum| *sum != 0);
-        assert_eq!(self.sums().await, after, "nothing is lost on the way, nothing is made");
+        assert_eq!(self.sums().await, after, "the totals are unchanged");
     }
 
     async fn texts(&self, sql: &str) -> Vec<String> {
@@ -400,7 +402,7 @@ impl World {
         rows.iter().map(|row| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned()).collect()
     }
 
-    /// Sums the stock of each material, personal and in pools.
+    /// Returns the total stock of each material, personal and in pools.
     async fn sums(&self) -> BTreeMap<String, i64> {
         let rows = self.texts("SELECT material || ' ' || sum(amount) FROM stock_row GROUP BY material").await;
         let one = |row: String| {
@@ -431,8 +433,9 @@ impl World {
                 let mut op = lot_key.set(0, 0);
                 (op["expectedQuantity"], op["quantity"]) = (amount(lot_key, held), amount(lot_key, to));
                 let body = json!({ "ops": [op] }).to_string();
-                let body = StockChangeSet::parse_valid(body.as_bytes()).expect("a change set");
-                let changed = backend.change_stock(&id(holder), web, body).await.expect("a change");
+                let body = StockChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
+                let changed =
+                    backend.change_stock(&id(holder), web, body).await.expect("the change succeeds");
                 let end = changed.results.first().map_or_else(String::new, |one| {
                     format!(
                         "{} {}",
@@ -456,7 +459,12 @@ impl World {
                     MEMBERS[holder], lot_key.material, lot_key.quality, lot_key.stolen
                 );
                 let Some(key) = self.texts(&sql).await.into_iter().next() else { return };
-                assert!(backend.rebook_stock(&id(holder), web, &key, keeping).await.expect("a rebooking"));
+                assert!(
+                    backend
+                        .rebook_stock(&id(holder), web, &key, keeping)
+                        .await
+                        .expect("the rebooking succeeds")
+                );
                 for entry in &mut self.oracle.entries {
                     let is = (entry.unit, entry.shared) == (unit, to > 0);
                     if entry.holder == holder && entry.at == lot_key && !is {
@@ -482,7 +490,7 @@ impl World {
                 marked.missions.retain(|_, amount| *amount > 0);
                 let fits = marked.standing() <= marked.amount;
                 let done = backend.earmark_stock(&id(0), web, &entry.id, (purpose, target), amount).await;
-                assert_eq!(done.expect("an earmark"), fits);
+                assert_eq!(done.expect("earmarking succeeds"), fits);
                 if fits && marked != *entry {
                     *entry = Entry { version: marked.version + 1, ..marked };
                 }
@@ -501,7 +509,7 @@ impl World {
                     [None, Some(UnitRole::Member), Some(UnitRole::Logistician), Some(UnitRole::Leader)];
                 let had_role = self.oracle.roles.remove(&(member, unit));
                 let set = backend.set_role(&id(member), &UNITS[unit].into(), roles[role]).await;
-                assert_eq!(set.expect("a role"), had_role.is_some() || role > 0);
+                assert_eq!(set.expect("the role can be set"), had_role.is_some() || role > 0);
                 match role {
                     0 => None,
                     1 => self.oracle.roles.insert((member, unit), ModelRole::Member),
@@ -514,18 +522,28 @@ impl World {
                 } else {
                     self.oracle.withheld.remove(&member)
                 };
-                assert_eq!(backend.withhold_name(&id(member), withholds).await.expect("a change"), is);
+                assert_eq!(
+                    backend.withhold_name(&id(member), withholds).await.expect("the change succeeds"),
+                    is
+                );
             }
             Action::Rename { member } => {
                 self.renamed += 1;
                 let name = format!("Name-of-{}-{}", &MEMBERS[member][2..], self.renamed);
-                assert!(backend.rename_member(&id(member), named(&name)).await.expect("a name"));
+                assert!(
+                    backend.rename_member(&id(member), named(&name)).await.expect("the renaming succeeds")
+                );
                 self.oracle.names[member] = name;
             }
             Action::RenameMission { mission } => {
                 self.renamed += 1;
                 let name = format!("Mission {}", self.renamed);
-                assert!(backend.rename_mission(MISSIONS[mission], named(&name)).await.expect("a name"));
+                assert!(
+                    backend
+                        .rename_mission(MISSIONS[mission], named(&name))
+                        .await
+                        .expect("the renaming succeeds")
+                );
                 self.oracle.missions[mission] = name;
             }
             Action::Marking(is_enabled) => {
@@ -539,11 +557,11 @@ impl World {
             }
             Action::Advance(days) => self.bench.clock.advance(u32::from(days) * DAY),
             Action::Sweep => drop(self.bench.retain(3).await),
-            Action::Page { .. } | Action::Own { .. } => unreachable!("readers are not of the world"),
+            Action::Page { .. } | Action::Own { .. } => unreachable!("the caller handles actions of readers"),
         }
     }
 
-    /// Compares every row with the interpreter's, and learns the ids of new ones.
+    /// Compares every row with the interpreter's, and stores the ids of new rows in the model.
     async fn settle(&mut self) {
         let rows = self.bench.store.read(|connection| {
             let mut rows = connection.prepare(
@@ -564,9 +582,9 @@ impl World {
                 let mut entry = Entry {
                     id: row.get(0)?,
                     number: row.get(1)?,
-                    holder: MEMBERS.iter().position(|one| *one == member).expect("a member"),
-                    at: places().iter().find(matches_lot).expect("a lot").place(place),
-                    unit: unit.map(|unit| UNITS.iter().position(|one| *one == unit).expect("a unit")),
+                    holder: MEMBERS.iter().position(|one| *one == member).expect("a known member"),
+                    at: places().iter().find(matches_lot).expect("the lot exists").place(place),
+                    unit: unit.map(|unit| UNITS.iter().position(|one| *one == unit).expect("a known unit")),
                     shared: row.get(8)?,
                     amount: row.get(9)?,
                     version: row.get(10)?,
@@ -590,7 +608,7 @@ impl World {
             }
             Ok::<_, StoreError>(found)
         });
-        let mut rows = rows.await.expect("a read");
+        let mut rows = rows.await.expect("the read succeeds");
         assert_eq!(rows.len(), self.oracle.entries.len(), "{rows:#?}\n{:#?}", self.oracle.entries);
         for entry in &mut self.oracle.entries {
             let matches_row = |row: &Entry| match entry.id.as_str() {
@@ -606,26 +624,26 @@ impl World {
         }
     }
 
-    /// Checks that each reader sees exactly what they may see.
+    /// Asserts that each reader sees exactly the data that it may see.
     async fn check(&self) {
         for reader in 0..4 {
             let (caller, member, details) = reads(reader);
             let response = self.bench.get(&caller, &format!("{POOLS}?limit=1000")).await;
-            let items = response.body["items"].as_array().expect("a list");
+            let items = response.body["items"].as_array().expect("an array");
             let mut shown_lots: Vec<String> = items.iter().map(format_pool_lot).collect();
             shown_lots.sort();
             assert_eq!(shown_lots, self.oracle.view(member, details), "{reader}");
-            self.is_private(reader, &String::from_utf8(response.bytes).expect("text"));
+            self.is_private(reader, &String::from_utf8(response.bytes).expect("valid UTF-8"));
             for entry in items.iter().filter_map(|lot| lot["entries"].as_array()).flatten() {
                 let Some(name) = entry["holder"]["name"].as_str() else { continue };
-                let holder = self.oracle.names.iter().position(|one| one == name).expect("a member");
+                let holder = self.oracle.names.iter().position(|one| one == name).expect("a known member");
                 let client = if caller.client.as_str() == "c-1" { "c-1" } else { "c-2" };
                 assert_eq!(entry["holder"]["ref"], self.names[&(client, holder)]);
             }
         }
     }
 
-    /// Strings that a reader must never receive.
+    /// Asserts that a page contains no string that the reader must not receive.
     fn is_private(&self, reader: usize, page: &str) {
         let (caller, member, details) = reads(reader);
         let mut secrets = vec!["donation-secret".to_owned()];
@@ -645,18 +663,18 @@ impl World {
         for secret in secrets {
             assert!(!page.contains(&secret), "{reader} reads {secret}: {page}");
         }
-        // OST-12: nothing links the entries of one withheld holder.
-        let page: Value = serde_json::from_str(page).expect("JSON");
+        // OST-12: the ids of a withheld holder's entries have nothing in common.
+        let page: Value = serde_json::from_str(page).expect("valid JSON");
         let lots = page["items"].as_array().into_iter().flatten();
         let entries = lots.filter_map(|lot| lot["entries"].as_array()).flatten();
         let withheld = entries.filter(|entry| entry["holder"]["withheld"] == true);
         let mut heads = BTreeSet::new();
-        for id in withheld.map(|entry| entry["id"].as_str().expect("an id")) {
-            assert!(heads.insert(&id[..8]), "{reader} reads two ids that begin with {}", &id[..8]);
+        for id in withheld.map(|entry| entry["id"].as_str().expect("a string")) {
+            assert!(heads.insert(&id[..8]), "{reader} receives two ids that begin with {}", &id[..8]);
         }
     }
 
-    /// Sums a member's holdings as their own stock.
+    /// Returns the sums of a member's holdings, as the member sees them.
     fn own(&self, holder: usize) -> BTreeMap<String, String> {
         let mut sums: BTreeMap<LotKey, i64> = BTreeMap::new();
         for entry in self.oracle.entries.iter().filter(|entry| entry.holder == holder) {
@@ -673,17 +691,17 @@ impl World {
 }
 
 fn pool_reader(reader: usize) -> Reader<String> {
-    let entry = |item: &Value| (item["key"].as_str().expect("a key").to_owned(), format_pool_lot(item));
+    let entry = |item: &Value| (item["key"].as_str().expect("a string").to_owned(), format_pool_lot(item));
     let keeps = |lot: &String, page: &Value| {
-        let units = page["units"].as_array().expect("units");
-        units.iter().any(|unit| lot.starts_with(&format!("{} ", unit["id"].as_str().expect("an id"))))
+        let units = page["units"].as_array().expect("an array");
+        units.iter().any(|unit| lot.starts_with(&format!("{} ", unit["id"].as_str().expect("a string"))))
     };
     Reader::new(reads(reader).0, POOLS, entry).keeping(keeps)
 }
 
 fn own_reader() -> Reader<(String, String)> {
     let entry = |item: &Value| {
-        let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).expect("a text");
+        let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).expect("a string");
         let lot = format!(
             "{} {} {} {}",
             text("/material/bt"),
@@ -718,7 +736,7 @@ async fn run(acts: Vec<Action>) {
                     assert_eq!(
                         has(&readers[reader]),
                         world.oracle.view(member, details),
-                        "at the end of the feed"
+                        "the reader is at the end of the feed"
                     );
                 }
                 continue;
@@ -755,11 +773,11 @@ proptest! {
     #![proptest_config(cases(500))]
 
     /// OST-01, OST-02, OST-03, OST-05, OST-06, OST-07, OST-08, OST-09, OST-11, OST-12, OST-13, OST-17, OST-19
-    /// to OST-29, OST-31 to OST-39, A14, A15, A34, FED-04, FED-06, WRT-02, WRT-04: see the module
-    /// documentation.
+    /// to OST-29, OST-31 to OST-39, A14, A15, A34, FED-04, FED-06, WRT-02, WRT-04: the pools equal those of
+    /// the interpreter (see the module documentation).
     #[test]
     fn pools_match_the_reference_interpreter(acts in prop::collection::vec(act(), 1..40)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(run(acts));
     }
 }

@@ -1,5 +1,5 @@
-//! Every reason for which an org-stock op is refused, provoked as a client would, and the order of the
-//! checks.
+//! Tests of every reason for which an op on org stock is rejected, caused as a client would cause it, and of
+//! the order of the checks.
 
 use exchange_service::backend::EarmarkPurpose;
 use exchange_service::members::UnitRole;
@@ -9,7 +9,7 @@ use super::org_stock_writes::{build_op, build_partial_op, earmark, shares};
 use super::stock::{GUN, METAL, ORE, PARTS, with};
 use super::*;
 
-/// All ops on an entry, valid except for the tested reason; `to` is a unit, a holder, or a place.
+/// Returns all ops on an entry, valid except for the tested reason.
 fn every_op(unit: &str, entry: &(String, i64), to_unit: &str, holder: &str, place: &str) -> Vec<Value> {
     let lot_key = ORE;
     vec![
@@ -35,7 +35,7 @@ fn every_op(unit: &str, entry: &(String, i64), to_unit: &str, holder: &str, plac
     ]
 }
 
-/// Sends each op separately and expects the same result for each; nothing is written.
+/// Sends each op separately and asserts the same rejection for each, and that nothing is written.
 async fn refused(bench: &Bench, caller: &Caller, ops: Vec<Value>, reason: &str) {
     let before = bench.everything().await;
     for op in ops {
@@ -49,7 +49,7 @@ async fn refused(bench: &Bench, caller: &Caller, ops: Vec<Value>, reason: &str) 
     assert_eq!(bench.everything().await, before, "{reason}");
 }
 
-/// A pool with 10 SCU of ore of member two.
+/// Creates a pool with 10 SCU of ore that member two holds.
 async fn pool_with_ten_scu() -> (Bench, (String, i64), String) {
     let bench = world().await;
     book_in_stock(&bench, &[("u-1", "Two", ORE, 10)]).await;
@@ -57,8 +57,8 @@ async fn pool_with_ten_scu() -> (Bench, (String, i64), String) {
     (bench, entry, three)
 }
 
-/// OST-16, OST-31, A15, CON-16: only a direct member and Logistician of the unit writes to a pool, and only
-/// to its entries; refusals do not reveal what exists.
+/// OST-16, OST-31, A15, CON-16: only direct members and Logisticians of a unit can write to its pool, and
+/// only to entries of this pool. Rejections do not reveal which entries exist.
 #[tokio::test]
 async fn ops_without_permission_are_rejected() {
     let (bench, entry, three) = pool_with_ten_scu().await;
@@ -66,21 +66,23 @@ async fn ops_without_permission_are_rejected() {
     let two = reference(&bench, &first(), "u-1", "Two").await;
     let mut all_ops = every_op("u-1", &entry, "u-1", &three, "Station");
     all_ops.push(book_in("u-1", &two, ORE, 1));
-    // Members without the role in the unit or above it, administrators, strangers.
+    // Members without the role, leaders of a unit above, administrators, and members of other units are
+    // rejected.
     bench.sql("UPDATE member SET is_admin = 1; INSERT INTO membership (member, unit, leadership) VALUES ('m-2', 'u-3', 1)").await;
     refused(&bench, &other_member(), all_ops.clone(), "NOT_PERMITTED").await;
     let one = MemberId::new("m-1");
     for role in [Some(UnitRole::Member), None] {
-        backend.set_role(&one, &"u-1".into(), role).await.expect("a role");
+        backend.set_role(&one, &"u-1".into(), role).await.expect("the role can be set");
         refused(&bench, &first(), all_ops.clone(), "NOT_PERMITTED").await;
     }
-    backend.set_role(&one, &"u-1".into(), Some(UnitRole::Leader)).await.expect("a role");
-    // A nonexistent unit, a nonexistent entry, one of another pool, one in no pool.
+    backend.set_role(&one, &"u-1".into(), Some(UnitRole::Leader)).await.expect("the role can be set");
+    // A nonexistent unit, a nonexistent entry, an entry of another pool, and one outside of pools are
+    // rejected.
     let nobody = ("no-such-entry".to_owned(), 1);
     let mut ops = every_op("u-none", &entry, "u-1", &three, "Station");
     ops.extend(every_op("u-1", &nobody, "u-1", &three, "Station"));
     ops.extend(every_op("u-2", &entry, "u-1", &three, "Station"));
-    // A receiving unit of which the member is not a Logistician.
+    // A receiving unit of which the member is not a Logistician is rejected.
     ops.extend(
         every_op("u-1", &entry, "u-3", &three, "Station").into_iter().filter(|op| op["toUnit"] == "u-3"),
     );
@@ -93,7 +95,8 @@ async fn ops_without_permission_are_rejected() {
     assert_eq!(response.code(), "SCOPE_MISSING");
 }
 
-/// OST-31: `move-pool` is the op for moving to the entry's own holder in another pool.
+/// OST-31: `move-holder` to the entry's own holder in another pool is rejected; `move-pool` is the op for
+/// this.
 #[tokio::test]
 async fn move_holder_to_the_same_holder_is_rejected() {
     let (bench, entry, _) = pool_with_ten_scu().await;
@@ -106,8 +109,8 @@ async fn move_holder_to_the_same_holder_is_rejected() {
     refused(&bench, &first(), vec![op], "NOT_PERMITTED").await;
 }
 
-/// OST-32, OST-13, OST-15: a holder is on the roster of the receiving unit, by this client's pseudonym;
-/// `move-pool` only requires that the holder belongs to the unit.
+/// OST-32, OST-13, OST-15: the holder must be on the roster of the receiving unit, with the pseudonym for
+/// this client. `move-pool` only requires that the holder belongs to the unit.
 #[tokio::test]
 async fn unknown_holder_is_rejected() {
     let (bench, entry, three) = pool_with_ten_scu().await;
@@ -128,14 +131,14 @@ async fn unknown_holder_is_rejected() {
     bench.sql("UPDATE member SET withholds_name = 1 WHERE id = 'm-3'").await;
     refused(&bench, &first(), vec![moved("u-1", &three), book_in("u-1", &three, ORE, 1)], "HOLDER_UNKNOWN")
         .await;
-    bench.backend().set_role(&MemberId::new("m-2"), &"u-2".into(), None).await.expect("a role");
+    bench.backend().set_role(&MemberId::new("m-2"), &"u-2".into(), None).await.expect("the role can be set");
     let pool = with(build_op("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
     refused(&bench, &first(), vec![pool.clone(), with(pool, "quantity", quantity(ORE, 1))], "HOLDER_UNKNOWN")
         .await;
     bench.check(&first(), CHANGE, vec![moved("u-1", &one)], &[]).await;
 }
 
-/// OST-33: the entry changed since it was read, by any author.
+/// OST-33: an op is rejected if any author has changed the entry since the client read it.
 #[tokio::test]
 async fn stale_version_is_rejected() {
     let (bench, (id, version), three) = pool_with_ten_scu().await;
@@ -143,7 +146,7 @@ async fn stale_version_is_rejected() {
         let ops = every_op("u-1", &(id.clone(), stale), "u-1", &three, "Station");
         refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
     }
-    // Its holder changes it on the web as personal stock.
+    // The holder changes the entry through the web pages, as personal stock.
     bench.check(&other_member(), super::stock::SET, vec![ORE.set(10, 9)], &[]).await;
     let ops = every_op("u-1", &(id.clone(), version), "u-1", &three, "Station");
     refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
@@ -152,7 +155,7 @@ async fn stale_version_is_rejected() {
     refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
 }
 
-/// OST-34: the entry holds less than the amount.
+/// OST-34: an op is rejected if its amount exceeds the entry's amount.
 #[tokio::test]
 async fn amount_above_stock_is_rejected() {
     let (bench, entry, three) = pool_with_ten_scu().await;
@@ -165,7 +168,8 @@ async fn amount_above_stock_is_rejected() {
     refused(&bench, &first(), ops, "INSUFFICIENT_STOCK").await;
 }
 
-/// OST-35, OST-26, OST-29: earmarked stock can only be taken by naming the earmark, and donations never.
+/// OST-35, OST-26, OST-29: earmarked stock can be taken only by naming the earmark; donated stock can never
+/// be taken.
 #[tokio::test]
 async fn taking_earmarked_stock_is_rejected() {
     for (purpose, target) in [
@@ -181,7 +185,7 @@ async fn taking_earmarked_stock_is_rejected() {
             ops.filter(|op| op["op"] != "note").map(|op| with(op, "quantity", quantity(ORE, json!(6.001))));
         let ops = ops.map(|op| if op["op"] == "move-holder" { with(op, "toUnit", json!("u-1")) } else { op });
         refused(&bench, &first(), ops.collect(), "STOCK_EARMARKED").await;
-        // Named, but with a smaller amount.
+        // The earmark is named with a smaller amount than necessary.
         let name = if purpose == EarmarkPurpose::Mission { "mission" } else { "jobOrder" };
         let of_it = with(
             build_partial_op("book-out", "u-1", &entry, ORE, 7),
@@ -198,7 +202,8 @@ async fn taking_earmarked_stock_is_rejected() {
             bench.check(&first(), CHANGE, vec![move_all], &[]).await;
         }
     }
-    // Marking a part leaves earmarks on the entry; marking the whole entry includes them.
+    // Earmarks stay on the entry if only a part is marked as stolen; they are included if the whole entry is
+    // marked.
     let (bench, (id, version), _) = pool_with_ten_scu().await;
     earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
     let mark = with(build_op("stolen", "u-1", &(id, version + 1)), "stolen", json!(true));
@@ -207,7 +212,7 @@ async fn taking_earmarked_stock_is_rejected() {
     bench.check(&first(), CHANGE, vec![mark], &[]).await;
 }
 
-/// OST-36: the rest would be less than the offer.
+/// OST-36: an op is rejected if the remaining stock would be less than the offer.
 #[tokio::test]
 async fn taking_offered_stock_is_rejected() {
     let (bench, entry, _) = pool_with_ten_scu().await;
@@ -220,7 +225,8 @@ async fn taking_offered_stock_is_rejected() {
     bench.check(&first(), CHANGE, vec![with(mark, "version", json!(2))], &[]).await;
 }
 
-/// OST-37: earmarks of one kind exceed the amount that is booked in; earmarks of two kinds overlap.
+/// OST-37: earmarks of one kind must not exceed the amount that is booked in; earmarks of different kinds may
+/// overlap.
 #[tokio::test]
 async fn excessive_earmarks_are_rejected() {
     let (bench, _, three) = pool_with_ten_scu().await;
@@ -240,8 +246,8 @@ async fn excessive_earmarks_are_rejected() {
     bench.check(&first(), CHANGE, vec![both], &[]).await;
 }
 
-/// OST-38: targets to which stock cannot be earmarked, or to which the entry is not earmarked with that
-/// amount.
+/// OST-38: a target is rejected if stock cannot be earmarked to it, or if the entry is not earmarked to it
+/// with that amount.
 #[tokio::test]
 async fn invalid_earmark_target_is_rejected() {
     let (bench, (id, version), three) = pool_with_ten_scu().await;
@@ -274,7 +280,7 @@ async fn invalid_earmark_target_is_rejected() {
             ("fromJobOrders", "jobOrder", vec![("j-1", 1.0), ("j-1", 1.0)]),
             ("fromMissions", "mission", vec![("mi-2", 1.0)]),
             ("fromMissions", "mission", vec![("mi-1", 4.001)]),
-            // More than the taken amount.
+            // The named amount exceeds the amount that is taken.
             ("fromMissions", "mission", vec![("mi-1", 3.5)]),
         ] {
             ops.push(with(take.clone(), list, shares(name, ORE, &targets)));
@@ -283,7 +289,7 @@ async fn invalid_earmark_target_is_rejected() {
     refused(&bench, &first(), ops, "EARMARK_TARGET_INVALID").await;
 }
 
-/// OST-39: checks as for stock.
+/// OST-39: material, location, unit and stolen marker are checked as for stock.
 #[tokio::test]
 async fn catalogue_and_unit_checks_match_own_stock() {
     let (bench, entry, three) = pool_with_ten_scu().await;
@@ -315,12 +321,12 @@ async fn catalogue_and_unit_checks_match_own_stock() {
         with(mark.clone(), "quantity", quantity(ORE, 1)),
     ];
     refused(&bench, &first(), ops, "STOLEN_MARKING_DISABLED").await;
-    // A43: an op that leaves nothing marked is allowed.
+    // A43: an op after which no stock is marked as stolen is allowed.
     let nothing = vec![book_in("u-1", &three, ORE.stolen(), 0), with(mark, "quantity", quantity(ORE, 0))];
     bench.check(&first(), CHANGE, nothing, &["0 unchanged -", "1 unchanged -"]).await;
 }
 
-/// A19: each op violates two rules, and is refused for the one that is checked first.
+/// A19: an op that violates two rules is rejected for the one that is checked first.
 #[tokio::test]
 async fn first_failed_check_determines_the_reason() {
     let (bench, (id, version), three) = pool_with_ten_scu().await;

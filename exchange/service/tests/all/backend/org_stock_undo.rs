@@ -1,4 +1,4 @@
-//! Undo of org stock: reverted entries, conflicts and their reasons, notices.
+//! Tests of the undo of org stock: reverted entries, conflicts with their reasons, and notices.
 
 use exchange_service::backend::EarmarkPurpose;
 use exchange_service::backend::undo::{
@@ -12,13 +12,13 @@ use super::org_stock_writes::{build_op, build_partial_op, earmark, shares};
 use super::stock::{GUN, LotKey, METAL, ORE, PARTS, SET, with};
 use super::*;
 
-/// Selects the first client's writes for a member since the initial stock, with an authority.
+/// Undoes the first client's writes for a member since the initial stock, with this authority.
 async fn run_undo(bench: &Bench, member: &str, authority: UndoAuthority, mode: UndoMode) -> Vec<UndoOutcome> {
     let to = bench.clock.now();
     let writes =
         UndoSelection { client: "c-1".into(), member: MemberId::new(member), from: to.minus(DAY), to };
     let undo = UndoProcess::new(writes, authority, &[UndoArea::OrgStock], mode);
-    bench.backend().run_undo(undo).await.expect("an undo")
+    bench.backend().run_undo(undo).await.expect("the undo succeeds")
 }
 
 fn format_outcomes(outcomes: &[UndoOutcome]) -> Vec<String> {
@@ -31,7 +31,7 @@ fn format_outcomes(outcomes: &[UndoOutcome]) -> Vec<String> {
     lines
 }
 
-/// Undoes at the member's request: first a preview, then the run.
+/// Undoes the client's writes on behalf of the member: first as a preview, then for real.
 async fn undo(bench: &Bench) -> Vec<String> {
     let before = bench.everything().await;
     let promised = run_undo(bench, "m-1", UndoAuthority::Member, UndoMode::Preview).await;
@@ -41,7 +41,7 @@ async fn undo(bench: &Bench) -> Vec<String> {
     format_outcomes(&done)
 }
 
-/// Books the initial stock, two days ago.
+/// Creates a backend whose initial stock was booked two days ago.
 async fn bench_with_stock(list: &[(&str, &str, LotKey, i64)]) -> Bench {
     let bench = world().await;
     book_in_stock(&bench, list).await;
@@ -54,7 +54,7 @@ async fn apply(bench: &Bench, ops: Vec<Value>) {
     bench.check(&first(), CHANGE, ops, &[]).await;
 }
 
-/// Dumps pools and sales without versions and row order.
+/// Returns pools and sales without versions and row order, as lines.
 async fn stored(bench: &Bench) -> Vec<String> {
     let mut lines = bench
         .rows("SELECT id, member, lot, pool_lot, location, stolen, amount, unit, note, booked_at FROM stock_row ORDER BY id")
@@ -72,8 +72,8 @@ async fn notices(bench: &Bench) -> Vec<String> {
     lines
 }
 
-/// OST-20 to OST-28: each op is reverted with earmarks, holder, pool, place, stolen flag and note; versions
-/// increase, and holders get notices (OST-19).
+/// OST-20 to OST-28: each op is reverted with earmarks, holder, pool, location, stolen marker and note.
+/// Versions increase, and holders receive notices (OST-19).
 #[tokio::test]
 async fn every_op_is_reverted() {
     let bench = bench_with_stock(&[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 7)]).await;
@@ -95,7 +95,7 @@ async fn every_op_is_reverted() {
     );
     let station = json!({ "name": "Station" });
     let (parts, _) = entry(&bench, "u-1", PARTS).await;
-    // The client's ops one by one, with the expected report.
+    // Each row: the client's ops, the expected report, and whether the holder receives a notice.
     let acts: Vec<(Vec<Value>, Vec<&str>, bool)> = vec![
         (vec![book_in("u-1", &two, ORE.quality(4), 5)], vec!["Quanta Ore, City, quality 4: removed"], true),
         (vec![take], vec!["Quanta Ore, City: changed"], true),
@@ -157,7 +157,7 @@ async fn every_op_is_reverted() {
         ),
     ];
     for (mut ops, expect, is_told) in acts {
-        // Versions increased.
+        // Undo increases versions.
         for op in &mut ops {
             if let Some(id) = op.get("entry").and_then(Value::as_str) {
                 let version =
@@ -175,11 +175,11 @@ async fn every_op_is_reverted() {
         assert_eq!(stored(&bench).await, before, "{expect:?}");
         let holders = notices(&bench).await;
         assert_eq!(holders.contains(&"Text(\"m-2 org-stock.undo\")".to_owned()), is_told, "{expect:?}");
-        // FED-04: the feed contains the change.
+        // FED-04: the feed contains the undo.
         let (items, removed) = bench.page(&first(), POOLS, &mut cursor).await;
         assert!(items.len() + removed.len() > 0, "{expect:?}");
         bench.clock.advance(Duration::from_secs(1));
-        assert_eq!(undo(&bench).await, [""; 0], "nothing is left of {expect:?}");
+        assert_eq!(undo(&bench).await, [""; 0], "{expect:?} is undone completely");
     }
     let without_versions = |lots: Vec<String>| -> Vec<String> {
         lots.iter()
@@ -189,7 +189,8 @@ async fn every_op_is_reverted() {
     assert_eq!(without_versions(lots(&bench, &first()).await), without_versions(seen));
 }
 
-/// OST-20 to OST-26: both sides of a move are reverted or none, so that no stock is lost or duplicated.
+/// OST-20 to OST-26: either both sides of a move are reverted or neither, so that no stock is lost or
+/// duplicated.
 #[tokio::test]
 async fn both_sides_of_a_move_are_reverted_or_none() {
     let bench = bench_with_stock(&[("u-1", "Two", ORE, 10), ("u-1", "Two", GUN, 5)]).await;
@@ -212,7 +213,7 @@ async fn both_sides_of_a_move_are_reverted_or_none() {
     assert_eq!(
         rows,
         [format!("Text(\"{}\") Integer(5) Integer(2)", gun.0)],
-        "under its own id, with a version of its own"
+        "the entry has its previous id and a new version"
     );
     assert_eq!(
         bench.rows("SELECT sum(amount) FROM stock_row WHERE kind = 'MATERIAL'").await,
@@ -258,7 +259,7 @@ async fn sale_is_reverted_completely_or_not_at_all() {
     }
 }
 
-/// OST-31, OST-32, OST-34 to OST-38: conflicts and their reasons.
+/// OST-31, OST-32, OST-34 to OST-38: conflicting entries are not reverted, and the reasons are reported.
 #[tokio::test]
 async fn conflicting_entries_are_not_reverted() {
     let station = || json!({ "name": "Station" });
@@ -304,13 +305,13 @@ async fn conflicting_entries_are_not_reverted() {
         assert_eq!(ends, [reason], "{act}: {sql}");
         assert_eq!(stored(&bench).await, before, "{act}: {sql}");
     }
-    // Another author's change between two changes of the client.
+    // Another author changes the entry between two changes of the client.
     let bench = bench_with_stock(&[("u-1", "Two", ORE, 10)]).await;
     bench
         .backend()
         .set_role(&MemberId::new("m-2"), &"u-1".into(), Some(UnitRole::Logistician))
         .await
-        .expect("a role");
+        .expect("the role can be set");
     let (id, _) = entry(&bench, "u-1", ORE).await;
     apply(&bench, vec![build_partial_op("book-out", "u-1", &(id.clone(), 1), ORE, 1)]).await;
     apply_on_web(&bench, "m-2", vec![build_partial_op("book-out", "u-1", &(id.clone(), 2), ORE, 1)]).await;
@@ -322,7 +323,7 @@ async fn conflicting_entries_are_not_reverted() {
     assert_eq!(undo(&bench).await, ["Quanta Ore, City: changed-since", "Quanta Ore, Station: other-half"]);
 }
 
-/// An administrator's undo is a change by the system with a notice to the member; the member's current roles
+/// An administrator's undo is a change by the system with a notice to the member. The member's current roles
 /// do not matter.
 #[tokio::test]
 async fn administrator_reverts_logistician_changes() {
@@ -348,7 +349,8 @@ async fn administrator_reverts_logistician_changes() {
     );
 }
 
-/// OST-19: the holder's page shows who undid the changes of which client; an administrator is shown as such.
+/// OST-19: the notices for a holder name the author of the undo and the client whose changes were undone; an
+/// administrator is not named.
 #[tokio::test]
 async fn holder_notices_name_the_author_of_the_undo() {
     for (authority, expect) in [
@@ -371,13 +373,13 @@ async fn holder_notices_name_the_author_of_the_undo() {
     }
 }
 
-/// Returns the first member's stock of ore and metal in the city, in SCU.
+/// Returns the total stock of each lot.
 async fn held(bench: &Bench) -> Vec<String> {
     bench.rows("SELECT material || ' ' || (sum(amount) / 1000) FROM stock_row GROUP BY lot ORDER BY 1").await
 }
 
-/// STK-16, OST-21: stock and org stock change the same rows. A client's changes in both are reverted in turn,
-/// to the last one; a preview checks once, and a second run finds nothing.
+/// STK-16, OST-21: stock and org stock change the same rows, so a client's changes in both areas are undone
+/// in reverse order, back to the first one. A preview checks once, and a second run finds nothing to undo.
 #[tokio::test]
 async fn changes_of_both_areas_are_reverted_in_turn() {
     let stocked_up = ["Text(\"metal 10\")", "Text(\"ore 10\")"];
@@ -388,7 +390,8 @@ async fn changes_of_both_areas_are_reverted_in_turn() {
         let writes =
             |from, to| UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
         let run = async |writes: &UndoSelection, areas: &[UndoArea], mode| {
-            let done = bench.backend().undo_writes(writes.clone(), areas, mode).await.expect("an undo");
+            let done =
+                bench.backend().undo_writes(writes.clone(), areas, mode).await.expect("the undo succeeds");
             let mut ends: Vec<String> = done
                 .iter()
                 .map(|UndoOutcome { area, name, result: end, .. }| {
@@ -399,7 +402,7 @@ async fn changes_of_both_areas_are_reverted_in_turn() {
             ends.sort();
             ends
         };
-        // The member lowers stock and the Logistician books out, in either order.
+        // The member lowers stock and the Logistician books stock out, in either order.
         let lower = async |lot_key: LotKey, from, to| {
             bench.clock.advance(Duration::from_secs(1));
             bench.check(&first(), SET, vec![lot_key.set(from, to)], &[]).await;
@@ -426,7 +429,7 @@ async fn changes_of_both_areas_are_reverted_in_turn() {
         assert_eq!(held(&bench).await, ["Text(\"metal 5\")", "Text(\"ore 5\")"]);
         let every_change = writes(began, bench.clock.now());
         if one_by_one {
-            // An undo of one area reverts what the other area did not change later.
+            // An undo of one area reverts the changes that the other area did not change later.
             let [stock, pools] = own.map(|area| [area]);
             let ends = run(&every_change, &stock, UndoMode::Apply).await;
             assert_eq!(ends, ["stock Quanta Metal, City: changed", "stock Quanta Ore, City: changed-since"]);
@@ -454,9 +457,10 @@ async fn changes_of_both_areas_are_reverted_in_turn() {
             assert_eq!(done, looked_once.map(|end| end.replace("-since", "")));
         }
         assert_eq!(held(&bench).await, stocked_up, "{areas:?}");
-        assert_eq!(run(&every_change, &areas, UndoMode::Apply).await, [""; 0], "nothing is left of it");
+        assert_eq!(run(&every_change, &areas, UndoMode::Apply).await, [""; 0], "no change is left to undo");
 
-        // A change in one area between two of the other blocks both; spans from the last change on undo it.
+        // A change in one area between two changes of the other area is a conflict for both. Undoing spans
+        // one by one, from the last change back, succeeds.
         let mut spans = Vec::new();
         let began = bench.clock.now().plus(Duration::from_millis(1));
         for (from, to) in [(10, 8), (7, 4)] {
@@ -482,7 +486,8 @@ async fn changes_of_both_areas_are_reverted_in_turn() {
 }
 
 /// STK-16, OST-21: a holder's rows are in the journal of each Logistician who booked them. A client's changes
-/// for several members are reverted in turn, in any order of members; for one member only, they stay.
+/// for several members are undone in reverse order, for any order of members. An undo for only one member
+/// leaves them unchanged.
 #[tokio::test]
 async fn changes_for_several_members_are_reverted_in_turn() {
     for members in [["m-1", "m-3"], ["m-3", "m-1"]] {
@@ -497,7 +502,7 @@ async fn changes_for_several_members_are_reverted_in_turn() {
             .backend()
             .set_role(&MemberId::new("m-3"), &"u-1".into(), Some(UnitRole::Logistician))
             .await
-            .expect("a role");
+            .expect("the role can be set");
         let before = stored(&bench).await;
         let lower = async |lot_key: LotKey, from, to| {
             bench.clock.advance(Duration::from_secs(1));
@@ -509,7 +514,8 @@ async fn changes_for_several_members_are_reverted_in_turn() {
                 build_partial_op("book-out", "u-1", &entry(&bench, "u-1", lot_key).await, lot_key, amount);
             bench.check(caller, CHANGE, vec![op], &[]).await;
         };
-        // The holder before the Logistician, after the Logistician, and one Logistician after the other.
+        // The holder's change precedes the Logistician's, follows it, and one Logistician's change follows
+        // another's.
         lower(ORE, 10, 8).await;
         book_out(&one, ORE, 3).await;
         book_out(&one, METAL, 1).await;
@@ -531,13 +537,13 @@ async fn changes_for_several_members_are_reverted_in_turn() {
                 mode,
             );
             let undo = undo.with_members(members[1..].iter().map(|member| MemberId::new(*member)));
-            let done = bench.backend().run_undo(undo).await.expect("an undo");
+            let done = bench.backend().run_undo(undo).await.expect("the undo succeeds");
             let describe_outcome = |UndoOutcome { member, area, name, result: end, .. }: &UndoOutcome| {
                 let end = end.as_ref().map_or_else(UndoConflict::as_str, |became| became.as_str());
                 format!("{member} {} {name}: {end}", area.as_str())
             };
             let mut lines: Vec<String> = done.iter().map(describe_outcome).collect();
-            assert!(lines.is_sorted_by_key(|line| line[..3].to_owned()), "member by member: {lines:?}");
+            assert!(lines.is_sorted_by_key(|line| line[..3].to_owned()), "undo for each member: {lines:?}");
             lines.sort();
             lines
         };
@@ -554,17 +560,22 @@ async fn changes_for_several_members_are_reverted_in_turn() {
         assert_eq!(run(&members, UndoMode::Apply).await, looked_once.map(|end| end.replace("-since", "")));
         assert_eq!(stored(&bench).await, before, "{members:?}");
         let undone = bench.rows("SELECT member FROM notice WHERE kind = 'writes-undone' ORDER BY 1").await;
-        assert_eq!(undone, ["Text(\"m-1\")", "Text(\"m-3\")"], "each is told once");
-        assert_eq!(run(&members, UndoMode::Apply).await, [""; 0], "nothing is left of it");
+        assert_eq!(undone, ["Text(\"m-1\")", "Text(\"m-3\")"], "each member receives one notice");
+        assert_eq!(run(&members, UndoMode::Apply).await, [""; 0], "no change is left to undo");
     }
 }
 
-/// STK-16: another Logistician's booking between two changes of the member's stock is not reverted with them.
+/// STK-16: if another Logistician's booking lies between two changes of the member's stock, these are not
+/// reverted.
 #[tokio::test]
 async fn interleaved_foreign_booking_is_not_reverted() {
     let bench = bench_with_stock(&[("u-1", "One", ORE, 10), ("u-1", "One", METAL, 10)]).await;
     let two = MemberId::new("m-2");
-    bench.backend().set_role(&two, &"u-1".into(), Some(UnitRole::Logistician)).await.expect("a role");
+    bench
+        .backend()
+        .set_role(&two, &"u-1".into(), Some(UnitRole::Logistician))
+        .await
+        .expect("the role can be set");
     let set = async |ops| bench.check(&first(), SET, ops, &[]).await;
     set(vec![ORE.set(10, 8), METAL.set(10, 8)]).await;
     let (ore, metal) = (entry(&bench, "u-1", ORE).await, entry(&bench, "u-1", METAL).await);
@@ -577,7 +588,11 @@ async fn interleaved_foreign_booking_is_not_reverted() {
     let to = bench.clock.now();
     let writes =
         UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from: to.minus(DAY), to };
-    let done = bench.backend().undo_writes(writes, &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
+    let done = bench
+        .backend()
+        .undo_writes(writes, &UndoArea::ALL, UndoMode::Apply)
+        .await
+        .expect("the undo succeeds");
     assert_eq!(
         format_outcomes(&done),
         ["Quanta Metal, City: changed-since", "Quanta Ore, City: changed-since"]

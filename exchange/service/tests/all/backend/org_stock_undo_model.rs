@@ -1,8 +1,8 @@
 //! Model test of the undo of org stock, with random changes by Logisticians and holders before, between and
-//! after. Undoing moves and sales never changes the totals of stock and sales; conflicts stay untouched;
-//! reservations and offers are backed; readers have everything. Without other authors, the state equals that
-//! before the client's first op. Changes in both areas are reverted from the last change set on, regardless
-//! of earlier reverts.
+//! after. Undoing moves and sales never changes the totals of stock and sales, conflicting entries are not
+//! changed, there is enough stock for reservations and offers, and readers have all data. Without other
+//! authors, the state equals the one before the client's first op. Changes in both areas are undone back from
+//! the last change set, regardless of earlier undos.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,13 +28,13 @@ const HOLDERS: [&str; 3] = ["One", "Two", "Three"];
 struct OpTemplate {
     op: usize,
     entry: usize,
-    /// Quarters of an entry, at least a minimum amount.
+    /// The quarters of the entry's amount to take, rounded up to a minimum amount.
     quarters: i64,
     unit: usize,
     holder: usize,
     place: usize,
     merge: bool,
-    /// Whether the earmarked amount is included.
+    /// Whether the earmarked amount is taken as well.
     shares: bool,
     stolen: bool,
     counted: bool,
@@ -42,7 +42,8 @@ struct OpTemplate {
 
 #[derive(Clone, Debug)]
 enum Action {
-    /// The first member by the undone client on two installations or by another client, or the second member.
+    /// A write for the first member by the client to undo (on two installations) or by another client, or by
+    /// the second member.
     Write {
         who: usize,
         wishes: Vec<OpTemplate>,
@@ -54,25 +55,25 @@ enum Action {
     Offer {
         entry: usize,
     },
-    /// A holder sets the amount of a lot on the web.
+    /// A holder sets the amount of a lot through the web pages.
     Set {
         holder: usize,
         place: usize,
         counted: bool,
         to: i64,
     },
-    /// The undone client marks up to an amount of the first member's stock as stolen or not.
+    /// The client to undo marks up to an amount of the first member's stock as stolen or as not stolen.
     Mark {
         who: usize,
         lot: Own,
     },
-    /// The third member joins or leaves, or a job order is done or opened.
+    /// The third member joins or leaves, or a job order is completed or reopened.
     Turn(usize),
     Undo {
         from: u8,
         to: u8,
         administrator: bool,
-        /// Undoes stock and org stock, not only org stock.
+        /// Whether stock is undone together with org stock.
         both: bool,
     },
     Page(u8),
@@ -134,7 +135,7 @@ impl Entry {
     }
 }
 
-/// The target amount of a lot of the first member.
+/// A lot of the first member with its target amount.
 #[derive(Clone, Debug)]
 struct Own {
     place: usize,
@@ -159,7 +160,7 @@ fn own() -> impl Strategy<Value = Own> {
     })
 }
 
-/// A change set of the client: of the member's stock, or of pools.
+/// A change set of the client, for the member's stock or for pools.
 #[derive(Clone, Debug)]
 enum Set {
     Own(Own),
@@ -168,7 +169,7 @@ enum Set {
 
 struct World {
     bench: Bench,
-    /// Member ids by name.
+    /// The pseudonyms of members for each client, by name.
     holders: BTreeMap<&'static str, BTreeMap<&'static str, String>>,
 }
 
@@ -206,21 +207,21 @@ impl World {
             marks("mission")
         );
         let read = |row: &String| {
-            let text = row.strip_prefix("Text(").and_then(|text| text.strip_suffix(')')).expect("a text");
-            let text: String = serde_json::from_str(text).expect("a text");
-            serde_json::from_str(&text).expect("an entry")
+            let text = row.strip_prefix("Text(").and_then(|text| text.strip_suffix(')')).expect("a string");
+            let text: String = serde_json::from_str(text).expect("valid JSON");
+            serde_json::from_str(&text).expect("valid JSON")
         };
         self.bench.rows(sql).await.iter().map(read).collect()
     }
 
-    /// Sums stock and sales of each material.
+    /// Returns the total stock and sales of each material.
     async fn sums(&self) -> Vec<String> {
         let sql = "SELECT material, sum(amount) FROM (SELECT material, amount FROM stock_row \
                    UNION ALL SELECT material, amount FROM stock_sale) GROUP BY material ORDER BY material";
         self.bench.rows(sql).await
     }
 
-    /// Dumps pools and sales without versions, ages and offers.
+    /// Returns pools and sales without versions, ages and offers, as lines.
     async fn stored(&self) -> Vec<String> {
         let sql = "SELECT id, member, lot, pool_lot, amount, unit, note FROM stock_row ORDER BY id";
         let mut lines = self.bench.rows(sql).await;
@@ -294,7 +295,7 @@ impl World {
                 ),
             };
             ops.push(op);
-            // Each entry once per change set: its next version is known only after the write.
+            // Each entry is used once per change set, because its next version is known only after the write.
             entries.remove(lot_key);
         }
         if !ops.is_empty() {
@@ -328,13 +329,13 @@ impl World {
         assert!([200, 202].contains(&response.status), "{}", response.body);
     }
 
-    /// Sets the first member's amount of a lot.
+    /// Sets the amount of a lot of the first member.
     async fn set(&self, who: usize, lot: &Own) {
         let (held, _) = self.held(lot).await;
         self.post(who, vec![lot.at().set(held, lot.to)]).await;
     }
 
-    /// Moves up to an amount of the first member's stock to a lot from its twin.
+    /// Moves up to an amount of the first member's stock to a lot from the lot with the other stolen marker.
     async fn mark(&self, who: usize, lot: &Own) {
         let twin = Own { stolen: !lot.stolen, ..lot.clone() };
         let ((marked, _), (held, movable)) = (self.held(lot).await, self.held(&twin).await);
@@ -346,8 +347,8 @@ impl World {
         }
     }
 
-    /// Undoes stock and org stock. Everything that the preview reports is reverted, and possibly more.
-    /// Returns the number of conflicts.
+    /// Undoes stock and org stock, and returns the number of conflicts. At least all entries that the preview
+    /// reports are reverted.
     async fn undo_both(&self, (from, to): (Moment, Moment), administrator: bool) -> usize {
         let writes = UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
         let authority = if administrator {
@@ -358,7 +359,7 @@ impl World {
         let run = async |mode| {
             let areas = [UndoArea::Stock, UndoArea::OrgStock];
             let undo = UndoProcess::new(writes.clone(), authority.clone(), &areas, mode);
-            let done = self.bench.backend().run_undo(undo).await.expect("an undo");
+            let done = self.bench.backend().run_undo(undo).await.expect("the undo succeeds");
             let (done, stay): (Vec<_>, Vec<_>) = done.into_iter().partition(|outcome| outcome.result.is_ok());
             let done: BTreeSet<(UndoArea, String)> =
                 done.into_iter().map(|one| (one.area, one.key)).collect();
@@ -382,7 +383,7 @@ impl World {
         };
         let run = async |mode| {
             let undo = UndoProcess::new(writes.clone(), authority.clone(), &[UndoArea::OrgStock], mode);
-            self.bench.backend().run_undo(undo).await.expect("an undo")
+            self.bench.backend().run_undo(undo).await.expect("the undo succeeds")
         };
         let everything = self.bench.everything().await;
         let promised = run(UndoMode::Preview).await;
@@ -401,8 +402,8 @@ impl World {
         let stay: Vec<&str> = stay.map(|outcome| &*outcome.key).collect();
         let before = rows(&stay).await;
         let done = run(UndoMode::Apply).await;
-        assert_eq!(promised, done, "what was told is what is done");
-        assert_eq!(rows(&stay).await, before, "what stays is not touched");
+        assert_eq!(promised, done, "the result of the undo equals the preview");
+        assert_eq!(rows(&stay).await, before, "conflicting entries are unchanged");
         let again = run(UndoMode::Apply).await;
         assert!(again.iter().all(|outcome| outcome.result.is_err()), "{again:?}");
         (done.len() - stay.len(), stay.len())
@@ -413,7 +414,11 @@ impl World {
             Action::Write { who, wishes } if UNDONE.contains(who) => {
                 let sums = self.sums().await;
                 self.write(*who, wishes, true).await;
-                assert_eq!(self.sums().await, sums, "the client only moves and sells");
+                assert_eq!(
+                    self.sums().await,
+                    sums,
+                    "the totals are unchanged, because the client only moves and sells"
+                );
             }
             Action::Write { who, wishes } => self.write(*who, wishes, false).await,
             Action::Earmark { entry, mission } => {
@@ -432,7 +437,7 @@ impl World {
                         target,
                         entry.one(),
                     );
-                    assert!(marked.await.expect("an earmark"));
+                    assert!(marked.await.expect("earmarking succeeds"));
                 }
             }
             Action::Offer { entry } => {
@@ -476,7 +481,7 @@ impl World {
             Action::Mark { who, lot } => {
                 let sums = self.sums().await;
                 self.mark(*who, lot).await;
-                assert_eq!(self.sums().await, sums, "what is marked is there as before");
+                assert_eq!(self.sums().await, sums, "the totals are unchanged");
             }
             Action::Undo { from, to, administrator, both } => {
                 let now = self.bench.clock.now();
@@ -488,31 +493,32 @@ impl World {
                 } else {
                     self.undo(span, *administrator).await;
                 }
-                assert_eq!(self.sums().await, sums, "nothing is lost, nothing is there twice");
+                assert_eq!(self.sums().await, sums, "no stock is lost or duplicated");
             }
             Action::Page(_) => {}
         }
         let broken = "SELECT id FROM stock_row r WHERE amount < (SELECT coalesce(max(of_kind), 0) FROM \
                       (SELECT sum(amount) AS of_kind FROM stock_earmark WHERE stock_row = r.id GROUP BY kind)) \
                       OR amount < (SELECT coalesce(max(amount), 0) FROM stock_offer WHERE stock_row = r.id)";
-        assert_eq!(self.bench.rows(broken).await, [""; 0], "nothing stands on more than there is");
+        assert_eq!(self.bench.rows(broken).await, [""; 0], "reservations and offers do not exceed the stock");
     }
 }
 
 fn replica() -> Reader<String> {
     Reader::new(other_member(), POOLS, |lot| {
-        (lot["key"].as_str().expect("a key").to_owned(), format_pool_lot(lot))
+        (lot["key"].as_str().expect("a string").to_owned(), format_pool_lot(lot))
     })
 }
 
 fn blocking(run: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(run);
+    tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts").block_on(run);
 }
 
 proptest! {
     #![proptest_config(cases(40))]
 
-    /// FED-04, OST-20 to OST-28, OST-34 to OST-36: see the module documentation.
+    /// FED-04, OST-20 to OST-28, OST-34 to OST-36: undo neither loses nor duplicates stock (see the module
+    /// documentation).
     #[test]
     fn undo_neither_loses_nor_duplicates_stock(acts in prop::collection::vec(act(), 1..40)) {
         blocking(async {
@@ -531,7 +537,7 @@ proptest! {
         });
     }
 
-    /// A14, OST-20 to OST-28: without other authors, everything is reverted.
+    /// A14, OST-20 to OST-28: without other authors, all changes are reverted.
     #[test]
     fn changes_without_other_authors_are_fully_reverted(
         before in prop::collection::vec(act(), 1..12),
@@ -551,12 +557,13 @@ proptest! {
                 world.bench.clock.advance(Duration::from_secs(1));
             }
             let (_, stay) = world.undo((from, world.bench.clock.now()), administrator).await;
-            assert_eq!(stay, 0, "nobody else wrote");
+            assert_eq!(stay, 0, "no other author wrote");
             assert_eq!(world.stored().await, stored);
         });
     }
 
-    /// A14, STK-16, OST-20 to OST-28: see the module documentation.
+    /// A14, STK-16, OST-20 to OST-28: both areas are undone back from the last change (see the module
+    /// documentation).
     #[test]
     fn both_areas_are_reverted_from_the_last_change(
         before in prop::collection::vec(act(), 1..12),
@@ -591,7 +598,7 @@ proptest! {
                 assert_eq!(world.stored().await, stored);
             }
             for from in begun.into_iter().rev() {
-                assert_eq!(world.undo_both((from, to), administrator).await, 0, "nobody else wrote");
+                assert_eq!(world.undo_both((from, to), administrator).await, 0, "no other author wrote");
             }
             assert_eq!(world.stored().await, stored);
         });

@@ -1,4 +1,4 @@
-//! Effects of each org-stock op on entries, earmarks, offers, sales and notices.
+//! Tests of the effects of each org-stock op on entries, earmarks, offers, sales and notices.
 
 use exchange_service::backend::EarmarkPurpose;
 use exchange_service::feed::ChangeAuthor;
@@ -7,12 +7,12 @@ use super::org_stock::*;
 use super::stock::{GUN, LotKey, METAL, ORE, PARTS, STOCK, with};
 use super::*;
 
-/// Builds an op on an entry.
+/// Returns an op on an entry.
 pub(super) fn build_op(op: &str, unit: &str, (id, version): &(String, i64)) -> Value {
     json!({ "op": op, "unit": unit, "entry": id, "version": version })
 }
 
-/// Builds an op on a part of an entry.
+/// Returns an op on a part of an entry.
 pub(super) fn build_partial_op(
     op: &str,
     unit: &str,
@@ -23,7 +23,7 @@ pub(super) fn build_partial_op(
     with(build_op(op, unit, entry), "quantity", quantity(lot_key, amount))
 }
 
-/// Builds shares of job orders or missions.
+/// Returns a list of amounts for job orders or missions.
 pub(super) fn shares(target_field: &str, lot_key: LotKey, list: &[(&str, f64)]) -> Value {
     let share = |(target, amount): &(&str, f64)| {
         let amount = if lot_key.is_counted() { json!(*amount as i64) } else { json!(amount) };
@@ -32,12 +32,12 @@ pub(super) fn shares(target_field: &str, lot_key: LotKey, list: &[(&str, f64)]) 
     json!(list.iter().map(share).collect::<Vec<_>>())
 }
 
-/// Earmarks an amount of the first member's entry, on the web.
+/// Earmarks an amount of an entry through the web pages, as the first member.
 pub(super) async fn earmark(bench: &Bench, id: &str, purpose: EarmarkPurpose, target: &str, amount: i64) {
     let author = MemberId::new("m-1");
     let marked =
         bench.backend().earmark_stock(&author, ChangeAuthor::Web, id, (purpose, target), amount).await;
-    assert!(marked.expect("an earmark"), "{target}");
+    assert!(marked.expect("earmarking succeeds"), "{target}");
 }
 
 async fn apply(bench: &Bench, ops: Vec<Value>) {
@@ -48,15 +48,15 @@ async fn unchanged(bench: &Bench, op: Value) {
     bench.check(&first(), CHANGE, vec![op], &["0 unchanged -"]).await;
 }
 
-/// Returns the notices since the last call: members and kinds.
+/// Returns the notices since the last call, each as member and kind.
 async fn notices(bench: &Bench) -> Vec<String> {
     let lines = bench.rows("SELECT member || ' ' || kind FROM notice ORDER BY member, kind").await;
     bench.sql("DELETE FROM notice").await;
     lines.iter().map(|row| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned()).collect()
 }
 
-/// OST-20: booking in creates a new entry; pieces join those of their lot, and so does SCU if `mergeScu` is
-/// set; notes and earmarks are stored. The stock is the holder's own, too.
+/// OST-20: `book-in` creates a new entry. Pieces join the entry of their lot, and so does SCU if `mergeScu`
+/// is set. Notes and earmarks are stored, and the stock also appears in the holder's own stock.
 #[tokio::test]
 async fn book_in_creates_or_joins_entries() {
     let bench = world().await;
@@ -69,15 +69,15 @@ async fn book_in_creates_or_joins_entries() {
     apply(&bench, vec![with(merged.clone(), "note", json!("joined"))]).await;
     let lot = "u-1 ore City q0: 8.001 0.75/1 [Two 6 v2 'joined' j-1(11):0.75 mi-1(\"Convoy\"):0.5 \
                mi-2(\"Raid\"):0.5 free 5.25/5, Two 2.001 v1 free 2.001/2.001]";
-    assert_eq!(lots(&bench, &first()).await, [lot], "the older one is joined");
+    assert_eq!(lots(&bench, &first()).await, [lot], "the stock joined the older entry");
     apply(&bench, vec![merged]).await;
     let lot = lot
         .replace("8.001 0.75/1", "9.001 1.5/2")
         .replace("Two 6 v2", "Two 7 v3")
         .replace("11):0.75", "11):1.5");
     let lot = lot.replace("\"):0.5", "\"):1").replace("5.25/5,", "5.5/5,");
-    assert_eq!(lots(&bench, &first()).await, [lot], "a note stays unless there is another");
-    // Pieces join without the flag, but not those of another quality, state, holder or unit.
+    assert_eq!(lots(&bench, &first()).await, [lot], "a note is kept unless the op contains one");
+    // Pieces join an entry without the flag, but never one of another quality, stolen marker, holder or unit.
     let one = reference(&bench, &first(), "u-1", "One").await;
     let mut gun = with(book_in("u-1", &two, GUN, 2), "quality", json!(700));
     gun = with(gun, "jobOrders", shares("jobOrder", GUN, &[("j-3", 1.0)]));
@@ -101,14 +101,15 @@ async fn book_in_creates_or_joins_entries() {
     });
     assert_eq!(sorted, expected);
     unchanged(&bench, book_in("u-1", &two, ORE, json!(0.0004))).await;
-    // The holder sees the stock of all units as theirs.
+    // The holder sees the stock in all units as own stock.
     let (items, _) = bench.page(&other_member(), STOCK, &mut String::new()).await;
-    let ore = items.iter().find(|item| item["material"]["bt"] == "ore").expect("ore");
+    let ore = items.iter().find(|item| item["material"]["bt"] == "ore").expect("a lot of ore");
     assert_eq!(ore["quantity"]["amount"], json!(9.001));
-    assert_eq!(notices(&bench).await, [""; 0], "nobody is told of what they get");
+    assert_eq!(notices(&bench).await, [""; 0], "members receive no notice about stock that they receive");
 }
 
-/// OST-17, A14, OST-33: later ops send the version that earlier ones of the batch produced.
+/// OST-17, A14, OST-33: every op increases the version of its entry, and later ops of a batch use this
+/// version.
 #[tokio::test]
 async fn every_op_on_an_entry_increments_its_version() {
     let bench = world().await;
@@ -134,7 +135,8 @@ async fn every_op_on_an_entry_increments_its_version() {
     assert_eq!(lots(&bench, &first()).await, [""; 0]);
 }
 
-/// OST-21, OST-29: the free part is taken by default; earmarked stock by naming earmarks and amounts.
+/// OST-21, OST-29: by default, the free part is taken; earmarked stock is taken by naming earmarks and
+/// amounts.
 #[tokio::test]
 async fn book_out_takes_free_stock_or_named_earmarks() {
     let bench = world().await;
@@ -160,11 +162,11 @@ async fn book_out_takes_free_stock_or_named_earmarks() {
     apply(&bench, vec![take]).await;
     assert_eq!(lots(&bench, &first()).await, [""; 0]);
     assert_eq!(bench.rows("SELECT * FROM stock_earmark").await, [""; 0]);
-    assert_eq!(notices(&bench).await, ["m-2 org-stock.book-out"; 3], "one for each change set");
+    assert_eq!(notices(&bench).await, ["m-2 org-stock.book-out"; 3], "each change set causes one notice");
 }
 
-/// OST-22, A34: each mission in which the seller takes part receives its share, rounded down; the seller gets
-/// the rest.
+/// OST-22, A34: each mission in which the seller takes part receives its share, rounded down; the seller
+/// receives the rest.
 #[tokio::test]
 async fn sale_pays_shares_to_missions() {
     let bench = world().await;
@@ -184,7 +186,7 @@ async fn sale_pays_shares_to_missions() {
                  || s.proceeds || ' ' || coalesce((SELECT group_concat(mission || ':' || amount) FROM mission_income \
                  WHERE sale = s.id), '-') FROM stock_sale s ORDER BY s.amount DESC";
     assert_eq!(bench.rows(sales).await, ["Text(\"m-1 u-1 ore 6000 Port 1000 mi-1:166,mi-3:83\")"]);
-    // The largest sale at the highest price: exact, with intermediate results beyond 64 bits.
+    // The largest sale at the highest price is exact, although intermediate results exceed 64 bits.
     unchanged(&bench, sell(5, 0.0, &[], 9)).await;
     apply(
         &bench,
@@ -207,7 +209,8 @@ async fn sale_pays_shares_to_missions() {
     assert_eq!(bench.rows(journal).await, ["Integer(1000)"]);
 }
 
-/// OST-23, OST-29: moves to a new entry at another place, with the named earmarks, or to an existing one.
+/// OST-23, OST-29: the amount moves to a new entry at another location, with the named earmarks, or to an
+/// existing entry.
 #[tokio::test]
 async fn move_to_another_location_keeps_earmarks() {
     let bench = world().await;
@@ -239,7 +242,11 @@ async fn move_to_another_location_keeps_earmarks() {
     let shown = lots(&bench, &first()).await;
     assert_eq!(shown[0], expected_source);
     assert!(shown[1].starts_with("u-1 ore Station q0: 5 1/0 [Two "), "{shown:?}");
-    assert_eq!(entries(&bench, "u-1", ORE.place("Station")).await.len(), 2, "merged once, and made once");
+    assert_eq!(
+        entries(&bench, "u-1", ORE.place("Station")).await.len(),
+        2,
+        "one part was merged, and one entry was created"
+    );
     let (id, version) = entry(&bench, "u-1", PARTS).await;
     let move_parts = |version, amount: i64| {
         with(
@@ -253,8 +260,8 @@ async fn move_to_another_location_keeps_earmarks() {
     assert_eq!(notices(&bench).await, ["m-2 org-stock.move"; 3]);
 }
 
-/// OST-24, OST-19: moves to another member, in this pool or in another; both get notices, the note is
-/// dropped.
+/// OST-24, OST-19: the amount moves to another member, in this pool or in another. Both members receive
+/// notices, and the note is dropped.
 #[tokio::test]
 async fn move_to_another_holder_notifies_both() {
     let bench = world().await;
@@ -280,7 +287,11 @@ async fn move_to_another_holder_notifies_both() {
     .await;
     assert_eq!(notices(&bench).await, ["m-2 org-stock.move", "m-3 org-stock.move"]);
     apply(&bench, vec![build_move(3, 1, "u-2", &one)]).await;
-    assert_eq!(notices(&bench).await, ["m-2 org-stock.move"], "nobody is told of what they do themselves");
+    assert_eq!(
+        notices(&bench).await,
+        ["m-2 org-stock.move"],
+        "members receive no notice about their own ops"
+    );
     let expected = [
         "u-1 ore City q0: 9 0/4 [Two 6 v4 'n' mi-1(\"Convoy\"):2 free 6/4, Three 3 v1 mi-1(\"Convoy\"):2 free 3/1]",
         "u-2 ore City q0: 1 0/0 [One 1 v1 free 1/1]",
@@ -290,7 +301,8 @@ async fn move_to_another_holder_notifies_both() {
     assert_eq!(lots(&bench, &first()).await[1], "u-2 ore City q0: 2 0/0 [One 2 v2 free 2/2]");
 }
 
-/// OST-25, OST-26: moves a whole entry with earmarks and offer, or a free part, into another pool.
+/// OST-25, OST-26: a whole entry moves into another pool with its earmarks and its offer; otherwise, a free
+/// part moves.
 #[tokio::test]
 async fn move_to_another_pool_keeps_earmarks_and_offers() {
     let bench = world().await;
@@ -308,7 +320,7 @@ async fn move_to_another_pool_keeps_earmarks_and_offers() {
         .await;
     unchanged(&bench, build_move(build_partial_op("move-pool", "u-1", &entry_at_version(2), ORE, 0), "u-2"))
         .await;
-    // A withheld holder's entry can be moved by its id (OST-15).
+    // The entry of a withheld holder can be moved by its id (OST-15).
     apply(
         &bench,
         vec![build_move(build_partial_op("move-pool", "u-1", &entry_at_version(2), ORE, 2), "u-2")],
@@ -326,9 +338,9 @@ async fn move_to_another_pool_keeps_earmarks_and_offers() {
     let shown = lots(&bench, &first()).await;
     assert_eq!(shown[1], "u-1 ore City q0: 7 4/0 [? 7 v4 j-1(11):4 free 3/7]");
     assert!(shown[3].starts_with("u-2 ore City q0: 4 0/0 [? "), "{shown:?}");
-    assert_eq!(entries(&bench, "u-2", ORE).await.len(), 2, "split off, then joined");
+    assert_eq!(entries(&bench, "u-2", ORE).await.len(), 2, "the part was split off and then joined");
     bench.sql(format!("INSERT INTO stock_offer VALUES ('o-1', '{id}', 6000)")).await;
-    // It backs an offer, so it joins nothing: the offer refers to this entry.
+    // The entry has an offer that refers to it, so it does not join another entry.
     apply(
         &bench,
         vec![with(
@@ -347,16 +359,21 @@ async fn move_to_another_pool_keeps_earmarks_and_offers() {
         bench.rows("SELECT stock_row, amount FROM stock_offer").await,
         [format!("Text(\"{id}\") Integer(6000)")]
     );
-    // Pieces join existing ones.
+    // Pieces join an existing entry.
     let (gun, _) = entry(&bench, "u-1", GUN).await;
     apply(&bench, vec![build_move(build_op("move-pool", "u-1", &(gun, 1)), "u-2")]).await;
     assert_eq!(lots(&bench, &first()).await[0], "u-2 gun City q0: 3 0/0 [? 3 v2 free 3/3]");
     assert_eq!(notices(&bench).await, ["m-2 org-stock.move"; 4]);
-    // With its earmarks into an existing entry, if it is to be merged.
+    // With `mergeScu`, the entry joins an existing one, including its earmarks.
     bench.sql("DELETE FROM stock_offer").await;
     bench.sql("INSERT INTO membership (member, unit) VALUES ('m-2', 'u-3'); INSERT INTO membership (member, unit, logistician) VALUES ('m-1', 'u-3', 1)").await;
     for (entry, _) in entries(&bench, "u-2", ORE).await {
-        let version = entries(&bench, "u-2", ORE).await.into_iter().find(|one| one.0 == entry).expect("it").1;
+        let version = entries(&bench, "u-2", ORE)
+            .await
+            .into_iter()
+            .find(|one| one.0 == entry)
+            .expect("the entry exists")
+            .1;
         apply(
             &bench,
             vec![with(
@@ -374,7 +391,7 @@ async fn move_to_another_pool_keeps_earmarks_and_offers() {
     );
 }
 
-/// OST-27, OST-28: notes and stolen flags; a marked part becomes a new entry.
+/// OST-27, OST-28: an op changes the note or the stolen marker; a marked part becomes a new entry.
 #[tokio::test]
 async fn entries_are_annotated_and_marked() {
     let bench = world().await;
@@ -403,16 +420,16 @@ async fn entries_are_annotated_and_marked() {
     .await;
     let shown = lots(&bench, &first()).await;
     assert_eq!(shown[1], "u-1 ore City q0: 7 4/0 [Two 7 v5 ' as it was written ' j-1(11):4 free 3/7]");
-    assert_eq!(entries(&bench, "u-1", ORE.stolen()).await.len(), 2, "each of its own");
+    assert_eq!(entries(&bench, "u-1", ORE.stolen()).await.len(), 2, "each part is a separate entry");
     apply(&bench, vec![stolen(5, true), build_op("note", "u-1", &entry_at_version(6)), stolen(7, false)])
         .await;
     assert_eq!(lots(&bench, &first()).await[1], "u-1 ore City q0: 7 4/0 [Two 7 v8 j-1(11):4 free 3/7]");
     assert_eq!(notices(&bench).await, [""; 0]);
 }
 
-/// OST-19, OST-30, WRT-04, WRT-05, WRT-07: offers are lowered or end with their stock. The audit names member
-/// and client and counts the offers. The journal has every entry under the member. The response has no extra
-/// counts, and a dry run writes nothing.
+/// OST-19, OST-30, WRT-04, WRT-05, WRT-07: offers are lowered or end with their stock. The audit log names
+/// member and client and counts the offers. The journal has every entry under its member. The response has no
+/// additional counts, and a dry run writes nothing.
 #[tokio::test]
 async fn ops_update_offers_audit_and_journal() {
     let bench = world().await;
@@ -453,7 +470,8 @@ async fn ops_update_offers_audit_and_journal() {
     assert_eq!(notices(&bench).await, ["m-2 org-stock.book-out", "m-2 org-stock.sale"]);
 }
 
-/// TYP-04, TYP-06: an entry is limited to a quantity's maximum, and a larger lot is shown as the maximum.
+/// TYP-04, TYP-06: an entry is limited to the maximum of a quantity, and a larger lot is shown with the
+/// maximum.
 #[tokio::test]
 async fn amount_above_the_maximum_is_returned_as_the_maximum() {
     let bench = world().await;
@@ -463,9 +481,9 @@ async fn amount_above_the_maximum_is_returned_as_the_maximum() {
     apply(&bench, vec![merged(ORE), merged(ORE), merged(PARTS), merged(PARTS)]).await;
     let shown = lots(&bench, &first()).await;
     assert!(shown[0].starts_with(&format!("u-1 ore City q0: {maximum} 0/0 [Two {maximum} v1 ")), "{shown:?}");
-    assert_eq!(entries(&bench, "u-1", ORE).await.len(), 2, "too much for one entry");
+    assert_eq!(entries(&bench, "u-1", ORE).await.len(), 2, "the amount exceeds the maximum of an entry");
     assert_eq!(entries(&bench, "u-1", PARTS).await.len(), 2);
-    // The holder's own lot shows the same, and can be set based on it.
+    // The holder's own lot shows the same amount, which is accepted as the expected amount of an op.
     let set = |expected: i64, to: i64| vec![ORE.set(expected, to)];
     bench.check(&other_member(), super::stock::SET, set(maximum, maximum), &["0 unchanged -"]).await;
     let mut owner = other_member();
@@ -474,7 +492,7 @@ async fn amount_above_the_maximum_is_returned_as_the_maximum() {
     assert!(lots(&bench, &first()).await[0].starts_with("u-1 ore City q0: 7 0/0"));
 }
 
-/// WRT-01, RES-10, CON-08: warnings point at undeclared fields and unresolved keys.
+/// WRT-01, RES-10, CON-08: undeclared fields and unresolved keys cause warnings at their pointers.
 #[tokio::test]
 async fn undeclared_fields_and_unresolved_keys_cause_warnings() {
     let bench = world().await;
@@ -490,8 +508,8 @@ async fn undeclared_fields_and_unresolved_keys_cause_warnings() {
     assert_eq!(response["warnings"], warnings);
 }
 
-/// OST-20: stock joins the oldest entry; at the same age, the one that was written first. A part keeps the
-/// age of its source, also within one change set.
+/// OST-20: stock joins the oldest entry, and of entries with the same age the one that was written first. A
+/// part keeps the age of its entry, also within one change set.
 #[tokio::test]
 async fn booked_stock_joins_the_oldest_entry() {
     let bench = world().await;
@@ -505,7 +523,8 @@ async fn booked_stock_joins_the_oldest_entry() {
         let text = |row: String| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned();
         bench.rows(sql).await.into_iter().map(text).collect::<Vec<_>>()
     };
-    // Same age: the entry, and a part that was moved away and back. Their ids are in random order.
+    // An entry and a part of it, which was moved away and back, have the same age; their ids are in random
+    // order.
     for lot_key in (1..=8).map(|quality| ORE.quality(quality)) {
         apply(&bench, vec![book_in("u-1", &two, lot_key, 4)]).await;
         let id = rows(lot_key, "id").await.remove(0);
@@ -516,7 +535,7 @@ async fn booked_stock_joins_the_oldest_entry() {
         apply(&bench, vec![joining(lot_key)]).await;
         assert_eq!(rows(lot_key, "amount").await, ["Integer(4000)", "Integer(1000)"]);
     }
-    // A part that joins a younger entry, before stock joins it, in one change set or in two.
+    // A part joins a younger entry before new stock joins that entry, in one change set or in two.
     for (lot_key, at_once) in [(ORE.quality(10), true), (ORE.quality(11), false)] {
         apply(&bench, vec![book_in("u-1", &two, lot_key, 4)]).await;
         let id = rows(lot_key, "id").await.remove(0);
@@ -533,7 +552,7 @@ async fn booked_stock_joins_the_oldest_entry() {
         }
         assert_eq!(rows(lot_key, "amount").await, ["Integer(3000)", "Integer(7000)", "Integer(2000)"]);
     }
-    // The order of entries from one change set is that of its ops, and so is that of their ids.
+    // The entries of one change set are in the order of its ops, and so are their ids.
     let lot_key = ORE.quality(12);
     apply(&bench, (0..12).map(|extra| book_in("u-1", &two, lot_key, 10 + extra)).collect()).await;
     let amounts: Vec<String> = (10..22).map(|amount| format!("Integer({amount}000)")).collect();

@@ -1,14 +1,14 @@
-//! The member's own pages: connected applications, profile, reserved stock.
+//! Tests of the member's own pages: connected applications, notices, profile, and reserved stock.
 
 use super::drafts_pages::{Browser, Page};
 use super::stock::{METAL, ORE, SET};
 use super::*;
 
 impl Page {
-    /// Returns name and value of the button with a label.
+    /// Returns the name and the value of the button with this label.
     fn button(&self, label: &str) -> (String, String) {
         let end = self.text.find(&format!(">{label}</button>")).unwrap_or_else(|| panic!("{}", self.text));
-        let start = self.text[..end].rfind("<button").expect("its beginning");
+        let start = self.text[..end].rfind("<button").expect("the start of the button");
         let read_attribute = |attribute: &str| {
             let value = self.text[start..end].split_once(&format!("{attribute}=\"")).map(|(_, rest)| rest);
             value.and_then(|rest| rest.split('"').next()).unwrap_or_default().to_owned()
@@ -18,7 +18,7 @@ impl Page {
 }
 
 impl Browser {
-    /// Presses the button with a label, and returns the following page.
+    /// Presses the button with this label and returns the following page.
     async fn press(&self, path: &str, label: &str) -> Page {
         let page = self.open(path).await.expect(200, label);
         let (name, value) = page.button(label);
@@ -27,16 +27,19 @@ impl Browser {
     }
 }
 
-/// WEB-04, WEB-05, WEB-09, WEB-10: every page links to the member's own pages; an address without a page
-/// looks like a forbidden one.
+/// WEB-04, WEB-05, WEB-09, WEB-10: every page links to the member's own pages. The response for an unknown
+/// path equals that for a forbidden one.
 #[tokio::test]
 async fn pages_link_to_each_other() {
     let bench = Bench::new().await;
     let browser = Browser::of(&bench, "m-1").await;
     let links = |page: &Page| -> Vec<String> {
-        let (_, nav) = page.text.split_once("<nav>").expect("links");
-        let (nav, _) = nav.split_once("</nav>").expect("their end");
-        nav.split("href=\"").skip(1).map(|link| link.split('"').next().expect("its end").to_owned()).collect()
+        let (_, nav) = page.text.split_once("<nav>").expect("a navigation element");
+        let (nav, _) = nav.split_once("</nav>").expect("the end of the navigation");
+        nav.split("href=\"")
+            .skip(1)
+            .map(|link| link.split('"').next().expect("the end of the value").to_owned())
+            .collect()
     };
     let paths = ["/notices", "/applications", "/import", "/refinery-orders", "/reservations", "/profile"];
     assert_eq!(links(&browser.open("/profile").await), paths);
@@ -51,9 +54,9 @@ async fn pages_link_to_each_other() {
     assert!(!stranger.open("/nope").await.expect(404, "No such page").text.contains("<nav>"));
 }
 
-/// WEB-04, WEB-05, WEB-06: an installation is shown with the client's name and its label, as new until
-/// acknowledged. One installation or the whole client can be disconnected. Other members' installations are
-/// not shown.
+/// WEB-04, WEB-05, WEB-06: an installation is shown with the client's name and its label, marked as new until
+/// it is acknowledged. One installation or the whole client can be disconnected. Installations of other
+/// members are not shown.
 #[tokio::test]
 async fn connected_applications_are_listed_and_disconnected() {
     const PATH: &str = "/applications";
@@ -66,8 +69,11 @@ async fn connected_applications_are_listed_and_disconnected() {
     let browser = Browser::of(&bench, "m-1").await;
     let page = browser.open(PATH).await.expect(200, "Connected applications");
     let shown = |page: &Page| -> Vec<String> {
-        let items =
-            page.text.split("<p><strong>").skip(1).map(|item| item.split("</p>").next().expect("its end"));
+        let items = page
+            .text
+            .split("<p><strong>")
+            .skip(1)
+            .map(|item| item.split("</p>").next().expect("the end of the value"));
         items
             .map(|item| item.replace("</strong> <span class=\"label\">", " | ").replace("</span>", ""))
             .collect()
@@ -90,15 +96,15 @@ async fn connected_applications_are_listed_and_disconnected() {
     assert_eq!(
         (count_text(&page, ended), count_text(&page, awaited)),
         (2, 1),
-        "what is connected, and what never called"
+        "connected clients are listed, even if they never sent a request"
     );
     let button = r#"aria-label="Disconnect First client “Bridge &lt;b&gt;”">Disconnect</button>"#;
-    assert_eq!(count_text(&page, button), 1, "each button says what it disconnects: {}", page.text);
+    assert_eq!(count_text(&page, button), 1, "each button names what it disconnects: {}", page.text);
 
     let page = browser.press(PATH, "Confirm these devices").await;
     assert_eq!(shown(&page), applications);
     assert_eq!(bench.rows("SELECT count(*) FROM notice WHERE acknowledged_at IS NULL").await, ["Integer(0)"]);
-    // An installation that called in the meantime was not seen.
+    // An installation whose first call came in the meantime is not acknowledged.
     bench.sql("INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES ('i-5', 'c-2', 'm-1', 'jkt-5', 1001, 3000)").await;
     let csrf = page.csrf().to_owned();
     browser.submit(PATH, &[("csrf", &csrf), ("seen", "1000")]).await.to();
@@ -108,9 +114,9 @@ async fn connected_applications_are_listed_and_disconnected() {
     browser.submit(PATH, &[("csrf", &csrf), ("installation", "i-1")]).await.to();
     browser.submit(PATH, &[("csrf", &csrf), ("installation", "i-4")]).await.to();
     let page = browser.open(PATH).await;
-    assert_eq!(shown(&page).len(), 3, "one of the member's is gone");
+    assert_eq!(shown(&page).len(), 3, "one connection of the member ended");
     let revoked = "SELECT id FROM installation WHERE revoked_at IS NOT NULL";
-    assert_eq!(bench.rows(revoked).await, ["Text(\"i-1\")"], "and none of another member's");
+    assert_eq!(bench.rows(revoked).await, ["Text(\"i-1\")"], "no connection of another member ended");
     assert_eq!(bench.get(&super::first(), "/exchange/v1").await.code(), "INSTALLATION_REVOKED");
 
     let page = browser.press(PATH, "Disconnect Second client on all devices").await;
@@ -119,16 +125,16 @@ async fn connected_applications_are_listed_and_disconnected() {
     browser.submit(PATH, &[("csrf", &csrf)]).await.expect(403, "");
     let both = [("csrf", &*csrf), ("client", "c-1"), ("seen", "1")];
     browser.submit(PATH, &both).await.expect(403, "");
-    assert_eq!(shown(&browser.open(PATH).await), [first[1]], "nothing of it was done");
-    // It is shown again after it connected again.
+    assert_eq!(shown(&browser.open(PATH).await), [first[1]], "nothing was changed");
+    // It is shown again after it has connected again.
     bench.sql("UPDATE installation SET last_seen = 9999999999999 WHERE id = 'i-3'").await;
     assert_eq!(shown(&browser.open(PATH).await).len(), 2);
     let other_browser = Browser::of(&bench, "m-2").await;
     assert_eq!(shown(&other_browser.open(PATH).await), [format!("{}{new}", first[1])]);
 }
 
-/// WEB-04, GW-05, OST-19: notices are on a page, the latest first, with text and author. Read ones are
-/// removed, new ones stay, and other members' are not shown.
+/// WEB-04, GW-05, OST-19: a page lists notices, newest first, with text and author. Read notices are removed,
+/// new ones stay, and notices of other members are not shown.
 #[tokio::test]
 async fn read_notices_are_removed() {
     const PATH: &str = "/notices";
@@ -149,7 +155,7 @@ async fn read_notices_are_removed() {
         .await;
     let shown = |page: &Page| -> Vec<String> {
         let items = page.text.split("<li><p>").skip(1);
-        items.map(|item| item.split("</p>").next().expect("its end").to_owned()).collect()
+        items.map(|item| item.split("</p>").next().expect("the end of the value").to_owned()).collect()
     };
     let browser = Browser::of(&bench, "m-1").await;
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">11</span>");
@@ -172,7 +178,7 @@ async fn read_notices_are_removed() {
     for (found, expected) in found.iter().zip(expected) {
         assert!(found.starts_with(expected), "{found}");
     }
-    // Another member's notice about this member's installation does not name it.
+    // A notice to another member about an installation of this member does not name the client.
     let other_browser = Browser::of(&bench, "m-2").await;
     assert!(
         shown(&other_browser.open(PATH).await)[0]
@@ -195,14 +201,14 @@ async fn read_notices_are_removed() {
         .await;
     assert_eq!(submit(&browser, &fields(&page)).await.to(), PATH);
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">1</span>");
-    assert_eq!(shown(&page).len(), 1, "what came meanwhile was not read");
+    assert_eq!(shown(&page).len(), 1, "notices that arrived in the meantime are kept");
     assert!(shown(&page)[0].starts_with("<strong>Second client</strong> was connected"));
-    assert_eq!(shown(&other_browser.open(PATH).await).len(), 1, "nor what another was told");
+    assert_eq!(shown(&other_browser.open(PATH).await).len(), 1, "notices of other members are kept");
     submit(&browser, &fields(&page)).await.to();
     let page = browser.open(PATH).await.expect(200, "You have no unread notices.");
-    assert!(page.text.contains(">Notices</a>"), "nothing is counted: {}", page.text);
+    assert!(page.text.contains(">Notices</a>"), "the page shows no count: {}", page.text);
 
-    // A page is bounded, and the rest follows on the next one.
+    // A page has a limited number of notices, and the rest follows on the next one.
     bench
         .sql(
             "INSERT INTO notice (member, at, kind, subject)
@@ -218,7 +224,8 @@ async fn read_notices_are_removed() {
     }
 }
 
-/// WEB-12, ERR-17: the web offers to accept the shown version of the terms; the client can then continue.
+/// WEB-12, ERR-17: the profile page offers to accept the shown version of the terms; the client can then
+/// continue.
 #[tokio::test]
 async fn terms_can_be_accepted_on_the_web() {
     const PATH: &str = "/profile";
@@ -230,7 +237,7 @@ async fn terms_can_be_accepted_on_the_web() {
     bench.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
     browser.submit(PATH, &[("csrf", page.csrf()), ("terms", "2")]).await.to();
     let query = "SELECT terms FROM member WHERE id = 'm-terms'";
-    assert_eq!(bench.rows(query).await, ["Text(\"1\")"], "nobody saw the third");
+    assert_eq!(bench.rows(query).await, ["Text(\"1\")"], "the third version of the terms was not shown");
     let page = browser.press(PATH, "Accept version 3").await.expect(200, "which is the current one");
     assert!(!page.text.contains("Accept version"));
     assert_eq!(bench.get(&caller, "/exchange/v1").await.status, 200);
@@ -238,8 +245,8 @@ async fn terms_can_be_accepted_on_the_web() {
     assert_eq!(bench.rows(audited).await, ["Text(\"member:m-terms\") Text(\"terms.accept\") Text(\"3\")"]);
 }
 
-/// WEB-12, WEB-07, SVC-14: the handle is entered and confirmed there, and is in no audit entry; the name can
-/// be hidden or shown.
+/// WEB-12, WEB-07, SVC-14: the profile page stores and confirms the handle, which no audit entry contains,
+/// and can hide or show the member's name.
 #[tokio::test]
 async fn profile_page_updates_handle_and_name_visibility() {
     const PATH: &str = "/profile";
@@ -253,7 +260,7 @@ async fn profile_page_updates_handle_and_name_visibility() {
             .submit(PATH, &[("csrf", &csrf), ("handle", invalid_handle)])
             .await
             .expect(422, "not a handle");
-        assert_eq!(page.values("handle"), [invalid_handle], "what was typed stays");
+        assert_eq!(page.values("handle"), [invalid_handle], "the page contains the submitted value");
     }
     browser.submit(PATH, &[("csrf", &csrf), ("handle", " New_Handle ")]).await.to();
     let page = browser.open(PATH).await.expect(200, ">Confirm</button>");
@@ -270,7 +277,7 @@ async fn profile_page_updates_handle_and_name_visibility() {
     assert!(audit.contains("profile.handle") && !audit.to_lowercase().contains("new_handle"), "{audit}");
 }
 
-/// WEB-12, STK-13: a member releases reserved stock, and the client's fall is then applied.
+/// WEB-12, STK-13: after a member releases reserved stock, the client's op that lowers it is applied.
 #[tokio::test]
 async fn reservation_can_be_released_on_the_web() {
     const PATH: &str = "/reservations";
@@ -307,7 +314,11 @@ async fn reservation_can_be_released_on_the_web() {
     other_browser.submit(PATH, &stranger).await.to();
     browser.submit(PATH, &release("mission", "j-1")).await.to();
     let left = "SELECT kind FROM stock_earmark WHERE delivered = 0 ORDER BY 1";
-    assert_eq!(bench.rows(left).await.len(), 2, "neither a stranger's nor one that there is not");
+    assert_eq!(
+        bench.rows(left).await.len(),
+        2,
+        "another member's reservation, or one that does not exist, is not found"
+    );
     browser.submit(PATH, &release("job-order", "j-1")).await.to();
     assert_eq!(bench.rows(left).await, ["Text(\"donation\")"]);
     let version = "SELECT version FROM stock_row WHERE material = 'ore'";
@@ -316,7 +327,7 @@ async fn reservation_can_be_released_on_the_web() {
     bench.check(&first(), SET, vec![ORE.set(5, 1)], &[]).await;
     browser.open(PATH).await.expect(200, "None of your stock is reserved");
     browser.submit(PATH, &[("csrf", page.csrf())]).await.expect(403, "Please try again");
-    // The page reports how many more reservations exist.
+    // The page shows how many further reservations exist.
     bench
         .sql(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 501)
@@ -328,7 +339,7 @@ async fn reservation_can_be_released_on_the_web() {
     assert_eq!(page.values("row").len(), 500);
 }
 
-/// WEB-12, OST-07: the same for an entry in a pool, with a feed event for its readers.
+/// WEB-12, OST-07: an entry in a pool can also be released, which readers of the pool see in the feed.
 #[tokio::test]
 async fn pool_reservation_can_be_released_on_the_web() {
     let bench = Bench::unguarded().await;

@@ -1,5 +1,5 @@
-//! The write path: interrupted anywhere it leaves nothing; a dry run writes nothing; a repetition returns the
-//! same bytes.
+//! Tests of the write path: a write that fails at any step has no effect, a dry run writes nothing, and a
+//! repetition returns the same bytes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,7 +17,7 @@ async fn claimed(bench: &Bench, key: &'static str, body: &Value, fence: i64) -> 
         let request_to_claim = ClaimRequest { client: &client, member: &member, key, request, fence };
         claim_key(connection, &request_to_claim, &KeyRetention::from_config(&Config::default().limits), now)
     });
-    claim.await.expect("a claim")
+    claim.await.expect("the claim succeeds")
 }
 
 fn with_claim(found: ClaimOutcome) -> Caller {
@@ -31,7 +31,7 @@ async fn interrupted_write_leaves_nothing() {
     let cut = Arc::new(AtomicUsize::new(0));
     let failing_step = Arc::clone(&cut);
     let interruption = FaultInjector::new(move |step| {
-        let number = WriteStep::ALL.iter().position(|one| *one == step).expect("a step") + 1;
+        let number = WriteStep::ALL.iter().position(|one| *one == step).expect("a known step") + 1;
         if number == failing_step.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
     });
     let bench = Bench::with(Config::default(), |backend| backend.with_fault_injector(interruption)).await;
@@ -66,7 +66,7 @@ async fn dry_run_writes_nothing() {
     assert_eq!(bench.everything().await, before);
 }
 
-/// WRT-03: writes are journalled for the member and audited with the client's name.
+/// WRT-03: a write is in the member's journal, and in the audit log under the client's name.
 #[tokio::test]
 async fn write_is_journalled_and_audited() {
     let bench = Bench::new().await;
@@ -90,11 +90,11 @@ async fn write_is_journalled_and_audited() {
     };
     assert_eq!(audit, [row("2 written, 0 removed"), row("0 written, 1 removed")]);
     bench.change(&first(), vec![add("BP_KNIFE")]).await;
-    assert_eq!(bench.rows("SELECT id FROM audit").await.len(), 2, "what changed nothing is no deed");
+    assert_eq!(bench.rows("SELECT id FROM audit").await.len(), 2, "a write without changes is not audited");
 }
 
-/// GW-10, A2: the response's bytes are stored in the write's own transaction, also those of refusals by
-/// content.
+/// GW-10, A2: the bytes of the response are stored in the transaction of the write, also if the server
+/// rejects the content.
 #[tokio::test]
 async fn response_is_stored_byte_for_byte() {
     let bench = Bench::new().await;
@@ -111,7 +111,7 @@ async fn response_is_stored_byte_for_byte() {
         let response = bench.post(&caller, WRITE, body.clone()).await;
         assert_eq!(response.status, status);
         let ClaimOutcome::Answered(stored) = claimed(&bench, key, &body, 8).await else {
-            panic!("nothing kept")
+            panic!("no response is stored")
         };
         assert_eq!((stored.status.as_u16(), &stored.body[..]), (status, &response.bytes[..]));
         assert_eq!(stored.headers["content-type"], response.headers["content-type"]);
@@ -119,7 +119,7 @@ async fn response_is_stored_byte_for_byte() {
     assert_eq!(bench.held(&first()).await.len(), 3);
 }
 
-/// WRT-10, GW-11: the response to a held batch is not stored: the same key can be sent again.
+/// WRT-10, GW-11: the response to a held batch is not stored, so the same key can be used again.
 #[tokio::test]
 async fn response_to_a_held_batch_is_not_stored() {
     let bench = Bench::new().await;
@@ -130,7 +130,7 @@ async fn response_to_a_held_batch_is_not_stored() {
     assert!(matches!(claimed(&bench, "key-held", &body, 2).await, ClaimOutcome::Claimed(_)));
 }
 
-/// ERR-25: a write is rolled back if another attempt took over its claim.
+/// ERR-25: a write is rolled back if another attempt has taken over its claim.
 #[tokio::test]
 async fn write_without_its_claim_is_rolled_back() {
     let bench = Bench::new().await;
@@ -144,7 +144,7 @@ async fn write_without_its_claim_is_rolled_back() {
     assert_eq!(bench.post(&retry, WRITE, body).await.counts(), (1, 0, 0));
 }
 
-/// TYP-15: removals record an installation, so nothing is written for a key without one.
+/// TYP-15: removals record an installation, so a write is rejected if the key has none.
 #[tokio::test]
 async fn unknown_installation_cannot_write() {
     let bench = Bench::new().await;

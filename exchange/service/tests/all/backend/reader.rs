@@ -1,8 +1,8 @@
-//! A client's replica of a collection, built page by page.
+//! A reader that builds a client's replica of a collection page by page.
 
 use super::*;
 
-/// Entries by key, and the next cursor.
+/// A replica: entries by key, and the next cursor.
 pub(super) struct Reader<T> {
     caller: Caller,
     uri: String,
@@ -11,30 +11,32 @@ pub(super) struct Reader<T> {
     cursor: Option<String>,
     /// Whether the snapshot is complete.
     follows: bool,
-    /// Selects the entries that a page keeps.
+    /// Returns true if an entry is kept after a page.
     keeps: fn(&T, &Value) -> bool,
-    /// The last response body.
+    /// The body of the last response.
     pub(super) last: String,
 }
 
 impl<T> Reader<T> {
-    /// Creates a reader of a collection; the closure converts an item into key and entry.
+    /// Creates a reader of a collection; `entry` converts an item into its key and its entry.
     pub(super) fn new(caller: Caller, uri: impl Into<String>, entry: fn(&Value) -> (String, T)) -> Self {
         let (uri, entries) = (uri.into(), BTreeMap::new());
         let keeps = |_: &T, _: &Value| true;
         Self { caller, uri, entry, entries, cursor: None, follows: false, keeps, last: String::new() }
     }
 
-    /// Creates a reader that also drops entries without tombstones, as a page indicates (OST-05).
+    /// Creates a reader that also drops entries without a tombstone if a page indicates that they are gone
+    /// (OST-05).
     pub(super) fn keeping(self, keeps: fn(&T, &Value) -> bool) -> Self {
         Self { keeps, ..self }
     }
 
-    /// Reads one page, and returns whether the replica is current. Restarts if the cursor has expired.
+    /// Reads one page and returns whether the replica is current. Starts again with a snapshot if the cursor
+    /// has expired.
     pub(super) async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
         let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
         let response = bench.get(&self.caller, &format!("{}?limit={limit}{cursor}", self.uri)).await;
-        self.last = String::from_utf8(response.bytes).expect("text");
+        self.last = String::from_utf8(response.bytes).expect("valid UTF-8");
         if response.status == 410 {
             (self.entries, self.cursor, self.follows) = (BTreeMap::new(), None, false);
             return false;
@@ -42,9 +44,9 @@ impl<T> Reader<T> {
         let page = response.body;
         assert_eq!(response.status, 200, "{page}");
         self.entries.retain(|_, entry| (self.keeps)(entry, &page));
-        self.entries.extend(page["items"].as_array().expect("a list").iter().map(self.entry));
-        for tombstone in page["removed"].as_array().expect("a list") {
-            self.entries.remove(tombstone["key"].as_str().expect("a text"));
+        self.entries.extend(page["items"].as_array().expect("an array").iter().map(self.entry));
+        for tombstone in page["removed"].as_array().expect("an array") {
+            self.entries.remove(tombstone["key"].as_str().expect("a string"));
         }
         self.cursor = page["nextCursor"].as_str().map(str::to_owned);
         let followed = self.follows;

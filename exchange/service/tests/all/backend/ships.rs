@@ -1,4 +1,5 @@
-//! Ships: responses, results of each op and the order of checks, links of installations, units, and the feed.
+//! Tests of ships: responses, the results and the order of checks of each op, links of installations, units,
+//! and the feed.
 
 use exchange_api::Contract as _;
 use exchange_api::types::ShipChangeSet;
@@ -11,14 +12,14 @@ use super::*;
 pub(super) const SHIPS: &str = "/exchange/v1/me/ships";
 pub(super) const FLY: &str = "/exchange/v1/me/ships/changes";
 
-/// Builds an upsert of a hauler with lifetime insurance.
+/// Returns an upsert of a hauler with lifetime insurance.
 pub(super) fn ship(external: &str) -> Value {
     json!({
         "op": "upsert", "externalId": external, "shipType": { "bt": "hauler" }, "insurance": { "kind": "LTI" },
     })
 }
 
-/// Builds an upsert of an existing ship.
+/// Returns an upsert of an existing ship.
 fn existing_ship(external: &str, id: &str, version: i64) -> Value {
     with(with(ship(external), "shipId", json!(id)), "version", json!(version))
 }
@@ -38,16 +39,17 @@ fn remove(id: &str, version: i64) -> Value {
 
 pub(super) async fn apply_on_web(bench: &Bench, author: ChangeAuthor, ops: Vec<Value>) -> Value {
     let body =
-        ShipChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a change set");
+        ShipChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a valid change set");
     let changed = bench.backend().change_ships(&MemberId::new("m-1"), author, body).await;
-    serde_json::to_value(changed.expect("a change")).expect("JSON")
+    serde_json::to_value(changed.expect("the change succeeds")).expect("valid JSON")
 }
 
 async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str]) {
     bench.check(caller, FLY, ops, expected).await;
 }
 
-/// Returns the ships by the caller's external ids; `-` and the ship id for one without.
+/// Returns the ships by the caller's external ids; a ship without one has the key `-` followed by its ship
+/// id.
 async fn ships_by_external_id(bench: &Bench, caller: &Caller) -> BTreeMap<String, Value> {
     let (items, _) = bench.page(caller, SHIPS, &mut String::new()).await;
     let named = |item: Value| {
@@ -58,17 +60,17 @@ async fn ships_by_external_id(bench: &Bench, caller: &Caller) -> BTreeMap<String
 }
 
 fn id(item: &Value) -> String {
-    item["shipId"].as_str().expect("an id").to_owned()
+    item["shipId"].as_str().expect("a string").to_owned()
 }
 
-/// Adds a ship of the first installation, and returns its id.
+/// Adds a ship as the first installation and returns its id.
 async fn add_ship(bench: &Bench, external: &str, op: Value) -> String {
     check(bench, &first(), vec![op], &[]).await;
     id(&ships_by_external_id(bench, &first()).await[external])
 }
 
-/// SHP-01, SHP-02, SHP-04, SHP-06, SHP-08, SHP-11, SHP-12, TYP-08: a new ship with all fields, and with the
-/// required ones only.
+/// SHP-01, SHP-02, SHP-04, SHP-06, SHP-08, SHP-11, SHP-12, TYP-08: a new ship is returned as it was sent,
+/// with all fields and with only the required ones.
 #[tokio::test]
 async fn ship_is_returned_as_sent() {
     let bench = Bench::new().await;
@@ -82,8 +84,8 @@ async fn ship_is_returned_as_sent() {
     check(&bench, &first(), vec![full_ship, ship("e-2")], &[]).await;
     let mut fleet = ships_by_external_id(&bench, &first()).await;
     for ship in fleet.values_mut() {
-        let id = ship.as_object_mut().expect("a ship").remove("shipId").expect("an id");
-        assert!(id.as_str().expect("a text").len() > 20);
+        let id = ship.as_object_mut().expect("an object").remove("shipId").expect("an id");
+        assert!(id.as_str().expect("a string").len() > 20);
     }
     let full_ship = json!({
         "externalId": "e-1", "version": 1, "shipType": { "bt": "miner", "name": "Rock Miner" },
@@ -100,16 +102,17 @@ async fn ship_is_returned_as_sent() {
     assert_eq!(
         bench.page(&other_member(), SHIPS, &mut String::new()).await.0,
         [] as [Value; 0],
-        "only the member's own"
+        "only the member's own ships are returned"
     );
-    // With several units, none is chosen.
+    // A member with several units has no default unit.
     check(&bench, &other_member(), vec![ship("e-1")], &[]).await;
     let (items, _) = bench.page(&other_member(), SHIPS, &mut String::new()).await;
     assert_eq!(items[0].get("orgUnit"), None);
 }
 
 /// SHP-09, SHP-11, SHP-17: an update writes the sent fields, clears omitted ones except `fitted`, and
-/// increments the version. An update without changes is unchanged; a stale version is refused.
+/// increases the version. An update without changes has the result `unchanged`, and a stale version is
+/// rejected.
 #[tokio::test]
 async fn update_writes_sent_fields_and_clears_omitted_ones() {
     let bench = Bench::new().await;
@@ -125,15 +128,15 @@ async fn update_writes_sent_fields_and_clears_omitted_ones() {
     assert_eq!((&ship["version"], &ship["orgUnit"]["id"]), (&json!(2), &json!("u-1")));
     check(&bench, &first(), vec![existing_ship("e-1", &id, 1)], &["0 rejected VERSION_CONFLICT"]).await;
     let unfitted = with(existing_ship("e-1", &id, 2), "fitted", json!(false));
-    // Once per batch, regardless of the second version; a link is not an update.
+    // A ship can be updated once per batch, whatever version the second update has; a link is not an update.
     let ops = vec![link("e-1", &id), unfitted, existing_ship("e-1", &id, 3), remove(&id, 3)];
     let expected = ["0 unchanged -", "2 rejected VERSION_CONFLICT", "3 rejected VERSION_CONFLICT"];
     check(&bench, &first(), ops, &expected).await;
     assert_eq!(ships_by_external_id(&bench, &first()).await["e-1"]["fitted"], false);
 }
 
-/// SHP-03, SHP-07, SHP-16, SHP-17: ids and ships are linked one to one, per installation; linking an id again
-/// removes it from its old ship.
+/// SHP-03, SHP-07, SHP-16, SHP-17: each installation links external ids and ships one to one. Linking an id
+/// again removes it from its old ship.
 #[tokio::test]
 async fn links_are_per_installation() {
     let bench = Bench::new().await;
@@ -141,7 +144,7 @@ async fn links_are_per_installation() {
     assert_eq!(ships_by_external_id(&bench, &second()).await.len(), 2);
     assert!(
         ships_by_external_id(&bench, &second()).await.keys().all(|name| name.starts_with('-')),
-        "nobody else's ids"
+        "external ids of other installations are not returned"
     );
     check(&bench, &second(), vec![link("e-b", &a), link("e-b", &a)], &["1 unchanged -"]).await;
     assert_eq!(id(&ships_by_external_id(&bench, &second()).await["e-b"]), a);
@@ -151,7 +154,7 @@ async fn links_are_per_installation() {
         link("e-a", "none"),
         existing_ship("e-x", &a, 1),
         ship("e-a"),
-        // Removed from its old ship, which then takes another.
+        // The id is removed from its old ship, which is then linked to another id.
         remove(&b, 1),
         link("e-b", &a),
     ];
@@ -167,14 +170,14 @@ async fn links_are_per_installation() {
     check(&bench, &second(), vec![link("e-b", &c), link("e-a", &a)], &[]).await;
     let seconds = ships_by_external_id(&bench, &second()).await;
     assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"])), (a.clone(), c.clone()));
-    assert_eq!(seconds["e-b"]["version"], 1, "a link is no change of the ship");
-    // Ids that rotate within one batch.
+    assert_eq!(seconds["e-b"]["version"], 1, "a link does not change the ship");
+    // Ids can be rotated within one batch.
     check(&bench, &second(), vec![link("e-t", &a)], &["0 rejected LINK_TARGET_TAKEN"]).await;
     let d = add_ship(&bench, "e-d", ship("e-d")).await;
     check(&bench, &second(), vec![link("e-a", &d), link("e-b", &a), link("e-z", &c)], &[]).await;
     let seconds = ships_by_external_id(&bench, &second()).await;
     assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"]), id(&seconds["e-z"])), (d, a.clone(), c));
-    // An update links a ship without an id, which is a change by itself.
+    // An update links a ship without an id; this alone counts as a change.
     let e = add_ship(&bench, "e-e", ship("e-e")).await;
     check(
         &bench,
@@ -187,8 +190,8 @@ async fn links_are_per_installation() {
     assert_eq!(bench.rows("SELECT count(*) FROM ship_link WHERE installation = 'i-2'").await, ["Integer(4)"]);
 }
 
-/// SHP-15, SHP-17, A19, RES-10: of several reasons the first counts: owner, type, location, version, link,
-/// unit.
+/// SHP-15, SHP-17, A19, RES-10: of several reasons, the first in this order is reported: owner, type,
+/// location, version, link, unit.
 #[tokio::test]
 async fn reasons_are_checked_in_order() {
     let bench = Bench::new().await;
@@ -255,8 +258,8 @@ async fn reasons_are_checked_in_order() {
     assert_eq!(ships_by_external_id(&bench, &first()).await.len(), 2);
 }
 
-/// SHP-04, SHP-12, SHP-13, SHP-14: the unit is unchanged, cleared or set; only such a change increments its
-/// counter. A unit that the member left is shown, and may be sent unchanged.
+/// SHP-04, SHP-12, SHP-13, SHP-14: an update keeps, clears or sets the unit, and only a change increases its
+/// counter. A unit that the member has left is still shown, and an update may contain it unchanged.
 #[tokio::test]
 async fn unit_change_increments_its_own_counter() {
     let bench = Bench::new().await;
@@ -289,11 +292,15 @@ async fn unit_change_increments_its_own_counter() {
     )
     .await;
     check(&bench, &first(), vec![ship("e-2")], &[]).await;
-    assert_eq!(ships_by_external_id(&bench, &first()).await["e-2"].get("orgUnit"), None, "of no unit");
+    assert_eq!(
+        ships_by_external_id(&bench, &first()).await["e-2"].get("orgUnit"),
+        None,
+        "the ship belongs to no unit"
+    );
 }
 
-/// SHP-10, SHP-17, SHP-22, WRT-03, WRT-07: a removed ship leaves its missions and all links, and is audited.
-/// A second removal is unchanged, with any version.
+/// SHP-10, SHP-17, SHP-22, WRT-03, WRT-07: a removed ship leaves its missions and all links, and the removal
+/// is audited. Removing it again has the result `unchanged`, whatever version is given.
 #[tokio::test]
 async fn removed_ship_leaves_its_missions() {
     let bench = Bench::new().await;
@@ -319,12 +326,12 @@ async fn removed_ship_leaves_its_missions() {
     );
     check(&bench, &second(), vec![remove(&id, 77)], &["0 unchanged -"]).await;
     check(&bench, &first(), vec![link("e-1", &id)], &["0 unmatched UNMATCHED"]).await;
-    // Its external id is free.
+    // The external id is free again.
     check(&bench, &first(), vec![ship("e-1")], &[]).await;
 }
 
 /// SHP-18, SHP-19, A11, A12, A13, WRT-14: the author of a removal can create the ship again, with any
-/// version. Others need the member's permission for 90 days; then the ship is unknown.
+/// version. Other authors need an override for 90 days; after that, the ship is unknown.
 #[tokio::test]
 async fn removed_ship_is_recreated_with_a_new_id() {
     let bench = Bench::unguarded().await;
@@ -349,11 +356,13 @@ async fn removed_ship_is_recreated_with_a_new_id() {
             bench.rows("SELECT override, before IS NULL FROM journal ORDER BY id DESC LIMIT 1").await;
         assert_eq!(recorded, ["Integer(1) Integer(1)"]);
     }
-    // A transfer is a removal on the web.
+    // A transfer counts as a removal through the web pages.
     let (one_, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
-    assert!(bench.backend().give_ship(&one_, ChangeAuthor::Web, &new, &two).await.expect("a gift"));
     assert!(
-        !bench.backend().give_ship(&one_, ChangeAuthor::Web, &new, &two).await.expect("not the member's")
+        bench.backend().give_ship(&one_, ChangeAuthor::Web, &new, &two).await.expect("the transfer succeeds")
+    );
+    assert!(
+        !bench.backend().give_ship(&one_, ChangeAuthor::Web, &new, &two).await.expect("the call succeeds")
     );
     check(
         &bench,
@@ -375,8 +384,8 @@ async fn removed_ship_is_recreated_with_a_new_id() {
     assert_eq!(bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0]["version"], 2);
 }
 
-/// SHP-05, FED-04, TYP-14, TYP-15, A20: every change is in the feed once: a ship, its unit, its unit's name,
-/// its link; a removed or transferred ship as a tombstone with its id.
+/// SHP-05, FED-04, TYP-14, TYP-15, A20: the feed contains every change of a ship, its unit, its unit's name
+/// and its link once. A removed or transferred ship is a tombstone with its id.
 #[tokio::test]
 async fn feed_contains_each_ship_change_once() {
     let bench = Bench::new().await;
@@ -401,8 +410,12 @@ async fn feed_contains_each_ship_change_once() {
         .await;
     assert_eq!(read_changes(&mut cursor).await, (sorted(vec![&a, &c]), vec![]));
     let renamed = bench.backend().rename_unit(&UnitId::new("u-1"), named("New Name"), named("NEW")).await;
-    assert!(renamed.expect("a unit"));
-    assert_eq!(read_changes(&mut cursor).await, (vec![b.clone()], vec![]), "only of ships of that unit");
+    assert!(renamed.expect("the renaming succeeds"));
+    assert_eq!(
+        read_changes(&mut cursor).await,
+        (vec![b.clone()], vec![]),
+        "only ships of that unit are in the feed"
+    );
     let unit = &ships_by_external_id(&bench, &first()).await["e-b"]["orgUnit"];
     assert_eq!((&unit["name"], &unit["shorthand"]), (&json!("New Name"), &json!("NEW")));
     check(&bench, &first(), vec![link("e-b", &b), link("e-c", &c)], &["0 unchanged -", "1 unchanged -"])
@@ -412,7 +425,9 @@ async fn feed_contains_each_ship_change_once() {
     bench.clock.advance(Duration::from_secs(1));
     check(&bench, &other_client(), vec![remove(&b, 1)], &[]).await;
     let (one_, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
-    assert!(bench.backend().give_ship(&one_, ChangeAuthor::Web, &c, &two).await.expect("a gift"));
+    assert!(
+        bench.backend().give_ship(&one_, ChangeAuthor::Web, &c, &two).await.expect("the transfer succeeds")
+    );
     let time = "2026-09-21T14:13:21Z";
     let client = json!({ "channel": "client", "clientId": "c-2", "installationId": "i-3" });
     let expected = vec![
@@ -424,7 +439,8 @@ async fn feed_contains_each_ship_change_once() {
     assert_eq!(bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0].get("externalId"), None);
 }
 
-/// SHP-22, WRT-10, WRT-13: removals count, and so do ships with a changed name and type; the page lists them.
+/// SHP-22, WRT-10, WRT-13: a ship whose name and type change counts as a removal, and the page of the held
+/// batch lists it.
 #[tokio::test]
 async fn changed_name_and_type_counts_as_removal() {
     let bench = Bench::new().await;
@@ -445,20 +461,24 @@ async fn changed_name_and_type_counts_as_removal() {
     let refused =
         bench.post(&first(), FLY, json!({ "ops": [both(4), both(5), remove(&id(&ships["e-6"]), 1)] })).await;
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
-    let url = refused.body["confirmationUrl"].as_str().expect("a link");
-    let handoff = HandoffToken::new(url.rsplit('/').next().expect("a handoff"));
+    let url = refused.body["confirmationUrl"].as_str().expect("a string");
+    let handoff = HandoffToken::new(url.rsplit('/').next().expect("a handoff token"));
     let member = MemberId::new("m-1");
-    let mut shown =
-        bench.backend().preview_batch(&member, &handoff).await.expect("a preview").expect("a batch");
+    let mut shown = bench
+        .backend()
+        .preview_batch(&member, &handoff)
+        .await
+        .expect("the preview succeeds")
+        .expect("the batch is held");
     shown.removed.sort();
     assert_eq!((shown.area, shown.written), ("ships", 0));
     assert_eq!(shown.removed, ["Ship 4 (Big Hauler)", "Ship 5 (Big Hauler)", "Ship 6 (Big Hauler)"]);
-    bench.backend().confirm_batch(&member, &handoff).await.expect("a confirmation");
+    bench.backend().confirm_batch(&member, &handoff).await.expect("the confirmation succeeds");
     assert_eq!(ships_by_external_id(&bench, &first()).await.len(), 8);
 }
 
-/// SHP-06, SHP-09, ERR-22, SHP-23: a body that violates the schema is refused; undeclared fields, such as
-/// purchases, cause a warning and are not stored.
+/// SHP-06, SHP-09, ERR-22, SHP-23: a body that violates the schema is rejected. Undeclared fields, such as
+/// purchase data, cause a warning and are not stored.
 #[tokio::test]
 async fn schema_violations_are_rejected() {
     let bench = Bench::new().await;
@@ -492,10 +512,10 @@ async fn pages_contain_every_ship_once() {
         let (mut seen, mut cursor) = (BTreeSet::new(), String::new());
         loop {
             let page = bench.get(&first(), &format!("{SHIPS}?limit={limit}{cursor}")).await.body;
-            for item in page["items"].as_array().expect("a list") {
-                assert!(seen.insert(item["externalId"].as_str().expect("a text").to_owned()), "twice");
+            for item in page["items"].as_array().expect("an array") {
+                assert!(seen.insert(item["externalId"].as_str().expect("a string").to_owned()), "twice");
             }
-            cursor = format!("&cursor={}", page["nextCursor"].as_str().expect("a text"));
+            cursor = format!("&cursor={}", page["nextCursor"].as_str().expect("a string"));
             if page["hasMore"] == false {
                 break;
             }
@@ -504,11 +524,12 @@ async fn pages_contain_every_ship_once() {
     }
 }
 
-/// ERR-26, SHP-17, WRT-03: of many concurrent changes of one ship, one is applied and the ops of all others
-/// are refused. Sets are decided in the transaction that writes them, so no request conflicts as a whole.
+/// ERR-26, SHP-17, WRT-03: of many concurrent changes of one ship, one is applied and the ops of the others
+/// are rejected. Change sets are evaluated in the transaction that writes them, so no request fails as a
+/// whole.
 #[tokio::test]
 async fn concurrent_changes_conflict_per_op() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let place = StoreLocation::Folder(folder.path().to_owned());
     let bench = Bench::at(place, Config::default(), |backend| backend).await;
     let id = add_ship(&bench, "a", ship("a")).await;
@@ -519,7 +540,7 @@ async fn concurrent_changes_conflict_per_op() {
     };
     let response = tokio::join!(sent(&me, 0), sent(&twin, 1), sent(&third, 2), sent(&me, 3), sent(&twin, 4));
     let response = <[BackendResponse; 5]>::from(response);
-    assert!(response.iter().all(|response| response.status == 200), "none as a whole");
+    assert!(response.iter().all(|response| response.status == 200), "no request is rejected as a whole");
     let applied = response.iter().filter(|response| response.counts() == (1, 0, 0)).count();
     let refused =
         response.iter().filter(|response| response.outcomes() == [(0, "rejected VERSION_CONFLICT".into())]);

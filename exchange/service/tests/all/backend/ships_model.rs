@@ -1,6 +1,6 @@
-//! Model test of ships: random interleavings of installations and the web of two members, transfers, renamed
-//! units, ending memberships and readers, compared with a direct interpreter of the ops. Every op and ship
-//! matches, no link is duplicated, and readers have exactly their member's ships.
+//! Model test of ships: random interleavings of installations and web pages of two members, transfers,
+//! renamed units, ending memberships and readers, compared with a direct interpreter of the ops. Every op and
+//! ship matches, no link is duplicated, and readers have exactly the ships of their member.
 
 use exchange_api::Contract as _;
 use exchange_api::types::ShipChangeSet;
@@ -14,7 +14,7 @@ use super::ships::*;
 use super::*;
 use crate::kit::{cases, ops};
 
-/// An op before its references to existing ships are chosen.
+/// An op before the existing ships to which it refers are chosen.
 #[derive(Clone, Debug)]
 enum OpTemplate {
     Link { external: usize, ship: usize },
@@ -27,16 +27,16 @@ struct Upsert {
     external: usize,
     ship: Option<usize>,
     stale: bool,
-    /// 2 resolves to nothing.
+    /// The index of the type; 2 resolves to nothing.
     ship_type: usize,
     name: usize,
     months: Option<i64>,
-    /// 0 is none, 3 is unknown.
+    /// The index of the location: 0 is none, 3 is unknown.
     place: usize,
     fitted: Option<bool>,
-    /// Omitted, none, the first unit, or one to which the member does not belong.
+    /// Whether the unit is omitted, `null`, the first unit, or one to which the member does not belong.
     unit: usize,
-    /// Omitted, current, stale.
+    /// Whether the unit's counter is omitted, current or stale.
     counter: usize,
     overrule: bool,
 }
@@ -49,13 +49,13 @@ enum Action {
         wishes: Vec<OpTemplate>,
         dry: bool,
     },
-    /// A member transfers a ship to the other one, whether it is theirs or not.
+    /// A member transfers a ship to the other member; it may belong to either.
     Give {
         member: usize,
         ship: usize,
     },
     Rename(u8),
-    /// A member joins or leaves the units, by bits.
+    /// A member joins or leaves units; each bit is a unit.
     Units {
         member: usize,
         bits: u8,
@@ -113,7 +113,7 @@ const UNITS: [&str; 3] = ["u-1", "u-2", "u-3"];
 const TYPES: [&str; 3] = ["hauler", "miner", "none"];
 const PLACES: [&str; 4] = ["", "City", "Station", "Cellar"];
 
-/// A ship as it should be shown, without ids.
+/// The expected ship, without ids.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ShipState {
     ship_type: String,
@@ -130,16 +130,15 @@ fn is_on_the_web(who: usize) -> bool {
     writers()[who].0.is_none()
 }
 
-/// The specification's state for one member. A new ship has a name of the model's own until the service's id
-/// is known.
+/// The expected state of one member. A new ship has a placeholder id until the service's id is known.
 #[derive(Clone, Default)]
 struct Oracle {
     ships: BTreeMap<String, ShipState>,
     gone: BTreeMap<String, (Moment, usize)>,
-    /// Ships by installation and external id.
+    /// The ships by installation and external id.
     links: BTreeMap<(usize, String), String>,
     units: BTreeSet<String>,
-    /// Ships that this batch updated or removed.
+    /// The ships that the current batch updated or removed.
     changed: BTreeSet<String>,
     made: usize,
 }
@@ -202,7 +201,7 @@ impl Oracle {
         Some(removed)
     }
 
-    /// Receives a ship with the next version and without external ids.
+    /// Adds a transferred ship with the next version and without external ids.
     fn receive_ship(&mut self, ship: &str, received: ShipState) {
         self.ships.insert(ship.to_owned(), ShipState { version: received.version + 1, ..received });
     }
@@ -294,14 +293,14 @@ impl Oracle {
         ""
     }
 
-    /// Returns the ships that an installation sees, by id, with its external ids.
+    /// Returns the ships that an installation sees by id, each with its external id.
     fn shown(&self, who: usize) -> BTreeMap<String, (Option<String>, ShipState)> {
         let one = |(id, plain): (&String, &ShipState)| (id.clone(), (self.link_of(who, id), plain.clone()));
         self.ships.iter().map(one).collect()
     }
 }
 
-/// Builds an upsert as JSON.
+/// An upsert with the ids and versions that it sends.
 struct UpsertBody {
     upsert: Upsert,
     external: String,
@@ -334,12 +333,12 @@ fn reader(caller: Caller) -> Reader<ShipState> {
     Reader::new(caller, SHIPS, entry)
 }
 
-/// The bench with the expected state.
+/// The backend under test and the model's expected state.
 struct World {
     bench: Bench,
-    /// Expected states by member.
+    /// The expected states, by member.
     oracles: [Oracle; 2],
-    /// Every id that was ever seen, and some unknown ones.
+    /// All ids that were ever seen, and some unknown ones.
     ids: Vec<String>,
 }
 
@@ -365,10 +364,11 @@ impl World {
         let result = match caller {
             Some(caller) => self.bench.post(&caller, FLY, body.clone()).await,
             None => {
-                let body = ShipChangeSet::parse_valid(body.to_string().as_bytes()).expect("a change set");
+                let body =
+                    ShipChangeSet::parse_valid(body.to_string().as_bytes()).expect("a valid change set");
                 let member = MemberId::new(MEMBERS[member]);
                 let changed = self.bench.backend().change_ships(&member, ChangeAuthor::Web, body).await;
-                BackendResponse::of(&changed.expect("a change"))
+                BackendResponse::of(&changed.expect("the change succeeds"))
             }
         };
         assert_eq!(result.outcomes(), expected, "{body}");
@@ -379,7 +379,7 @@ impl World {
         }
     }
 
-    /// Builds one op, with the interpreter's result.
+    /// Returns one op and the interpreter's result for it.
     fn one(&mut self, who: usize, wish: &OpTemplate, before: &Oracle, now: Moment) -> (Value, &'static str) {
         let external = |index: &usize| format!("e-{index}");
         let (_, member) = writers()[who];
@@ -413,7 +413,7 @@ impl World {
         }
     }
 
-    /// Replaces the names of new ships by the service's ids.
+    /// Replaces the placeholder ids of new ships by the service's ids.
     async fn learn_ids(&mut self, who: usize) {
         let (caller, member) = writers()[who].clone();
         let oracle = &mut self.oracles[member];
@@ -429,8 +429,8 @@ impl World {
                 let (id, (external, shown)) = plain(item);
                 !self.ids.contains(&id) && external == link && oracle.ships[&new_id] == shown
             };
-            let (id, _) = plain(items.iter().find(is_it).expect("the new ship"));
-            let ship = oracle.ships.remove(&new_id).expect("a ship");
+            let (id, _) = plain(items.iter().find(is_it).expect("the new ship is returned"));
+            let ship = oracle.ships.remove(&new_id).expect("the ship exists");
             oracle.ships.insert(id.clone(), ship);
             for to in oracle.links.values_mut().filter(|to| **to == new_id) {
                 to.clone_from(&id);
@@ -439,7 +439,7 @@ impl World {
         }
     }
 
-    /// Checks the invariants.
+    /// Asserts the invariants.
     async fn check(&self) {
         for (who, (caller, member)) in writers().into_iter().enumerate() {
             let Some(caller) = caller else { continue };
@@ -447,7 +447,7 @@ impl World {
             let shown: BTreeMap<String, (Option<String>, ShipState)> = items.iter().map(plain).collect();
             assert_eq!(shown, self.oracles[member].shown(who));
             let links: Vec<&String> = shown.values().filter_map(|(link, _)| link.as_ref()).collect();
-            assert_eq!(links.iter().collect::<BTreeSet<_>>().len(), links.len(), "no link is doubled");
+            assert_eq!(links.iter().collect::<BTreeSet<_>>().len(), links.len(), "a link is duplicated");
         }
     }
 }
@@ -499,7 +499,7 @@ async fn run(acts: Vec<Action>) {
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
                 let outcome = world.bench.backend().give_ship(&from, ChangeAuthor::Web, &id, &to).await;
                 let removed = world.oracles[member].remove_ship(&id, web_writer_of(member), now);
-                assert_eq!(outcome.expect("a gift"), removed.is_some());
+                assert_eq!(outcome.expect("the transfer succeeds"), removed.is_some());
                 if let Some(removed) = removed {
                     world.oracles[other].receive_ship(&id, removed);
                 }
@@ -511,7 +511,7 @@ async fn run(acts: Vec<Action>) {
                     .backend()
                     .rename_unit(&unit, named(&name), named(&format!("U{number}")))
                     .await;
-                assert!(renamed.expect("a unit"));
+                assert!(renamed.expect("the renaming succeeds"));
             }
             Action::Units { member, bits } => {
                 let units = UNITS.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1);
@@ -527,7 +527,10 @@ async fn run(acts: Vec<Action>) {
             Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
                 if reader.page(&world.bench, limit).await {
-                    assert_eq!(reader.entries, world.oracles[*member].ships, "at the end of the feed");
+                    assert_eq!(
+                        reader.entries, world.oracles[*member].ships,
+                        "the reader is at the end of the feed"
+                    );
                 }
                 continue;
             }
@@ -538,7 +541,7 @@ async fn run(acts: Vec<Action>) {
     }
     for (mut reader, member) in readers {
         reader.read_on(&world.bench, 3).await;
-        assert_eq!(reader.entries, world.oracles[member].ships, "a replica of {}", MEMBERS[member]);
+        assert_eq!(reader.entries, world.oracles[member].ships, "the replica of {} differs", MEMBERS[member]);
     }
 }
 
@@ -546,10 +549,11 @@ proptest! {
     #![proptest_config(cases(500))]
 
     /// SHP-03, SHP-05, SHP-07, SHP-08, SHP-09, SHP-10, SHP-12, SHP-13, SHP-14, SHP-15, SHP-16, SHP-17,
-    /// SHP-18, SHP-19, FED-04, FED-06, WRT-02, WRT-04: see the module documentation.
+    /// SHP-18, SHP-19, FED-04, FED-06, WRT-02, WRT-04: the ships equal those of the interpreter (see the
+    /// module documentation).
     #[test]
     fn ships_match_the_reference_interpreter(acts in prop::collection::vec(act(), 1..40)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(run(acts));
     }
 }

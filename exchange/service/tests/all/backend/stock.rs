@@ -1,4 +1,4 @@
-//! Stock: lots in responses, the eight checks in order, removals by others, and the feed.
+//! Tests of stock: lots in responses, the eight checks in order, removals by other authors, and the feed.
 
 use exchange_api::Contract as _;
 use exchange_api::types::StockChangeSet;
@@ -10,7 +10,7 @@ use super::*;
 pub(super) const STOCK: &str = "/exchange/v1/me/stock";
 pub(super) const SET: &str = "/exchange/v1/me/stock/changes";
 
-/// A lot as ops refer to it.
+/// A lot, as ops identify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LotKey {
     pub(super) material: &'static str,
@@ -61,15 +61,15 @@ pub(super) fn with(mut op: Value, name: &str, value: Value) -> Value {
     op
 }
 
-/// Sends ops on the web.
+/// Applies ops as the web pages or another channel do, and returns the number of applied ops.
 pub(super) async fn apply_on_web(bench: &Bench, member: &str, author: ChangeAuthor, ops: Vec<Value>) -> i64 {
-    let body =
-        StockChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a change set");
+    let body = StockChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes())
+        .expect("a valid change set");
     let changed = bench.backend().change_stock(&MemberId::new(member), author, body).await;
-    changed.expect("a change").applied
+    changed.expect("the change succeeds").applied
 }
 
-/// Formats the member's lots: material, place, amount.
+/// Returns the member's lots, formatted as material, location and amount.
 async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
     let (items, _) = bench.page(caller, STOCK, &mut String::new()).await;
     let mut lots: Vec<String> = items.iter().map(format_lot).collect();
@@ -78,7 +78,7 @@ async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
 }
 
 fn format_lot(item: &Value) -> String {
-    let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).expect("a text");
+    let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).expect("a string");
     let stolen = if item["stolen"] == true { " stolen" } else { "" };
     let (material, place, unit) = (text("/material/bt"), text("/location/name"), text("/quantity/unit"));
     format!("{material} {place} q{}{stolen}: {} {unit}", item["quality"], item["quantity"]["amount"])
@@ -93,18 +93,18 @@ pub(super) async fn key(bench: &Bench, caller: &Caller, lot_key: LotKey) -> Stri
             && item["quality"] == lot_key.quality
             && item["stolen"] == lot_key.stolen
     };
-    items.iter().find(matches_lot).expect("the lot")["key"].as_str().expect("a key").to_owned()
+    items.iter().find(matches_lot).expect("the lot exists")["key"].as_str().expect("a string").to_owned()
 }
 
 pub(super) async fn rebook(bench: &Bench, lot_key: LotKey, keeping: StockOwnership) {
     let lot = key(bench, &first(), lot_key).await;
     let rebooked =
         bench.backend().rebook_stock(&MemberId::new("m-1"), ChangeAuthor::Web, &lot, keeping).await;
-    assert!(rebooked.expect("a rebooking"));
+    assert!(rebooked.expect("the rebooking succeeds"));
 }
 
-/// STK-01, STK-03, STK-14, TYP-07, TYP-08, TYP-11: a lot in a response; an item has quality 0 regardless of
-/// the op, and only a material has a kind.
+/// STK-01, STK-03, STK-14, TYP-07, TYP-08, TYP-11: a lot is returned as it was booked. An item has quality 0
+/// whatever the op contains, and only a material has a kind.
 #[tokio::test]
 async fn lot_is_returned_as_booked() {
     let bench = Bench::new().await;
@@ -120,10 +120,10 @@ async fn lot_is_returned_as_booked() {
     bench.check(&first(), SET, ops, &[]).await;
     let (mut items, removed) = bench.page(&first(), STOCK, &mut String::new()).await;
     assert_eq!(removed, [] as [Value; 0]);
-    items.sort_by_key(|item| item["material"]["bt"].as_str().expect("a text").to_owned());
+    items.sort_by_key(|item| item["material"]["bt"].as_str().expect("a string").to_owned());
     for item in &mut items {
-        let key = item.as_object_mut().expect("a lot").remove("key").expect("a key");
-        assert_eq!(key.as_str().expect("a text").len(), 22);
+        let key = item.as_object_mut().expect("an object").remove("key").expect("a key");
+        assert_eq!(key.as_str().expect("a string").len(), 22);
     }
     let expected = [
         json!({
@@ -145,7 +145,7 @@ async fn lot_is_returned_as_booked() {
         }),
     ];
     assert_eq!(items, expected);
-    // Stock at a hidden location or of a deleted material stays.
+    // Stock at a hidden location or of a deleted material is kept.
     bench
         .sql("UPDATE location SET hidden = 1; UPDATE setting SET value = 'x' WHERE name = 'catalogue'")
         .await;
@@ -155,8 +155,8 @@ async fn lot_is_returned_as_booked() {
     assert_eq!(lots(&bench, &first()).await[1], "ore l-1 q640: 12.346 SCU");
 }
 
-/// STK-02, STK-14: one lot per material, location, quality and stolen flag, with the sum of all personal and
-/// shared rows of the member.
+/// STK-02, STK-14: there is one lot per material, location, quality and stolen marker, with the sum of all
+/// personal and shared rows of the member.
 #[tokio::test]
 async fn lot_sums_all_rows_of_the_member() {
     let bench = Bench::new().await;
@@ -185,7 +185,8 @@ async fn lot_sums_all_rows_of_the_member() {
 }
 
 /// STK-05, STK-06, STK-07, STK-08, STK-09, STK-10, STK-11, STK-12, STK-13, TYP-04, TYP-06, TYP-09, RES-14,
-/// WRT-02, WRT-06, WRT-09, A18: every check by itself, and before all later ones.
+/// WRT-02, WRT-06, WRT-09, A18: each failed check determines the reason, by itself and together with failures
+/// of later checks.
 #[tokio::test]
 async fn first_failed_check_determines_the_reason() {
     let bench = Bench::new().await;
@@ -199,26 +200,26 @@ async fn first_failed_check_determines_the_reason() {
     let pieces = |op: Value, name: &str| with(op, name, json!({ "amount": 1, "unit": "PIECE" }));
     let unknown = |op| with(op, "material", json!({ "bt": "none" }));
     let ops = vec![
-        // One: the material.
+        // Check 1: the material.
         unknown(nowhere(ORE.set(9, 1))),
         with(nowhere(ORE.set(9, 1)), "material", json!({ "name": "same stuff" })),
-        // Two: the location; a hidden one cannot be found by name.
+        // Check 2: the location; a hidden one cannot be found by name.
         nowhere(pieces(ORE.stolen().set(9, 1), "quantity")),
-        // Three: the unit of both quantities.
+        // Check 3: the unit of both quantities.
         pieces(ORE.stolen().set(9, 1), "quantity"),
         pieces(ORE.stolen().set(9, 1), "expectedQuantity"),
-        // Four: the stolen flag.
+        // Check 4: the stolen marker.
         ORE.stolen().set(9, 1),
-        // Five: the expected amount, also before unchanged, removed elsewhere, and reserved.
+        // Check 5: the expected amount; it precedes the results `unchanged`, removed elsewhere, and reserved.
         ORE.set(4, 5),
         METAL.set(9, 1),
         ORE.set(4, 0),
-        // Six: no change, rounded to thousandths.
+        // Check 6: whether the amount changes, rounded to thousandths.
         ORE.set(json!(5.0004), json!(4.9995)),
         METAL.set(0, 0),
-        // Seven: removed elsewhere.
+        // Check 7: whether the lot was removed elsewhere.
         METAL.set(0, 1),
-        // Eight: reserved; one of five is free.
+        // Check 8: whether the stock is reserved; one of five is free.
         ORE.set(5, json!(3.999)),
         ORE.set(5, 4),
         ORE.set(4, json!(4.5)),
@@ -243,9 +244,9 @@ async fn first_failed_check_determines_the_reason() {
     assert_eq!(lots(&bench, &first()).await, ["ore City q0: 4 SCU"]);
 }
 
-/// STK-06, RES-10, RES-14, A25, A26: a material precedes an item, but an item's exact name precedes a
-/// material's similar one, and an item's own key precedes any name. Unresolved localization keys cause
-/// warnings.
+/// STK-06, RES-10, RES-14, A25, A26: materials are matched before items. However, the exact name of an item
+/// precedes the similar name of a material, and the key of an item precedes any name. Unresolved localization
+/// keys cause warnings.
 #[tokio::test]
 async fn reference_resolves_to_material_before_item() {
     let bench = Bench::new().await;
@@ -274,7 +275,7 @@ async fn reference_resolves_to_material_before_item() {
     assert_eq!(lots(&bench, &first()).await, expected);
 }
 
-/// STK-09, A43: if marking is switched off, ops that would leave stolen stock are refused, and no others.
+/// STK-09, A43: if stolen markers are disabled, exactly those ops are rejected that would leave marked stock.
 #[tokio::test]
 async fn disabled_stolen_marking_rejects_marked_stock() {
     let bench = Bench::new().await;
@@ -294,8 +295,8 @@ async fn disabled_stolen_marking_rejects_marked_stock() {
     bench.check(&first(), SET, vec![ORE.stolen().set(0, 1)], &[]).await;
 }
 
-/// STK-12, WRT-14, A11: filling a lot that another author emptied needs an override for 90 days; the override
-/// is recorded.
+/// STK-12, WRT-14, A11: increasing a lot that another author emptied requires an override for 90 days. The
+/// override is recorded.
 #[tokio::test]
 async fn refilling_a_foreign_emptied_lot_needs_override() {
     let bench = Bench::unguarded().await;
@@ -309,7 +310,7 @@ async fn refilling_a_foreign_emptied_lot_needs_override() {
     let journal = "SELECT installation, override, after FROM journal ORDER BY id DESC LIMIT 1";
     let recorded = bench.rows(journal).await;
     assert!(recorded[0].starts_with("Text(\"i-2\") Integer(1) Text("), "{recorded:?}");
-    // A removal through another channel needs an override, but other channels never do.
+    // Clients need an override after a removal through another channel; other channels never need one.
     for author in [ChangeAuthor::Web, ChangeAuthor::App, ChangeAuthor::System] {
         let author = || author.clone();
         assert_eq!(apply_on_web(&bench, "m-1", author(), vec![ORE.set(1, 0)]).await, 1);
@@ -321,12 +322,12 @@ async fn refilling_a_foreign_emptied_lot_needs_override() {
     bench.check(&first(), SET, vec![ORE.set(0, 1)], refused).await;
     bench.clock.advance(Duration::from_millis(1));
     bench.check(&first(), SET, vec![ORE.set(0, 1)], &[]).await;
-    // A lot that is not empty needs none.
+    // A lot that is not empty needs no override.
     bench.check(&second(), SET, vec![ORE.set(1, 2)], &[]).await;
 }
 
-/// STK-04, FED-04, TYP-14, TYP-15: every change of an amount is in the feed once; emptied and transferred
-/// lots are tombstones; rebooking between personal and shared is no event.
+/// STK-04, FED-04, TYP-14, TYP-15: the feed contains every change of an amount once, with tombstones for
+/// emptied and transferred lots. Rebooking between personal and shared stock is not a change.
 #[tokio::test]
 async fn feed_contains_each_amount_change_once() {
     let bench = Bench::unguarded().await;
@@ -348,11 +349,19 @@ async fn feed_contains_each_amount_change_once() {
     bench.clock.advance(Duration::from_secs(1));
     bench.check(&other_client(), SET, vec![ORE.set(5, 0)], &[]).await;
     let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
-    assert!(bench.backend().give_stock(&one, ChangeAuthor::Web, &metal, &two).await.expect("a gift"));
-    assert!(!bench.backend().give_stock(&one, ChangeAuthor::Web, &metal, &two).await.expect("nothing left"));
+    assert!(
+        bench
+            .backend()
+            .give_stock(&one, ChangeAuthor::Web, &metal, &two)
+            .await
+            .expect("the transfer succeeds")
+    );
+    assert!(
+        !bench.backend().give_stock(&one, ChangeAuthor::Web, &metal, &two).await.expect("the call succeeds")
+    );
     let (items, mut removed) = bench.page(&first(), STOCK, &mut mine).await;
     assert_eq!(items, [] as [Value; 0]);
-    removed.sort_by_key(|one| one["removedBy"]["channel"].as_str().expect("a text").to_owned());
+    removed.sort_by_key(|one| one["removedBy"]["channel"].as_str().expect("a string").to_owned());
     let time = "2026-09-21T14:13:21Z";
     let client = json!({ "channel": "client", "clientId": "c-2", "installationId": "i-3" });
     let expected = [
@@ -365,14 +374,14 @@ async fn feed_contains_each_amount_change_once() {
     bench.check(&first(), SET, vec![METAL.set(0, 1)], &["0 rejected REMOVED_ELSEWHERE"]).await;
 }
 
-/// TYP-05, ERR-22, STK-05: half a piece, a negative amount, a missing field or an excessive value violates
+/// TYP-05, ERR-22, STK-05: half a piece, a negative amount, a missing field and an excessive value violate
 /// the schema.
 #[tokio::test]
 async fn schema_violations_are_rejected() {
     let bench = Bench::new().await;
     let without = |name: &str| {
         let mut op = ORE.set(0, 1);
-        op.as_object_mut().expect("an op").remove(name);
+        op.as_object_mut().expect("an object").remove(name);
         op
     };
     let half = |amount: f64, unit: &str| {
@@ -407,20 +416,20 @@ async fn pages_contain_every_lot_once() {
         let (mut keys, mut cursor) = (BTreeSet::new(), String::new());
         loop {
             let page = bench.get(&first(), &format!("{STOCK}?limit={limit}{cursor}")).await.body;
-            let items = page["items"].as_array().expect("a list");
+            let items = page["items"].as_array().expect("an array");
             assert!(items.len() <= limit);
             for item in items {
                 assert_eq!(item["quantity"]["amount"], item["quality"].as_i64().expect("a number") + 1);
-                assert!(keys.insert(item["key"].as_str().expect("a text").to_owned()), "twice");
+                assert!(keys.insert(item["key"].as_str().expect("a string").to_owned()), "twice");
             }
-            cursor = format!("&cursor={}", page["nextCursor"].as_str().expect("a text"));
+            cursor = format!("&cursor={}", page["nextCursor"].as_str().expect("a string"));
             if page["hasMore"] == false {
                 break;
             }
         }
         assert_eq!(keys.len(), 250, "{limit}");
     }
-    // A cursor of stock is valid for stock only.
-    let cursor = bench.get(&first(), STOCK).await.body["nextCursor"].as_str().expect("a text").to_owned();
+    // A cursor for stock is valid only for stock.
+    let cursor = bench.get(&first(), STOCK).await.body["nextCursor"].as_str().expect("a string").to_owned();
     assert_eq!(bench.get(&first(), &format!("{READ}?cursor={cursor}")).await.code(), "CURSOR_EXPIRED");
 }

@@ -1,5 +1,5 @@
-//! Effects of stock ops on rows: booking order, re-marking, offers, removals, and the events in pools and
-//! journal.
+//! Tests of the effects of stock ops on rows: booking order, re-marking, offers, removals, and the events in
+//! pool feeds and journal.
 
 use exchange_service::backend::StockOwnership;
 use exchange_service::backend::confirm::{BatchPreview, HandoffToken};
@@ -8,7 +8,7 @@ use exchange_service::feed::ChangeAuthor;
 use super::stock::*;
 use super::*;
 
-/// Formats every row: material, amount, ownership, `!` for stolen, version.
+/// Formats every row as material, amount, ownership, `!` for stolen, and version.
 async fn rows(bench: &Bench) -> Vec<String> {
     let sql = "SELECT material || ' ' || amount || ' ' || CASE WHEN unit IS NOT NULL THEN unit \
                WHEN shared THEN 'shared' ELSE 'personal' END || CASE WHEN stolen THEN '!' ELSE '' END \
@@ -17,7 +17,8 @@ async fn rows(bench: &Bench) -> Vec<String> {
     bench.rows(sql).await.into_iter().map(text).collect()
 }
 
-/// A lot of four rows, each a second younger: 1 in the pool of `u-1`, 2 shared, 3 and 4 personal.
+/// Adds a lot of four rows, each a second younger than the previous one: 1 in the pool of `u-1`, 2 shared, 3
+/// and 4 personal.
 async fn four_rows(bench: &Bench, lot_key: LotKey) {
     let mut held = 0;
     for (amount, keeping) in [
@@ -33,7 +34,7 @@ async fn four_rows(bench: &Bench, lot_key: LotKey) {
                 StockOwnership::Pool(unit) => (1, format!("'{unit}'")),
                 _ => (1, "NULL".to_owned()),
             };
-            // Only this row: rows that were rebooked before stay.
+            // Updates only this row; rows that were rebooked before keep their ownership.
             let pool = if unit == "NULL" { "NULL" } else { "'p'" };
             bench
                 .sql(format!(
@@ -46,7 +47,7 @@ async fn four_rows(bench: &Bench, lot_key: LotKey) {
     }
 }
 
-/// STK-15, TYP-07: a rise becomes personal stock; pieces join existing ones.
+/// STK-15, TYP-07: an increase becomes personal stock; pieces join an existing row.
 #[tokio::test]
 async fn increase_becomes_personal_stock() {
     let bench = Bench::new().await;
@@ -61,7 +62,8 @@ async fn increase_becomes_personal_stock() {
     assert_eq!(rows(&bench).await[2..], ["parts 6 u-1 v3", "ore 1000 personal v1", "parts 2 personal v1"]);
 }
 
-/// STK-16: personal stock first, then shared stock in no pool, then pools, each from the oldest.
+/// STK-16: a decrease takes personal stock first, then shared stock outside of pools, then pools, each from
+/// the oldest row.
 #[tokio::test]
 async fn decrease_takes_personal_stock_first() {
     let bench = Bench::unguarded().await;
@@ -82,7 +84,7 @@ async fn decrease_takes_personal_stock_first() {
         bench.check(&first(), SET, vec![ORE.set(held, target)], &[]).await;
         assert_eq!(rows(&bench).await, left);
     }
-    // Of two equal rows, the older one.
+    // Of two equal rows, the older one is taken.
     bench.check(&first(), SET, vec![ORE.set(0, 1)], &[]).await;
     bench.clock.step_back(Duration::from_secs(60));
     bench.check(&first(), SET, vec![ORE.set(1, 3)], &[]).await;
@@ -90,7 +92,8 @@ async fn decrease_takes_personal_stock_first() {
     assert_eq!(rows(&bench).await, ["ore 1000 personal v1", "ore 1000 personal v2"]);
 }
 
-/// STK-13, STK-16: the part of a row that job orders or missions have reserved stays; the kinds overlap.
+/// STK-13, STK-16: the part of a row that is reserved for job orders or missions is never taken; both kinds
+/// may overlap.
 #[tokio::test]
 async fn reserved_stock_is_never_booked_out() {
     let bench = Bench::unguarded().await;
@@ -121,8 +124,8 @@ async fn offer(bench: &Bench, id: &str, material: &str, amount: i64) {
         .await;
 }
 
-/// STK-17, WRT-07, A42: offers are lowered to the rest and end with it, counted once each, in a dry run, too,
-/// and audited.
+/// STK-17, WRT-07, A42: offers are lowered to the remaining stock and end with it. Each is counted once, also
+/// in a dry run, and audited.
 #[tokio::test]
 async fn offers_are_lowered_to_the_remaining_stock() {
     let bench = Bench::unguarded().await;
@@ -155,13 +158,13 @@ async fn offers_are_lowered_to_the_remaining_stock() {
     let audit = bench.rows("SELECT action, detail FROM audit ORDER BY id DESC LIMIT 1").await;
     let detail = "First client: 2 written, 2 removed, 1 offers lowered, 2 offers removed";
     assert_eq!(audit, [format!("Text(\"stock.write\") Text(\"{detail}\")")]);
-    // A later rise is not offered again.
+    // A later increase does not raise the offer.
     bench.check(&first(), SET, vec![ORE.set(5, 10)], &[]).await;
     assert_eq!(bench.rows("SELECT amount FROM stock_offer WHERE id = 'o-1'").await, ["Integer(5000)"]);
 }
 
-/// STK-19: a fall and a rise of twins re-mark rows with all their properties and split the last one; reserved
-/// and offered stock stays, and the rest is booked out and in.
+/// STK-19: if a lot decreases while its twin increases, rows are re-marked with all their properties and the
+/// last one is split. Reserved and offered stock keeps its marker, and the rest is booked out and in.
 #[tokio::test]
 async fn twin_changes_re_mark_rows() {
     for turned in [false, true] {
@@ -182,8 +185,8 @@ async fn twin_changes_re_mark_rows() {
         ];
         assert_eq!(rows(&bench).await, expected);
         let after = bench.rows("SELECT id, booked_at FROM stock_row ORDER BY number").await;
-        assert_eq!(after[..4], before[..], "the same rows");
-        // And back, completely.
+        assert_eq!(after[..4], before[..], "the rows are the same");
+        // The reverse change restores all markers.
         bench.check(&first(), SET, vec![ORE.stolen().set(8, 0), ORE.set(2, 10)], &[]).await;
         assert_eq!(rows(&bench).await.iter().filter(|row| row.contains('!')).count(), 0);
         assert_eq!(bench.rows("SELECT sum(amount) FROM stock_row").await, ["Integer(10000)"]);
@@ -196,7 +199,8 @@ async fn twin_changes_re_mark_rows() {
              INSERT INTO stock_earmark SELECT id, 'mission', 'm', 1000, 0 FROM stock_row WHERE amount = 3000;",
         )
         .await;
-    // 2 + 0.5 + 2 + 1 of it is free. The other 3.5 of the fall are offered stock, and 2.5 are booked in anew.
+    // Of this, 2 + 0.5 + 2 + 1 are free. The other 3.5 of the decrease are offered stock, and 2.5 are booked
+    // in as new stock.
     bench.check(&first(), SET, vec![ORE.set(10, 1), ORE.stolen().set(0, 8)], &[]).await;
     let mut left = rows(&bench).await;
     left.sort();
@@ -212,7 +216,7 @@ async fn twin_changes_re_mark_rows() {
     assert_eq!(bench.rows("SELECT * FROM stock_offer").await, [""; 0]);
 }
 
-/// STK-19: without a rise or a fall, or at another place, nothing is re-marked.
+/// STK-19: rows are re-marked only if one twin decreases and the other increases at the same location.
 #[tokio::test]
 async fn only_twin_changes_re_mark_rows() {
     let bench = Bench::unguarded().await;
@@ -224,8 +228,8 @@ async fn only_twin_changes_re_mark_rows() {
     assert!(rows(&bench).await[1..].iter().all(|row| row == "ore 1000 personal! v1"));
 }
 
-/// STK-21, WRT-10, WRT-14: a fall that rises of the same material fully cover is a move, in the order of the
-/// batch; in a batch of its own it is a removal.
+/// STK-21, WRT-10, WRT-14: a decrease that increases of the same material cover completely, in the order of
+/// the batch, is a move; in a separate batch it is a removal.
 #[tokio::test]
 async fn move_does_not_count_as_removal() {
     let counted = async |ops: Vec<Value>| {
@@ -239,11 +243,11 @@ async fn move_does_not_count_as_removal() {
     let fall = |quality: i64| ORE.quality(quality).set(10, 0);
     assert_eq!(counted(vec![fall(0), add_elsewhere(10)]).await, 0);
     assert_eq!(counted(vec![add_elsewhere(10), fall(0)]).await, 0);
-    assert_eq!(counted(vec![fall(0), METAL.set(0, 10)]).await, 1, "another material");
-    assert_eq!(counted(vec![fall(0), add_elsewhere(9)]).await, 1, "covered in part");
-    assert_eq!(counted(vec![fall(0), fall(1), add_elsewhere(15)]).await, 1, "one is covered");
+    assert_eq!(counted(vec![fall(0), METAL.set(0, 10)]).await, 1, "another material does not cover it");
+    assert_eq!(counted(vec![fall(0), add_elsewhere(9)]).await, 1, "a partly covered decrease is a removal");
+    assert_eq!(counted(vec![fall(0), fall(1), add_elsewhere(15)]).await, 1, "only one decrease is covered");
     assert_eq!(counted(vec![fall(9), fall(1), fall(0), add_elsewhere(20)]).await, 1);
-    // The first op is covered, not the first lot.
+    // The decrease of the first op is covered, not that of the first lot.
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 10), ORE.quality(1).set(0, 8)], &[]).await;
     bench.check(&first(), SET, vec![ORE.quality(1).set(8, 0), ORE.set(10, 0), add_elsewhere(10)], &[]).await;
@@ -252,8 +256,8 @@ async fn move_does_not_count_as_removal() {
     assert_eq!(removed, ["Integer(0)"]);
 }
 
-/// STK-22, LIM-21: a removal sets a lot to 0, or to a tenth of the amount before the client's first change
-/// within 24 hours; each lot counts once.
+/// STK-22, LIM-21: an op counts as a removal if it sets a lot to 0, or to at most a tenth of the amount
+/// before the client's first change within 24 hours. Each lot counts once.
 #[tokio::test]
 async fn lot_reduced_to_a_tenth_counts_as_removed() {
     let bench = Bench::unguarded().await;
@@ -263,15 +267,15 @@ async fn lot_reduced_to_a_tenth_counts_as_removed() {
         2
     );
     for (held, target, count) in [
-        (100, 11, 0), // A tenth and one.
-        (11, 10, 1),  // A tenth of what it was at first, not of what it was just now.
-        (10, 1, 1),   // It counts already.
+        (100, 11, 0), // One more than a tenth.
+        (11, 10, 1),  // A tenth of the first amount, not of the last one.
+        (10, 1, 1),   // The lot is already counted.
         (1, 0, 1),
     ] {
         bench.check(&first(), SET, vec![ORE.set(held, target)], &[]).await;
         assert_eq!(removals().await, count, "{held} to {target}");
     }
-    // Another client has its own window, and after a day so does this one.
+    // Another client has a separate window, and after a day the first client's window begins again.
     bench.check(&first(), SET, vec![METAL.set(100, 60)], &[]).await;
     bench.check(&other_client(), SET, vec![METAL.set(60, 7)], &[]).await;
     assert_eq!(removals().await, 1);
@@ -279,20 +283,20 @@ async fn lot_reduced_to_a_tenth_counts_as_removed() {
     assert_eq!(removals().await, 2);
     bench.clock.advance(DAY);
     bench.check(&first(), SET, vec![METAL.set(6, 1)], &[]).await;
-    assert_eq!(removals().await, 2, "more than a tenth of six");
+    assert_eq!(removals().await, 2, "1 is more than a tenth of 6");
     assert_eq!(apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![METAL.set(1, 0)]).await, 1);
     let of_clients = "SELECT id FROM journal WHERE removal = 1 AND client IS NOT NULL";
-    assert_eq!(bench.rows(of_clients).await.len(), 2, "what the member does is not the client's");
+    assert_eq!(bench.rows(of_clients).await.len(), 2, "changes of the member do not count for the client");
 }
 
-/// WRT-04, STK-22: the guard reads from the journal only the first change of each falling lot, and nothing
-/// for a dry run.
+/// WRT-04, STK-22: the guard reads only the first journal entry of each decreasing lot, and none for a dry
+/// run.
 #[tokio::test]
 async fn guard_reads_only_relevant_journal_entries() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 5)], &[]).await;
     bench.check(&first(), SET, vec![ORE.set(5, 6), METAL.set(5, 6)], &[]).await;
-    // A corrupt entry is an error for those who read it.
+    // Reading a corrupt entry is an error.
     bench
         .sql(
             "UPDATE journal_entry SET before = '-', after = '-', head = 0, tail = 0 \
@@ -306,18 +310,19 @@ async fn guard_reads_only_relevant_journal_entries() {
     assert_eq!(bench.post(&first(), SET, fall(false)).await.status, 500);
 }
 
-/// Sends ops that the guard holds, and returns their preview.
+/// Sends ops that the guard holds and returns their preview.
 async fn hold_batch(bench: &Bench, ops: Vec<Value>) -> (HandoffToken, BatchPreview) {
     let refused = bench.post(&first(), SET, json!({ "ops": ops })).await;
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
-    let url = refused.body["confirmationUrl"].as_str().expect("a link");
-    let handoff = HandoffToken::new(url.rsplit('/').next().expect("a handoff"));
-    let shown = bench.backend().preview_batch(&MemberId::new("m-1"), &handoff).await.expect("a preview");
-    (handoff, shown.expect("a batch"))
+    let url = refused.body["confirmationUrl"].as_str().expect("a string");
+    let handoff = HandoffToken::new(url.rsplit('/').next().expect("a handoff token"));
+    let shown =
+        bench.backend().preview_batch(&MemberId::new("m-1"), &handoff).await.expect("the preview succeeds");
+    (handoff, shown.expect("the batch is held"))
 }
 
 /// WRT-10, WRT-13, WEB-08, STK-22: the guard holds a batch that empties lots, and its page lists them. After
-/// confirmation, it is applied with its effects on offers.
+/// confirmation, the batch is applied, with its effects on offers.
 #[tokio::test]
 async fn batch_that_empties_lots_is_held() {
     let bench = Bench::new().await;
@@ -329,10 +334,10 @@ async fn batch_that_empties_lots_is_held() {
     assert_eq!(rows(&bench).await.len(), 6, "nothing is written");
     assert_eq!((shown.area, shown.removed.len(), shown.written), ("stock", 6, 0));
     assert!(shown.removed.contains(&"Quanta Ore, City, quality 3".to_owned()), "{:?}", shown.removed);
-    bench.backend().confirm_batch(&MemberId::new("m-1"), &handoff).await.expect("a confirmation");
+    bench.backend().confirm_batch(&MemberId::new("m-1"), &handoff).await.expect("the confirmation succeeds");
     assert_eq!(rows(&bench).await, [""; 0]);
-    // A lot that was counted before is listed as emptied if something else holds the batch. A lot that is
-    // filled and emptied is not.
+    // A lot that was counted before is listed as emptied if the batch is held for another reason. A lot that
+    // is filled and emptied again is not listed.
     bench.check(&first(), SET, six(0, 5), &[]).await;
     let additions = [METAL.set(0, 5), PARTS.set(0, 5)];
     bench.check(&first(), SET, additions.to_vec(), &[]).await;
@@ -342,13 +347,13 @@ async fn batch_that_empties_lots_is_held() {
         .collect();
     let (_, shown) = hold_batch(&bench, ops).await;
     assert_eq!((shown.removed.len(), shown.written), (7, 1), "{:?}", shown.removed);
-    // The same ops as moves are applied.
+    // The same ops are applied if they are moves.
     let moves = six(5, 0).into_iter().chain((0..6).map(|q| ORE.quality(q).place("Station").set(0, 5)));
     bench.check(&first(), SET, moves.collect(), &[]).await;
 }
 
-/// STK-16, WRT-03, OST-07: bookings in pools are in the pool's feed, rows get another version, and the
-/// journal holds both states.
+/// STK-16, WRT-03, OST-07: bookings in pools are in the pool's feed, rows get a new version, and the journal
+/// contains the states before and after.
 #[tokio::test]
 async fn bookings_reach_pool_feed_and_journal() {
     let bench = Bench::unguarded().await;
@@ -370,7 +375,7 @@ async fn bookings_reach_pool_feed_and_journal() {
     assert_eq!(
         bench.rows(query).await,
         ["Integer(2) Integer(1) Integer(4)"],
-        "the twin's lot for this one's"
+        "the lot of the twin replaces the lot"
     );
     let journal = "SELECT json_extract(before, '$.held'), json_extract(before, '$.rows[0].keeping.pool'), \
                    json_extract(after, '$.held'), json_extract(after, '$.rows[0].version') FROM journal \
@@ -381,7 +386,7 @@ async fn bookings_reach_pool_feed_and_journal() {
     assert_eq!(bench.rows(journal).await, expected);
 }
 
-/// WRT-03: for a lot of many rows, the journal holds the changed rows and the total.
+/// WRT-03: for a lot of many rows, the journal contains the changed rows and the total.
 #[tokio::test]
 async fn journal_contains_only_changed_rows() {
     let bench = Bench::unguarded().await;
@@ -397,7 +402,7 @@ async fn journal_contains_only_changed_rows() {
     assert_eq!(bench.rows(journal).await, expected);
 }
 
-/// WRT-01, WRT-03, LIM-01: 500 ops run in one transaction, with one journal row and one feed number per lot.
+/// WRT-01, WRT-03, LIM-01: 500 ops run in one transaction, with one journal row and one feed entry per lot.
 #[tokio::test]
 async fn books_500_lots_in_one_transaction() {
     let bench = Bench::unguarded().await;
@@ -414,7 +419,7 @@ async fn books_500_lots_in_one_transaction() {
     assert_eq!((status, &refused["code"]), (413, &json!("BATCH_TOO_LARGE")));
 }
 
-/// STK-13, STK-17: a transfer leaves the reserved part, also of one row, and the offer of that part.
+/// STK-13, STK-17: a transfer leaves the reserved part, also of a single row, and the offer of that part.
 #[tokio::test]
 async fn transfer_leaves_reserved_stock() {
     let bench = Bench::unguarded().await;
@@ -424,7 +429,13 @@ async fn transfer_leaves_reserved_stock() {
     let lot = key(&bench, &first(), METAL).await;
     for _ in 0..2 {
         let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
-        assert!(bench.backend().give_stock(&one, ChangeAuthor::Web, &lot, &two).await.expect("a gift"));
+        assert!(
+            bench
+                .backend()
+                .give_stock(&one, ChangeAuthor::Web, &lot, &two)
+                .await
+                .expect("the transfer succeeds")
+        );
         assert_eq!(rows(&bench).await, ["metal 3000 personal v2"]);
         let taken = bench.rows("SELECT amount, version FROM stock_row WHERE member = 'm-2'").await;
         assert_eq!(taken, ["Integer(7000) Integer(1)"]);
@@ -435,8 +446,8 @@ async fn transfer_leaves_reserved_stock() {
     assert_eq!(bench.rows(audited).await, ["Integer(1)"]);
 }
 
-/// TYP-04, STK-10: a transfer can exceed a quantity's maximum; the maximum is shown, and an op with it as the
-/// expected amount is accepted.
+/// TYP-04, STK-10: a transfer can exceed the maximum of a quantity. The maximum is then shown, and an op with
+/// it as the expected amount is accepted.
 #[tokio::test]
 async fn amount_above_the_maximum_is_returned_as_the_maximum() {
     let bench = Bench::unguarded().await;
@@ -451,10 +462,11 @@ async fn amount_above_the_maximum_is_returned_as_the_maximum() {
                 .backend()
                 .give_stock(&MemberId::new("m-1"), ChangeAuthor::Web, &lot, &two)
                 .await
-                .expect("a gift")
+                .expect("the transfer succeeds")
         );
         let (items, _) = bench.page(&other_member(), STOCK, &mut String::new()).await;
-        let shown = items.iter().find(|item| item["material"]["bt"] == lot_key.material).expect("the lot");
+        let shown =
+            items.iter().find(|item| item["material"]["bt"] == lot_key.material).expect("the lot exists");
         assert_eq!(shown["quantity"]["amount"], maximum);
         let expected = ["0 unchanged -", "1 rejected VERSION_CONFLICT"];
         bench

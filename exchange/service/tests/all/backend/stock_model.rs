@@ -1,7 +1,7 @@
-//! Model test of stock: random interleavings of clients and the web of two members, reservations, offers,
-//! transfers and readers, compared with a direct interpreter of the eight checks and of booking. Every op and
-//! row matches, no amount is negative, no reservation or offer exceeds its row, and readers have exactly
-//! their member's lots.
+//! Model test of stock: random interleavings of client writes, changes through the web pages, reservations,
+//! offers, transfers and reads for two members, compared with a direct interpreter of the eight checks and of
+//! booking. Every op and row matches, no amount is negative, no reservation or offer exceeds its row, and
+//! readers have exactly the lots of their member.
 
 mod rows;
 
@@ -20,19 +20,19 @@ use super::*;
 use crate::kit::{cases, ops};
 use rows::{Age, Row, RowOwnership, Rows};
 
-/// The lots of the model, including twins.
+/// Returns the lots of the model, including lots that differ only in the stolen marker.
 fn all() -> Vec<LotKey> {
     let plain = [ORE, ORE.place("Station"), METAL.quality(7), PARTS, GUN];
     plain.into_iter().flat_map(|lot_key| [lot_key, lot_key.stolen()]).collect()
 }
 
-/// An op before the lot's amount is known.
+/// An op before the current amount of its lot is known.
 #[derive(Clone, Debug)]
 struct OpTemplate {
     lot: usize,
-    /// The target amount: thousandths of SCU, or pieces.
+    /// The target amount, in thousandths of SCU or in pieces.
     to: i64,
-    /// Whether the client's expected amount is correct.
+    /// Whether the client's expected amount is stale.
     stale: bool,
     overrule: bool,
 }
@@ -45,7 +45,7 @@ enum Action {
         wishes: Vec<OpTemplate>,
         dry: bool,
     },
-    /// A fall and its rise in one batch.
+    /// Moves a lot: a decrease and the matching increase in one batch.
     Move {
         who: usize,
         from: usize,
@@ -65,7 +65,7 @@ enum Action {
         member: usize,
         lot: usize,
     },
-    /// A member transfers a lot to the other one.
+    /// A member transfers a lot to the other member.
     Give {
         member: usize,
         lot: usize,
@@ -85,7 +85,7 @@ fn wish() -> impl Strategy<Value = OpTemplate> {
         .prop_map(|(lot, target, stale, overrule)| OpTemplate { lot, to: target, stale, overrule })
 }
 
-/// The first member more often, to accumulate stock.
+/// Generates a member, more often the first one, whose stock therefore accumulates.
 fn member() -> impl Strategy<Value = usize> {
     select(vec![0, 0, 1])
 }
@@ -108,7 +108,7 @@ fn act() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// The specification's state.
+/// The expected state.
 #[derive(Default)]
 struct Oracle {
     members: [MemberLots; 2],
@@ -119,9 +119,9 @@ struct Oracle {
 #[derive(Clone, Default)]
 struct MemberLots {
     rows: Rows,
-    /// The amounts of lots after the ops so far, before they are booked.
+    /// The amounts of lots after the ops so far, before these are booked.
     wanted: BTreeMap<LotKey, i64>,
-    /// When a lot was emptied last, and by which writer.
+    /// The time at which a lot was last emptied, and the writer.
     emptied: BTreeMap<LotKey, (Moment, usize)>,
 }
 
@@ -148,7 +148,7 @@ impl MemberLots {
 }
 
 impl Oracle {
-    /// Returns the result of one op; `None` if it is applied.
+    /// Returns the result and the reason of one op, or an empty string if it is applied.
     fn set(
         &mut self,
         who: usize,
@@ -204,18 +204,18 @@ fn lot(item: &Value) -> (LotKey, i64) {
 }
 
 fn reader(caller: Caller) -> Reader<(LotKey, i64)> {
-    let entry = |item: &Value| (item["key"].as_str().expect("a text").to_owned(), lot(item));
+    let entry = |item: &Value| (item["key"].as_str().expect("a string").to_owned(), lot(item));
     Reader::new(caller, STOCK, entry)
 }
 
-/// Returns the lots of a replica; asserts that each occurs once.
+/// Returns the lots of a replica, and asserts that each occurs once.
 fn has(reader: &Reader<(LotKey, i64)>) -> BTreeMap<LotKey, i64> {
     let lots: BTreeMap<LotKey, i64> = reader.entries.values().copied().collect();
-    assert_eq!(lots.len(), reader.entries.len(), "each lot once");
+    assert_eq!(lots.len(), reader.entries.len(), "each lot occurs once");
     lots
 }
 
-/// The bench with the expected state.
+/// The backend under test and the model's expected state.
 struct World {
     bench: Bench,
     oracle: Oracle,
@@ -226,12 +226,12 @@ fn number(amount: i64, lot_key: LotKey) -> Value {
 }
 
 fn amount(to: i64, lot_key: LotKey) -> i64 {
-    // Fewer pieces.
+    // Lots that are counted in pieces have smaller amounts.
     if lot_key.is_counted() { to % 100 } else { to }
 }
 
 impl World {
-    /// Sends a batch, and compares each op with the interpreter.
+    /// Sends a batch and compares the result of each op with the interpreter's.
     async fn write(&mut self, who: usize, wishes: &[OpTemplate], dry: bool) {
         let (all, now) = (all(), self.bench.clock.now());
         let before = self.offers().await;
@@ -253,10 +253,11 @@ impl World {
         let result = match caller {
             Some(caller) => self.bench.post(&caller, SET, body.clone()).await,
             None => {
-                let body = StockChangeSet::parse_valid(body.to_string().as_bytes()).expect("a change set");
+                let body =
+                    StockChangeSet::parse_valid(body.to_string().as_bytes()).expect("a valid change set");
                 let member = MemberId::new(MEMBERS[member]);
                 let changed = self.bench.backend().change_stock(&member, ChangeAuthor::Web, body);
-                BackendResponse::of(&changed.await.expect("a change"))
+                BackendResponse::of(&changed.await.expect("the change succeeds"))
             }
         };
         assert_eq!(result.outcomes(), expected, "{body}");
@@ -289,7 +290,7 @@ impl World {
         rows.iter().map(one).collect()
     }
 
-    /// Returns the stored rows by member and lot, the oldest first, with their ages.
+    /// Returns the stored rows by member and lot, oldest first, with their ages.
     async fn rows(&self) -> BTreeMap<(usize, LotKey), Vec<(Age, Row)>> {
         let reserved = "coalesce((SELECT max(amount) FROM stock_earmark WHERE stock_row = r.id), 0)";
         let offered = "coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0)";
@@ -319,13 +320,13 @@ impl World {
         rows
     }
 
-    /// Maps the feed's keys to the model's lots.
+    /// Returns the model's lots by their keys in the feed.
     async fn lots_by_key(&self) -> BTreeMap<String, LotKey> {
         let mut lots = BTreeMap::new();
         for caller in [first(), other_member()] {
             let (items, _) = self.bench.page(&caller, STOCK, &mut String::new()).await;
             lots.extend(
-                items.iter().map(|item| (item["key"].as_str().expect("a key").to_owned(), lot(item).0)),
+                items.iter().map(|item| (item["key"].as_str().expect("a string").to_owned(), lot(item).0)),
             );
         }
         lots
@@ -340,7 +341,7 @@ impl World {
         }
     }
 
-    /// Checks the invariants. A row that was inserted again takes its new age from the store.
+    /// Asserts the invariants. A row that was inserted again takes its new age from the store.
     async fn check(&mut self) {
         let mut rows = self.rows().await;
         for (member, shelves) in self.oracle.members.iter_mut().enumerate() {
@@ -357,7 +358,7 @@ impl World {
                 *should = actual;
             }
         }
-        assert_eq!(rows, BTreeMap::new(), "no other lots");
+        assert_eq!(rows, BTreeMap::new(), "there are no other lots");
         let broken = "SELECT 'reserved', r.id FROM stock_row r JOIN stock_earmark e ON e.stock_row = r.id \
                       GROUP BY r.id, e.kind HAVING sum(e.amount) > r.amount \
                       UNION ALL SELECT 'offered', r.id FROM stock_row r JOIN stock_offer o \
@@ -368,7 +369,7 @@ impl World {
         for (caller, member) in readers() {
             let (items, _) = self.bench.page(&caller, STOCK, &mut String::new()).await;
             let lots: BTreeMap<LotKey, i64> = items.iter().map(lot).collect();
-            assert_eq!(lots.len(), items.len(), "each lot once");
+            assert_eq!(lots.len(), items.len(), "each lot occurs once");
             assert_eq!(lots, self.oracle.members[member].lots());
         }
     }
@@ -390,7 +391,7 @@ async fn run(acts: Vec<Action>) {
                 }
                 let total: i64 = shelves.lots().values().sum();
                 let wish = |lot, to| OpTemplate { lot, to, stale: false, overrule: true };
-                // Fewer pieces, so that no sum exceeds the maximum.
+                // Moves fewer pieces, so that no sum exceeds the maximum.
                 if to_at.is_counted() && held + target_amount >= 100 {
                     continue;
                 }
@@ -400,7 +401,7 @@ async fn run(acts: Vec<Action>) {
                 }
                 world.write(who, &[wish(from, 0), wish(to, held + target_amount)], false).await;
                 let after: i64 = world.oracle.members[member].lots().values().sum();
-                assert_eq!(after, total, "nothing is lost on the way");
+                assert_eq!(after, total, "the totals are unchanged");
             }
             Action::Rebook { member, lot, keeping } => {
                 let Some(key) = world.key(member, lot).await else { continue };
@@ -416,7 +417,7 @@ async fn run(acts: Vec<Action>) {
                 let member = MemberId::new(MEMBERS[member]);
                 let rebooked =
                     world.bench.backend().rebook_stock(&member, ChangeAuthor::Web, &key, keeping).await;
-                assert!(rebooked.expect("a rebooking"));
+                assert!(rebooked.expect("the rebooking succeeds"));
             }
             Action::Reserve { member, lot } => {
                 let Some(key) = world.key(member, lot).await else { continue };
@@ -466,7 +467,7 @@ async fn run(acts: Vec<Action>) {
                 }
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
                 let outcome = world.bench.backend().give_stock(&from, ChangeAuthor::Web, &key, &to).await;
-                assert!(outcome.expect("a gift"));
+                assert!(outcome.expect("the transfer succeeds"));
                 let rows = std::mem::take(world.oracle.members[member].rows.of_mut(lot_key));
                 world.oracle.members[other].rows.get(lot_key, rows);
                 let emptied = (world.bench.clock.now(), web_writer_of(member));
@@ -486,7 +487,11 @@ async fn run(acts: Vec<Action>) {
             Action::Page { reader, limit } => {
                 let (reader, member) = &mut readers[reader];
                 if reader.page(&world.bench, limit).await {
-                    assert_eq!(has(reader), world.oracle.members[*member].lots(), "at the end of the feed");
+                    assert_eq!(
+                        has(reader),
+                        world.oracle.members[*member].lots(),
+                        "the reader is at the end of the feed"
+                    );
                 }
                 continue;
             }
@@ -497,7 +502,12 @@ async fn run(acts: Vec<Action>) {
     }
     for (mut reader, member) in readers {
         reader.read_on(&world.bench, 3).await;
-        assert_eq!(has(&reader), world.oracle.members[member].lots(), "a replica of {}", MEMBERS[member]);
+        assert_eq!(
+            has(&reader),
+            world.oracle.members[member].lots(),
+            "the replica of {} differs",
+            MEMBERS[member]
+        );
     }
 }
 
@@ -505,10 +515,10 @@ proptest! {
     #![proptest_config(cases(500))]
 
     /// STK-02, STK-04, STK-09, STK-10, STK-11, STK-12, STK-13, STK-15, STK-16, STK-17, STK-19, FED-04,
-    /// FED-06, WRT-02, WRT-04: see the module documentation.
+    /// FED-06, WRT-02, WRT-04: the stock equals that of the interpreter (see the module documentation).
     #[test]
     fn stock_matches_the_reference_interpreter(acts in prop::collection::vec(act(), 1..40)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(run(acts));
     }
 }

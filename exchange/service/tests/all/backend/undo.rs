@@ -1,4 +1,4 @@
-//! Undo: reverted entries, conflicts, notices, and crashes.
+//! Tests of undo: reverted entries, conflicts, notices, and crashes.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use super::ships::{FLY, SHIPS, ship, with};
 use super::stock::{GUN, METAL, ORE, SET, STOCK, apply_on_web, key, rebook};
 use super::*;
 
-/// Selects a client's writes for the first member since the start.
+/// Selects a client's writes for the first member since the start of the test.
 fn writes(bench: &Bench, client: &str) -> UndoSelection {
     let to = bench.clock.now();
     UndoSelection { client: client.into(), member: MemberId::new("m-1"), from: to.minus(30 * DAY), to }
@@ -25,7 +25,7 @@ fn writes(bench: &Bench, client: &str) -> UndoSelection {
 
 async fn undo(bench: &Bench, mode: UndoMode) -> Vec<String> {
     let done = bench.backend().undo_writes(writes(bench, "c-1"), &UndoArea::ALL, mode).await;
-    shown(&done.expect("an undo"))
+    shown(&done.expect("the undo succeeds"))
 }
 
 fn shown(outcomes: &[UndoOutcome]) -> Vec<String> {
@@ -36,8 +36,8 @@ fn shown(outcomes: &[UndoOutcome]) -> Vec<String> {
     outcomes.iter().map(one).collect()
 }
 
-/// All changes of a client in three areas are reverted, newest first; changes by others stay, and so do
-/// entries that were changed since.
+/// All changes of a client in three areas are reverted, newest first. Changes by other authors are kept, and
+/// so are entries that were changed since.
 #[tokio::test]
 async fn client_changes_are_reverted() {
     let bench = Bench::unguarded().await;
@@ -48,19 +48,19 @@ async fn client_changes_are_reverted() {
     bench.change(&first(), vec![add("BP_RIFLE"), remove("BP_KNIFE"), remove("BP_ARMS")]).await;
     bench.check(&first(), SET, vec![ORE.set(5, 2), METAL.set(0, 3)], &[]).await;
     let (ships, _) = bench.page(&first(), SHIPS, &mut String::new()).await;
-    let id = ships[0]["shipId"].as_str().expect("an id").to_owned();
+    let id = ships[0]["shipId"].as_str().expect("a string").to_owned();
     bench.check(&second(), FLY, vec![json!({ "op": "remove", "shipId": id, "version": 1 })], &[]).await;
     bench.check(&second(), FLY, vec![ship("e-2")], &[]).await;
-    // The member's later changes stay.
+    // The member's later changes are kept.
     bench.clock.advance(DAY);
     let add_arms = json!({ "op": "add", "ref": { "bt": "BP_ARMS" } });
     let body = json!({ "ops": [add_arms] }).to_string();
-    let body = exchange_api::Contract::parse_valid(body.as_bytes()).expect("a change set");
+    let body = exchange_api::Contract::parse_valid(body.as_bytes()).expect("a valid change set");
     bench
         .backend()
         .change_blueprints(&MemberId::new("m-1"), ChangeAuthor::Web, body)
         .await
-        .expect("a change");
+        .expect("the change succeeds");
     apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![METAL.set(3, 4)]).await;
 
     let mut cursors = [String::new(), String::new(), String::new()];
@@ -100,7 +100,7 @@ async fn client_changes_are_reverted() {
     assert_eq!(
         expected_notices,
         (1, 1, &json!(id), &json!(2), &json!("e-1")),
-        "with the id of the client that had it"
+        "the ship has its previous external id"
     );
 
     // A second run reverts nothing and reports the same conflicts.
@@ -110,8 +110,8 @@ async fn client_changes_are_reverted() {
     bench.check(&first(), WRITE, vec![add("BP_RIFLE")], &["0 rejected REMOVED_ELSEWHERE"]).await;
 }
 
-/// Journal and audit record the author of an undo: the member on the web, or an administrator through the
-/// system, with a notice to the member.
+/// Journal and audit log record the author of an undo: the member through the web pages, or an administrator
+/// through the system, with a notice to the member.
 #[tokio::test]
 async fn undo_author_is_journalled_and_audited() {
     for authority in [UndoAuthority::Member, UndoAuthority::Administrator("root".to_owned())] {
@@ -121,7 +121,7 @@ async fn undo_author_is_journalled_and_audited() {
         let writes = writes(&bench, "c-1");
         let span = format!("of m-1, written from {} to {}", writes.from, writes.to);
         let undo = UndoProcess::new(writes, authority.clone(), &UndoArea::ALL, UndoMode::Apply);
-        bench.backend().run_undo(undo).await.expect("an undo");
+        bench.backend().run_undo(undo).await.expect("the undo succeeds");
         let audit = bench
             .rows("SELECT actor || '|' || client || '|' || action || '|' || detail FROM audit WHERE action LIKE '%undo'")
             .await;
@@ -140,7 +140,7 @@ async fn undo_author_is_journalled_and_audited() {
     }
 }
 
-/// A piece that fails at any step has no effect, and the next run reverts it.
+/// If a step of an undo fails, the current part has no effect, and the next run reverts it.
 #[tokio::test]
 async fn interrupted_undo_resumes() {
     let (cut, steps) = (Arc::new(AtomicUsize::new(usize::MAX)), Arc::new(AtomicUsize::new(0)));
@@ -156,7 +156,7 @@ async fn interrupted_undo_resumes() {
     bench.change(&first(), (500..600).map(|number| add(&format!("BP_MANY_{number:03}"))).collect()).await;
     let before = bench.held(&first()).await.len();
     assert_eq!(before, 602);
-    // Three pieces of 200, each with three fault points.
+    // The undo has three parts of 200 entries, each with three fault points.
     let mut left = Vec::new();
     for place in 0..9 {
         steps.store(0, Ordering::SeqCst);
@@ -168,10 +168,10 @@ async fn interrupted_undo_resumes() {
     assert_eq!(left, [602, 602, 602, 402, 202, 2, 2, 2, 2]);
     let pieces =
         bench.rows("SELECT count(DISTINCT change_set), count(*) FROM journal WHERE undoes > 0").await;
-    assert_eq!(pieces, ["Integer(3) Integer(600)"], "nothing is done twice");
+    assert_eq!(pieces, ["Integer(3) Integer(600)"], "no entry is reverted twice");
 }
 
-/// A change between the plan and its last piece is not overwritten.
+/// A change after the undo was planned and before its last part is written is not overwritten.
 #[tokio::test]
 async fn concurrent_change_is_a_conflict() {
     let bench = Bench::unguarded().await;
@@ -191,12 +191,12 @@ async fn concurrent_change_is_a_conflict() {
         }
     };
     assert_eq!(undo.next_access(), Some(StoreAccess::Read));
-    undo = bench.store.read(stepped(undo)).await.expect("a plan");
-    // By the same client, too: the change is not in the planned span.
+    undo = bench.store.read(stepped(undo)).await.expect("the plan succeeds");
+    // This also holds for a change of the same client, because it is not in the planned span.
     bench.change(&first(), vec![remove("BP_KNIFE")]).await;
     bench.change(&first(), vec![add("BP_KNIFE")]).await;
     assert_eq!(undo.next_access(), Some(StoreAccess::Write));
-    undo = bench.store.write(stepped(undo)).await.expect("a step");
+    undo = bench.store.write(stepped(undo)).await.expect("the step succeeds");
     assert_eq!(undo.next_access(), None);
     let mut done: Vec<(String, Result<RevertEffect, UndoConflict>)> =
         undo.into_outcomes().into_iter().map(|one| (one.key, one.result)).collect();
@@ -208,7 +208,7 @@ async fn concurrent_change_is_a_conflict() {
     assert_eq!(done, expect);
 }
 
-/// STK-13, STK-17: reserved stock stays, and ended offers do not return.
+/// STK-13, STK-17: undo does not take reserved stock and does not restore ended offers.
 #[tokio::test]
 async fn reservations_stay_and_offers_are_not_restored() {
     let bench = Bench::unguarded().await;
@@ -233,7 +233,8 @@ async fn reservations_stay_and_offers_are_not_restored() {
     assert_eq!(bench.rows("SELECT * FROM stock_offer").await, [""; 0]);
 }
 
-/// WRT-03: a page previews the undo of an application's writes, then runs it as a change on the web.
+/// WRT-03: a page previews the undo of an application's writes, then runs it as a change through the web
+/// pages.
 #[tokio::test]
 async fn member_undoes_changes_on_the_web() {
     const PATH: &str = "/take-back";
@@ -263,8 +264,8 @@ async fn member_undoes_changes_on_the_web() {
     let page = page.expect(200, "<strong>Sandbox rifle</strong>, your blueprints: removed");
     let page = page.expect(200, "Would stay unchanged (1)");
     let page = page.expect(200, "Changes that <strong>First client</strong> made for you from");
-    assert_eq!(bench.everything().await, before, "a look changes nothing");
-    // Later writes were not in the preview.
+    assert_eq!(bench.everything().await, before, "opening the page changes nothing");
+    // Writes after the preview are not undone.
     let [from, to] = ["from", "to"].map(|name| page.values(name)[0].to_owned());
     assert_eq!(to, bench.clock.now().to_string());
     bench.clock.advance(Duration::from_secs(1));
@@ -279,11 +280,11 @@ async fn member_undoes_changes_on_the_web() {
     bench.sql("DROP TRIGGER cut").await;
     let page = submit("undo", &from, &to).await.expect(200, "Undone (1)");
     page.expect(200, "<strong>Sandbox knife</strong>, your blueprints: changed since by Second client");
-    assert_eq!(bench.held(&first()).await.len(), 3, "the default ones, and the last one");
+    assert_eq!(bench.held(&first()).await.len(), 3, "only the default grants and the last blueprint exist");
     let audited = bench.rows("SELECT actor, client, action FROM audit ORDER BY id DESC LIMIT 1").await;
     assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"blueprints.undo\")"]);
     submit("look", &from, &to).await.expect(200, "Would stay unchanged (1)");
-    // For an application without writes, no other one's writes are undone.
+    // If the application has no writes, no writes of another application are undone.
     let none = [("csrf", &*csrf), ("decision", "undo"), ("client", "c-9"), ("from", &from), ("to", &to)];
     browser.submit(PATH, &none).await.expect(200, "This application has made no changes for you");
     browser.open(&format!("{PATH}?client=c-9")).await.expect(200, "This application has made no changes");
@@ -291,7 +292,7 @@ async fn member_undoes_changes_on_the_web() {
     other_browser.open(&link).await.expect(200, "No application has made changes for you");
 }
 
-/// WRT-03: an undo that fails reports whether it changed anything: nothing before it started, a part if it
+/// WRT-03: an undo that fails reports whether it changed anything: nothing if it did not start, a part if it
 /// was interrupted.
 #[tokio::test]
 async fn page_reports_whether_the_undo_changed_anything() {
@@ -310,7 +311,7 @@ async fn page_reports_whether_the_undo_changed_anything() {
         browser.submit("/take-back", &fields).await
     };
     submit("look", &began).await.expect(200, "Would be undone (3)");
-    // Between the preview and the confirmation.
+    // The journal is deleted between the preview and the confirmation.
     assert_eq!(bench.run_upkeep_task("journal").await, 1);
     let before = bench.everything().await;
     let page = submit("undo", &began).await.expect(422, "Nothing was undone. Changes before ");
@@ -327,8 +328,8 @@ async fn page_reports_whether_the_undo_changed_anything() {
     submit("undo", &from).await.expect(200, "Undone (1)");
 }
 
-/// A preview is expensive: a member runs one at a time, even if the request was dropped; other members are
-/// not delayed.
+/// A preview is expensive, so a member can run only one at a time, even if its request was dropped. Other
+/// members are not delayed.
 #[tokio::test]
 async fn member_runs_one_preview_at_a_time() {
     let bench = Bench::unguarded().await;
@@ -343,7 +344,7 @@ async fn member_runs_one_preview_at_a_time() {
         let fields = [&[("csrf", &*csrf), ("decision", "look"), ("client", "c-1")][..], &span].concat();
         browser.submit("/take-back", &fields).await
     };
-    // A preview that waits for the store, after its request was dropped.
+    // A preview waits for the store after its request was dropped.
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let held = bench.store.write(move |_| {
         let _ = wait.recv();
@@ -354,18 +355,21 @@ async fn member_runs_one_preview_at_a_time() {
     let (mut held, mut first_one) = (pin!(held), pin!(first_one));
     let context = &mut Context::from_waker(Waker::noop());
     assert!(held.as_mut().poll(context).is_pending() && first_one.as_mut().poll(context).is_pending());
-    go.send(()).expect("it waits");
-    held.await.expect("a write");
+    go.send(()).expect("the receiver waits");
+    held.await.expect("the write succeeds");
     let refused = backend.undo_writes(writes(&bench, "c-1"), &UndoArea::ALL, UndoMode::Apply).await;
     assert!(matches!(refused, Err(UndoError::InProgress)), "{refused:?}");
     look().await.expect(429, "perhaps in another window").expect(429, "/take-back?client=c-1");
     let other_selection = UndoSelection { member: MemberId::new("m-2"), ..writes(&bench, "c-1") };
-    backend.undo_writes(other_selection, &UndoArea::ALL, UndoMode::Preview).await.expect("another member's");
-    first_one.await.expect("an undo");
+    backend
+        .undo_writes(other_selection, &UndoArea::ALL, UndoMode::Preview)
+        .await
+        .expect("the undo of another member succeeds");
+    first_one.await.expect("the undo succeeds");
     look().await.expect(200, "Would be undone (1)");
 }
 
-/// A span before the journal's floor is refused with an error.
+/// A span that begins before the oldest kept journal entry is rejected.
 #[tokio::test]
 async fn span_before_the_journal_floor_is_rejected() {
     let bench = Bench::unguarded().await;
@@ -379,19 +383,22 @@ async fn span_before_the_journal_floor_is_rejected() {
     let forgotten = bench.backend().undo_writes(writes(began), &UndoArea::ALL, UndoMode::Apply).await;
     let Err(UndoError::JournalTruncated(from)) = forgotten else { panic!("{forgotten:?}") };
     assert_eq!(from, began.plus(Duration::from_millis(1)));
-    // The moment in the error is accepted.
-    let done =
-        bench.backend().undo_writes(writes(from), &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
+    // The time in the error message is accepted.
+    let done = bench
+        .backend()
+        .undo_writes(writes(from), &UndoArea::ALL, UndoMode::Apply)
+        .await
+        .expect("the undo succeeds");
     assert_eq!(shown(&done), ["blueprints Sandbox rifle: put-back"]);
 }
 
-/// STK-19: re-marked stock is reverted on both sides or on none, so that no stock is lost or duplicated.
+/// STK-19: re-marked stock is reverted on both sides or on neither, so that no stock is lost or duplicated.
 #[tokio::test]
 async fn re_marked_stock_is_reverted_on_both_sides() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), SET, vec![ORE.set(0, 5), GUN.set(0, 3)], &[]).await;
     bench.clock.advance(DAY);
-    // The whole row, and a part of it.
+    // A whole row is re-marked, and a part of another.
     bench.check(&first(), SET, vec![ORE.set(5, 0), ORE.stolen().set(0, 5)], &[]).await;
     bench.check(&first(), SET, vec![GUN.set(3, 1), GUN.stolen().set(0, 2)], &[]).await;
     apply_on_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.stolen().set(5, 4)]).await;
@@ -414,8 +421,8 @@ async fn re_marked_stock_is_reverted_on_both_sides() {
     assert_eq!(rows, ["Integer(3) Integer(0)"]);
 }
 
-/// STK-20, STK-21: stock that moved between places is reverted at both or at none, whichever place has the
-/// conflict.
+/// STK-20, STK-21: stock that moved between locations is reverted at both locations or at neither, whichever
+/// location has the conflict.
 #[tokio::test]
 async fn moved_stock_is_reverted_at_both_locations() {
     let bench = Bench::unguarded().await;
@@ -439,7 +446,7 @@ async fn moved_stock_is_reverted_at_both_locations() {
         "stock Quanta Ore, Station: changed since by web",
     ];
     assert_eq!(done, expect);
-    assert_eq!(bench.rows(rows).await, left, "nothing is lost and nothing doubled");
+    assert_eq!(bench.rows(rows).await, left, "no stock is lost or duplicated");
     // Without a conflict, both sides are reverted.
     bench.sql("UPDATE stock_row SET unit = 'u-1' WHERE material = 'metal' AND location = 'l-1'").await;
     let mut done = undo(&bench, UndoMode::Apply).await;
@@ -449,7 +456,7 @@ async fn moved_stock_is_reverted_at_both_locations() {
     assert_eq!(bench.rows(rows).await[0], "Text(\"metal\") Text(\"l-1\") Integer(24000)");
 }
 
-/// STK-20: this also holds for a pool with a unit that the member has left since.
+/// STK-20: this also applies to the pool of a unit that the member has left.
 #[tokio::test]
 async fn move_out_of_a_left_units_pool_is_not_reverted() {
     let bench = Bench::unguarded().await;
@@ -468,15 +475,15 @@ async fn move_out_of_a_left_units_pool_is_not_reverted() {
     assert_eq!(bench.rows("SELECT amount, location FROM stock_row").await, ["Integer(12000) Text(\"l-2\")"]);
 }
 
-/// Returns id and version of the first member's only ship.
+/// Returns the id and the version of the first member's only ship.
 async fn only_ship(bench: &Bench) -> (String, i64) {
     let (ships, _) = bench.page(&first(), SHIPS, &mut String::new()).await;
     assert_eq!(ships.len(), 1, "{ships:?}");
-    let id = ships[0]["shipId"].as_str().expect("an id").to_owned();
-    (id, ships[0]["version"].as_i64().expect("a version"))
+    let id = ships[0]["shipId"].as_str().expect("a string").to_owned();
+    (id, ships[0]["version"].as_i64().expect("a number"))
 }
 
-/// Lets the first installation remove the only ship, and create a replacement a moment later.
+/// Removes the only ship as the first installation, and creates it again a day later. Returns both ids.
 async fn remove_and_revive(bench: &Bench, revived: &[(&str, Value)]) -> [String; 2] {
     let (removed, version) = only_ship(bench).await;
     bench
@@ -489,7 +496,7 @@ async fn remove_and_revive(bench: &Bench, revived: &[(&str, Value)]) -> [String;
     [removed, only_ship(bench).await.0]
 }
 
-/// SHP-19: a removed ship and its replacement are one ship; undo does not restore the one beside the other.
+/// SHP-19: a removed ship and the ship that replaced it count as one ship, so undo does not restore both.
 #[tokio::test]
 async fn recreated_ship_is_not_restored_beside_itself() {
     let bench = Bench::unguarded().await;
@@ -504,16 +511,16 @@ async fn recreated_ship_is_not_restored_beside_itself() {
         ["ships Big Hauler: a linked entry stays as it is", "ships Big Hauler: changed since by web"];
     assert_eq!(done, expect);
     assert_eq!(only_ship(&bench).await.0, revived);
-    // Without the removal: a change after the span counts as another author's.
+    // The span excludes the last change of the client, which counts as another author's change.
     let writes = writes(&bench, "c-1");
     let to = writes.to.minus(Duration::from_secs(1));
     let done =
         bench.backend().undo_writes(UndoSelection { to, ..writes }, &UndoArea::ALL, UndoMode::Apply).await;
-    assert_eq!(shown(&done.expect("an undo")), ["ships Big Hauler: changed since by client c-1"]);
+    assert_eq!(shown(&done.expect("the undo succeeds")), ["ships Big Hauler: changed since by client c-1"]);
     assert_ne!(only_ship(&bench).await.0, removed);
 }
 
-/// SHP-19: the replacement is only removed if the former ship can be restored.
+/// SHP-19: undo removes the replacement only if it can restore the original ship.
 #[tokio::test]
 async fn recreated_ship_is_removed_only_if_original_returns() {
     let bench = Bench::unguarded().await;
@@ -536,7 +543,8 @@ async fn recreated_ship_is_removed_only_if_original_returns() {
     assert_eq!(undo(&bench, UndoMode::Apply).await, [""; 0]);
 }
 
-/// SHP-19: another author's replacement of a removed ship is a change of it, until that is undone.
+/// SHP-19: a replacement by another author counts as a change of the removed ship, until the replacement is
+/// undone.
 #[tokio::test]
 async fn ship_recreated_by_another_author_is_a_conflict() {
     let bench = Bench::unguarded().await;
@@ -548,20 +556,25 @@ async fn ship_recreated_by_another_author_is_a_conflict() {
     bench.check(&other_client(), FLY, vec![with(op, "override", json!(true))], &[]).await;
     assert_eq!(undo(&bench, UndoMode::Apply).await, ["ships Big Hauler: changed since by client c-2"]);
     let theirs = UndoSelection { from: bench.clock.now(), ..writes(&bench, "c-2") };
-    let done = bench.backend().undo_writes(theirs, &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
+    let done = bench
+        .backend()
+        .undo_writes(theirs, &UndoArea::ALL, UndoMode::Apply)
+        .await
+        .expect("the undo succeeds");
     assert_eq!(shown(&done), ["ships Big Hauler: removed"]);
     assert_eq!(undo(&bench, UndoMode::Apply).await, ["ships Big Hauler: put-back"]);
     assert_eq!(only_ship(&bench).await.0, removed);
 }
 
-/// Hundreds of moves, of which a piece has 200: linked entries are never separated.
+/// Linked entries are never split between parts of an undo, even if it has hundreds of moves and a part has
+/// 200.
 #[tokio::test]
 async fn linked_entries_stay_in_one_piece() {
     let bench = Bench::unguarded().await;
     let falls = (1..=250).map(|quality| ORE.quality(quality).set(0, 2));
     bench.check(&other_client(), SET, falls.collect(), &[]).await;
     bench.clock.advance(DAY);
-    // The two sides of each move are far apart.
+    // The two sides of each move are far apart in the journal.
     let falls = (1..=250).map(|quality| ORE.quality(quality).set(2, 0));
     let rises = (1..=250).rev().map(|quality| ORE.quality(quality).stolen().set(0, 2));
     bench.check(&first(), SET, falls.chain(rises).collect(), &[]).await;
@@ -576,8 +589,8 @@ async fn linked_entries_stay_in_one_piece() {
     assert_eq!(rows, ["Integer(0) Integer(200) Integer(400000)", "Integer(1) Integer(50) Integer(150000)"]);
 }
 
-/// Entries with their former state are recorded as undone, too, so a later run over a part of the span finds
-/// none of them.
+/// Entries that already have their previous state are also recorded as undone, so that a later run over a
+/// part of the span does not find them.
 #[tokio::test]
 async fn unchanged_entries_are_recorded_as_undone() {
     let bench = Bench::unguarded().await;
@@ -588,7 +601,8 @@ async fn unchanged_entries_are_recorded_as_undone() {
     bench.check(&first(), SET, vec![ORE.stolen().set(3, 0)], &[]).await;
     assert_eq!(undo(&bench, UndoMode::Apply).await, ["stock Quanta Ore, City: put-back"]);
     let later = UndoSelection { from: bench.clock.now(), ..writes(&bench, "c-1") };
-    let done = bench.backend().undo_writes(later, &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
+    let done =
+        bench.backend().undo_writes(later, &UndoArea::ALL, UndoMode::Apply).await.expect("the undo succeeds");
     assert_eq!(shown(&done), [""; 0]);
     assert_eq!(
         bench.rows("SELECT amount, stolen, version FROM stock_row").await,

@@ -1,7 +1,7 @@
-//! Model test of undo: random interleavings of two clients and the web, of two members, and undo runs over
-//! random spans, compared with a list of writes from which the undone ones are deleted. Without conflicts,
-//! the state is as if those writes had never happened; a conflict requires a later write by another author;
-//! replicas have everything.
+//! Model test of undo: random interleavings of two clients and the web pages of two members, and undo runs
+//! over random spans, compared with a list of writes from which the undone ones are deleted. Without
+//! conflicts, the state is as if the undone writes had never happened. A conflict requires a later write by
+//! another author. Replicas have all data.
 
 use exchange_api::Contract as _;
 use exchange_api::types::BlueprintChangeSet;
@@ -21,7 +21,7 @@ use crate::kit::cases;
 const PRODUCTS: [&str; 4] = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS"];
 const WEB: usize = 3;
 
-/// Lots including twins, at other places and of other qualities.
+/// Returns the lots of the model: some differ only in the stolen marker, in the location or in the quality.
 fn places() -> [LotKey; 9] {
     let ores = [ORE, ORE.stolen(), ORE.place("Station"), ORE.quality(7)];
     let [ore, stolen, elsewhere, better] = ores;
@@ -36,13 +36,13 @@ enum Action {
         product: usize,
         add: bool,
     },
-    /// Each lot once.
+    /// Sets amounts of lots, each lot at most once.
     Stock {
         member: usize,
         who: usize,
         wishes: BTreeMap<usize, i64>,
     },
-    /// Creates, renames or removes a ship, or replaces a removed one.
+    /// Creates, renames or removes a ship, or creates a removed one again.
     Ship {
         member: usize,
         who: usize,
@@ -55,7 +55,7 @@ enum Action {
     Undo {
         member: usize,
         client: usize,
-        /// Seconds before now.
+        /// The beginning of the span, in seconds before the current time.
         from: u8,
         to: u8,
         areas: usize,
@@ -79,27 +79,27 @@ fn act() -> impl Strategy<Value = Action> {
     ]
 }
 
-/// The model's name of an entry: its member, its area, and a name.
+/// The identity of an entry in the model: its member, its area, and a name.
 type EntryName = (usize, UndoArea, String);
 
-/// A write: the entry's new state, with time and client.
+/// A write: the new state of an entry, with time and client.
 #[derive(Clone, Debug)]
 struct Write {
     name: EntryName,
     value: Option<String>,
     client: Option<&'static str>,
     at: Moment,
-    /// The change set of the write.
+    /// The number of the write's change set.
     act: usize,
-    /// The removed entry that this write replaced.
+    /// The removed entry that this write replaced, if any.
     instead: Option<EntryName>,
 }
 
 struct World {
     bench: Bench,
-    /// Every write that was not undone, in order.
+    /// Every write that was not undone, in execution order.
     log: Vec<Write>,
-    /// The service's names of entries, as far as it returned them.
+    /// The model's entry for each key of the service that has been returned so far.
     keys: BTreeMap<String, EntryName>,
     made: usize,
     act: usize,
@@ -109,7 +109,7 @@ fn number(value: Option<&String>) -> i64 {
     value.map_or(0, |amount| amount.parse().expect("a number"))
 }
 
-/// An entry as a reader has it: its key and visible state.
+/// Returns the key and the visible state of an entry.
 fn seen(item: &Value) -> (String, String) {
     let text = |name: &str| item[name].as_str().map(str::to_owned);
     if let Some(id) = text("shipId") {
@@ -126,7 +126,7 @@ fn member(number: usize) -> MemberId {
     MemberId::new(["m-1", "m-2"][number])
 }
 
-/// The writers of a member; without a client for the web.
+/// Returns a writer of a member, or `None` for the member's web pages.
 fn writer(number: usize, who: usize) -> Option<Caller> {
     match (number, who) {
         (_, WEB) => None,
@@ -160,7 +160,7 @@ impl World {
         self.log.push(Write { name, value, client, at: time, act: self.act, instead: None });
     }
 
-    /// All existing entries, by the model's names.
+    /// Returns all existing entries.
     fn all(&self) -> BTreeMap<EntryName, String> {
         let names: BTreeSet<EntryName> = self.log.iter().map(|write| write.name.clone()).collect();
         names.into_iter().filter_map(|name| Some((name.clone(), self.value(&name)?))).collect()
@@ -171,25 +171,25 @@ impl World {
             let (backend, member) = (self.bench.backend(), member(number));
             match area {
                 UndoArea::Blueprints => {
-                    let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
+                    let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a valid change set");
                     backend.change_blueprints(&member, ChangeAuthor::Web, body).await
                 }
                 UndoArea::Stock => {
                     let body = exchange_api::types::StockChangeSet::parse_valid(body.as_bytes());
-                    backend.change_stock(&member, ChangeAuthor::Web, body.expect("a change set")).await
+                    backend.change_stock(&member, ChangeAuthor::Web, body.expect("a valid change set")).await
                 }
                 UndoArea::Ships => {
                     let body = exchange_api::types::ShipChangeSet::parse_valid(body.as_bytes());
-                    backend.change_ships(&member, ChangeAuthor::Web, body.expect("a change set")).await
+                    backend.change_ships(&member, ChangeAuthor::Web, body.expect("a valid change set")).await
                 }
-                UndoArea::OrgStock => unreachable!("it has a model of its own"),
+                UndoArea::OrgStock => unreachable!("org stock has a separate model test"),
             }
         };
         let uri = match area {
             UndoArea::Blueprints => WRITE,
             UndoArea::Stock => SET,
             UndoArea::Ships => FLY,
-            UndoArea::OrgStock => unreachable!("it has a model of its own"),
+            UndoArea::OrgStock => unreachable!("org stock has a separate model test"),
         };
         let refused = match writer(number, who) {
             Some(caller) => {
@@ -197,7 +197,7 @@ impl World {
                 assert_eq!(response.status, 200, "{}", response.body);
                 response.counts().2
             }
-            None => web(body.to_string()).await.expect("a change").not_applied as u64,
+            None => web(body.to_string()).await.expect("the change succeeds").not_applied as u64,
         };
         assert_eq!(refused, 0);
     }
@@ -240,7 +240,7 @@ impl World {
         }
     }
 
-    /// Returns the member's existing or removed ships, by id.
+    /// Returns the member's existing or removed ships with their ids.
     fn ships(&self, number: usize, are_there: bool) -> Vec<(EntryName, String)> {
         let existing = self.all();
         let mine = |(key, name): (&String, &EntryName)| {
@@ -264,7 +264,7 @@ impl World {
         let (op, value) = match &key {
             None => {
                 let op = match instead {
-                    // For a removed ship, any version is accepted (A13).
+                    // An upsert of a removed ship may have any version (A13).
                     Some((_, removed)) => with(with(op, "shipId", json!(removed)), "version", json!(1)),
                     None => op,
                 };
@@ -274,7 +274,7 @@ impl World {
                 let caller =
                     writer(number, who).unwrap_or_else(|| if number == 0 { first() } else { other_member() });
                 let (items, _) = self.bench.page(&caller, SHIPS, &mut String::new()).await;
-                let item = items.iter().find(|item| item["shipId"] == key.as_str()).expect("the ship");
+                let item = items.iter().find(|item| item["shipId"] == key.as_str()).expect("the ship exists");
                 let version = item["version"].clone();
                 if act == 1 {
                     (json!({ "op": "remove", "shipId": key, "version": version }), None)
@@ -294,7 +294,7 @@ impl World {
         let name = Self::lot(0, lot);
         let Some(value) = self.value(&name) else { return };
         let key = self.key(&name);
-        // Another unit each time, so that it is a change.
+        // Each change uses another unit, so that it is not a repetition.
         self.made += 1;
         let unit = StockOwnership::Pool(format!("u-{}", 1 + self.made % 3).into());
         let is_new = !self
@@ -306,7 +306,7 @@ impl World {
             .await
             .is_empty();
         let rebooked = self.bench.backend().rebook_stock(&member(0), ChangeAuthor::Web, &key, unit).await;
-        assert!(rebooked.expect("a rebooking"));
+        assert!(rebooked.expect("the rebooking succeeds"));
         if is_new {
             self.note(name, Some(value), None);
         }
@@ -317,14 +317,14 @@ impl World {
         let Some(value) = self.value(&name) else { return };
         let key = self.key(&name);
         let outcome = self.bench.backend().give_stock(&member(0), ChangeAuthor::Web, &key, &member(1)).await;
-        assert!(outcome.expect("a gift"));
+        assert!(outcome.expect("the transfer succeeds"));
         let sum = self.amount(&theirs) + value.parse::<i64>().expect("a number");
         self.note(name, None, None);
         self.note(theirs, Some(sum.to_string()), None);
     }
 
     fn key(&self, name: &EntryName) -> String {
-        let key = self.keys.iter().find(|(_, one)| *one == name).expect("it was shown").0;
+        let key = self.keys.iter().find(|(_, one)| *one == name).expect("the key was returned before").0;
         key.split('@').next().expect("a key").to_owned()
     }
 
@@ -345,18 +345,19 @@ impl World {
                     UndoProcess::new(writes(), UndoAuthority::Administrator("root".to_owned()), areas, mode);
                 self.bench.backend().run_undo(undo).await
             };
-            outcomes.expect("an undo")
+            outcomes.expect("the undo succeeds")
         };
         let before = self.bench.everything().await;
         let promised = run(UndoMode::Preview).await;
         assert_eq!(self.bench.everything().await, before, "a preview changes nothing");
         let done = run(UndoMode::Apply).await;
-        assert_eq!(promised, done, "what was told is what is done");
+        assert_eq!(promised, done, "the result of the undo equals the preview");
         let again = run(UndoMode::Apply).await;
         assert!(again.iter().all(|outcome| outcome.result.is_err()), "{again:?}");
 
         let names: BTreeSet<EntryName> = self.log.iter().map(|write| write.name.clone()).collect();
-        // Entries with their former state count as undone, too: the rows of a lot may differ.
+        // Entries that already have their previous state also count as undone, because the rows of a lot may
+        // differ.
         let (mut clean, mut same, mut conflicts) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut halves = Vec::new();
         for name in names.into_iter().filter(|name| name.0 == number && areas.contains(&name.1)) {
@@ -382,7 +383,11 @@ impl World {
         }
         let describe_outcome = |outcome: &UndoOutcome| {
             let key = format!("{}@{number}", outcome.key);
-            self.keys.get(&key).or_else(|| self.keys.get(&outcome.key)).expect("it was shown").clone()
+            self.keys
+                .get(&key)
+                .or_else(|| self.keys.get(&outcome.key))
+                .expect("the key was returned before")
+                .clone()
         };
         let (mut set_back, mut stayed, mut hindered) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for outcome in &done {
@@ -390,20 +395,24 @@ impl World {
             let is_new = match &outcome.result {
                 Ok(_) => set_back.insert(name),
                 Err(UndoConflict::ChangedSince(Some(_))) => stayed.insert(name),
-                // Rebooked on the web into the pool of a unit to which the member does not belong.
+                // A member rebooked the stock through the web pages into the pool of a unit to which the
+                // member does not belong.
                 Err(UndoConflict::UnitLeft) => hindered.insert(name),
                 Err(UndoConflict::LinkedEntryKept) => {
                     let mut others = halves.iter().filter(|(one, _)| *one == name).map(|(_, other)| other);
-                    let other = others.next().expect("the other half");
+                    let other = others.next().expect("the other side of the move");
                     let is_told = |outcome: &&UndoOutcome| {
                         describe_outcome(outcome) == *other && outcome.result.is_err()
                     };
-                    assert!(done.iter().any(|outcome| is_told(&outcome)), "{name:?} hangs on {other:?}");
+                    assert!(
+                        done.iter().any(|outcome| is_told(&outcome)),
+                        "{name:?} is linked with {other:?}, which was reverted"
+                    );
                     hindered.insert(name)
                 }
                 Err(hindrance) => panic!("{hindrance}: {outcome:?}"),
             };
-            assert!(is_new, "each entry once");
+            assert!(is_new, "an entry is reported twice");
         }
         assert_eq!(stayed, conflicts, "{client} {from} {to}");
         let stays = |name: &EntryName| stayed.contains(name) || hindered.contains(name);
@@ -421,8 +430,8 @@ impl World {
         });
     }
 
-    /// Returns the entries that were part of a move with an entry in one of the client's writes, in both
-    /// directions.
+    /// Returns the pairs of an entry and another entry that a write of the client linked with it (the other
+    /// side of a move, or a replaced ship), in both orders.
     fn halves(
         &self,
         name: &EntryName,
@@ -435,7 +444,7 @@ impl World {
                 others.extend(self.moved_with(write, &is_meant));
             }
             if let Some(replaced) = &write.instead {
-                // Unless another author replaced it before.
+                // The pair does not count if another author replaced the ship before.
                 let counts = |one: &&Write| {
                     one.act < write.act
                         && (one.name == *replaced
@@ -448,12 +457,12 @@ impl World {
         others.into_iter().flat_map(|other| [(name.clone(), other.clone()), (other, name.clone())]).collect()
     }
 
-    /// Returns the other lots of the smallest move that contains a write. Near lots form a move first if
-    /// their falls and rises are equal, then farther ones.
+    /// Returns the other lots of the smallest move that contains a write. A move first connects near lots
+    /// whose decreases and increases are equal, then more distant ones.
     fn moved_with(&self, write: &Write, is_meant: impl Fn(&&Write) -> bool) -> Vec<EntryName> {
         let lot_of = |name: &EntryName| {
             let matches_name = |lot_key: &LotKey| format!("{lot_key:?}") == name.2;
-            places().into_iter().find(matches_name).expect("a lot")
+            places().into_iter().find(matches_name).expect("the lot exists")
         };
         let net_change = |write: &Write| {
             let mut before = self.log.iter().rev().skip_while(|one| one.act >= write.act);
@@ -463,7 +472,7 @@ impl World {
         let of_act = self.log.iter().filter(|one| {
             one.act == write.act && one.name.0 == write.name.0 && one.name.1 == UndoArea::Stock
         });
-        // Each is a set of lots with their net change.
+        // Each element is a set of lots with their net change.
         let mut sets: Vec<(Vec<EntryName>, i64)> =
             of_act.filter(&is_meant).map(|one| (vec![one.name.clone()], net_change(one))).collect();
         let nears: [fn(LotKey) -> LotKey; 3] = [
@@ -473,7 +482,7 @@ impl World {
         ];
         for is_near_key in nears {
             let mut left = std::mem::take(&mut sets);
-            // Changes with the same sign are not a move.
+            // Changes with the same sign do not form a move.
             while let Some((names, sum)) = left.pop() {
                 let is_near =
                     |other: &Vec<EntryName>| is_near_key(lot_of(&other[0])) == is_near_key(lot_of(&names[0]));
@@ -493,7 +502,7 @@ impl World {
         own.into_iter().flat_map(|(names, _)| names).filter(|name| *name != write.name).collect()
     }
 
-    /// Compares everything with the interpreter, and learns the service's names.
+    /// Compares all data with the model, and stores the service's keys in the model.
     async fn check(&mut self) {
         let mut found: BTreeMap<EntryName, String> = BTreeMap::new();
         for number in 0..6 {
@@ -512,18 +521,22 @@ impl World {
                                 && item["quality"] == lot_key.quality
                                 && item["stolen"] == lot_key.stolen
                         };
-                        (index, area, format!("{:?}", places().iter().find(matches_lot).expect("a lot")))
+                        (
+                            index,
+                            area,
+                            format!("{:?}", places().iter().find(matches_lot).expect("the lot exists")),
+                        )
                     }
                     UndoArea::Ships => match self.keys.get(&key) {
                         Some(name) => name.clone(),
-                        None => (index, area, self.log.last().expect("its beginning").name.2.clone()),
+                        None => (index, area, self.log.last().expect("the log is not empty").name.2.clone()),
                     },
-                    UndoArea::OrgStock => unreachable!("it has a model of its own"),
+                    UndoArea::OrgStock => unreachable!("org stock has a separate model test"),
                 };
-                // Lots and blueprints of two members have the same keys.
+                // Lots and blueprints of different members can have the same keys.
                 let key = if area == UndoArea::Ships { key } else { format!("{key}@{index}") };
                 assert_eq!(self.keys.entry(key).or_insert_with(|| name.clone()), &name);
-                assert_eq!(found.insert(name, value), None, "each entry once");
+                assert_eq!(found.insert(name, value), None, "an entry is reported twice");
             }
         }
         assert_eq!(found, self.all());
@@ -572,10 +585,10 @@ async fn run(acts: Vec<Action>) {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// FED-04, FED-06, STK-13, SHP-07: see the module documentation.
+    /// FED-04, FED-06, STK-13, SHP-07: undone writes leave no trace (see the module documentation).
     #[test]
     fn undone_writes_leave_no_trace(acts in prop::collection::vec(act(), 1..40)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(run(acts));
     }
 }

@@ -1,6 +1,6 @@
-//! Model test of moves between lots, with random changes by others and random spans to undo. The undone
-//! client only re-marks stock and moves it, several lots at once, so that undoing it never changes the total
-//! of a material; only others' bookings do. Row versions are never reused.
+//! Model test of the undo of moves between lots, with random changes by other authors and random spans. The
+//! client to undo only re-marks stock and moves it, several lots at once. Undoing its writes therefore never
+//! changes the total of a material; only bookings of other authors do. Row versions are never reused.
 
 use exchange_service::backend::StockOwnership;
 use exchange_service::backend::undo::{UndoArea, UndoAuthority, UndoMode, UndoProcess, UndoSelection};
@@ -11,33 +11,33 @@ use super::stock::{GUN, LotKey, ORE, SET, apply_on_web, rebook, with};
 use super::*;
 use crate::kit::cases;
 
-/// The lots of the member; moves connect lots of the same material.
+/// Returns the lots of the member. Moves connect lots of the same material.
 fn lots() -> [LotKey; 8] {
     let [ore, gun] = [ORE, GUN].map(|lot_key| lot_key.place("Station"));
     [ORE, ORE.stolen(), ORE.quality(7), ore, ore.quality(7), GUN, GUN.stolen(), gun]
 }
 
-/// Two installations of the undone client, another client, and the web.
+/// The number of writers: two installations of the client to undo, another client, and the web pages.
 const WHO: usize = 4;
 
 #[derive(Clone, Debug)]
 enum Action {
-    /// Moves in one batch: source, destination, maximum amount.
+    /// Moves amounts in one batch; each move has a source, a destination and a maximum amount.
     Move {
         who: usize,
         moves: Vec<(usize, usize, i64)>,
     },
-    /// Sets a lot, by an author other than the undone client.
+    /// Sets the amount of a lot, by an author other than the client to undo.
     Book {
         web: bool,
         lot: usize,
         to: i64,
     },
-    /// Reserves a part of one row.
+    /// Reserves a part of a row.
     Reserve(usize),
-    /// Offers a part of one row.
+    /// Offers a part of a row.
     Offer(usize),
-    /// Moves stock into a pool of a unit that the member may leave.
+    /// Rebooks stock into the pool of a unit that the member may leave.
     Rebook {
         lot: usize,
         unit: usize,
@@ -68,13 +68,13 @@ fn act() -> impl Strategy<Value = Action> {
 
 struct World {
     bench: Bench,
-    /// Expected totals by material.
+    /// The expected totals by material.
     sums: BTreeMap<&'static str, i64>,
-    /// Every seen row version, with its content.
+    /// All row versions that were seen, with their content.
     versions: BTreeMap<String, String>,
 }
 
-/// A lot's rows in a query.
+/// Returns the SQL condition for the rows of a lot.
 fn rows_of(lot_key: LotKey) -> String {
     let LotKey { material, place, quality, stolen } = lot_key;
     let (place, stolen) = (if place == "City" { "l-1" } else { "l-2" }, i32::from(stolen));
@@ -84,13 +84,13 @@ fn rows_of(lot_key: LotKey) -> String {
     )
 }
 
-/// Formats an amount in the lot's measure.
+/// Returns the smallest amount that an op can move: a piece, or one SCU in thousandths.
 fn one(lot_key: LotKey) -> i64 {
     if lot_key.is_counted() { 1 } else { 1000 }
 }
 
 impl World {
-    /// Returns the number from a query.
+    /// Returns the number that a query selects.
     async fn number(&self, sql: String) -> i64 {
         let rows = self.bench.rows(sql).await;
         let number = rows[0].strip_prefix("Integer(").and_then(|text| text.strip_suffix(')'));
@@ -101,7 +101,7 @@ impl World {
         self.number(format!("SELECT coalesce(sum(amount), 0) {}", rows_of(lot_key))).await / one(lot_key)
     }
 
-    /// Returns the free amount without offers.
+    /// Returns the amount of a lot that is neither reserved nor offered.
     async fn movable(&self, lot_key: LotKey) -> i64 {
         let reserved = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
                       coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0))";
@@ -199,7 +199,7 @@ impl World {
         };
         let run = async |mode| {
             let undo = UndoProcess::new(writes.clone(), authority.clone(), &[UndoArea::Stock], mode);
-            self.bench.backend().run_undo(undo).await.expect("an undo")
+            self.bench.backend().run_undo(undo).await.expect("the undo succeeds")
         };
         let promised = run(UndoMode::Preview).await;
         let done = run(UndoMode::Apply).await;
@@ -230,10 +230,11 @@ impl World {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// STK-13, STK-16, STK-19, STK-20, STK-21: see the module documentation.
+    /// STK-13, STK-16, STK-19, STK-20, STK-21: undoing moves preserves the totals (see the module
+    /// documentation).
     #[test]
     fn undoing_moves_preserves_totals(acts in prop::collection::vec(act(), 1..40)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("the runtime starts");
         runtime.block_on(async {
             let bench = Bench::unguarded().await;
             let mut world = World { bench, sums: BTreeMap::new(), versions: BTreeMap::new() };

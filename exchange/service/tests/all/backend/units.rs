@@ -1,4 +1,4 @@
-//! Org units that a member can see.
+//! Tests of the org units that a member can see.
 
 use exchange_service::admin::{AdminContext, read_units, set_units};
 
@@ -9,8 +9,8 @@ use super::*;
 
 const UNITS: &str = "/exchange/v1/me/org-units";
 
-/// ORG-01, ORG-02, ORG-03, CON-15: the member's direct units, by name, each with its kind; leading a unit or
-/// administering the service adds none.
+/// ORG-01, ORG-02, ORG-03, CON-15: a member sees only the units of which the member is a direct member,
+/// sorted by name, each with its kind. Leading a unit or administering the service adds none.
 #[tokio::test]
 async fn member_sees_only_direct_units() {
     let bench = Bench::new().await;
@@ -32,9 +32,9 @@ async fn member_sees_only_direct_units() {
     assert_eq!(bench.get(&first(), UNITS).await.body, json!({ "items": [] }));
     let listed = bench.get(&other_member(), UNITS).await.body;
     let named = |one: &Value| {
-        format!("{} {}", one["name"].as_str().expect("a name"), one["kind"].as_str().expect("a kind"))
+        format!("{} {}", one["name"].as_str().expect("a string"), one["kind"].as_str().expect("a string"))
     };
-    let named: Vec<String> = listed["items"].as_array().expect("a list").iter().map(named).collect();
+    let named: Vec<String> = listed["items"].as_array().expect("an array").iter().map(named).collect();
     let expected = [
         "Board ORGANISATIONSLEITUNG",
         "Second Unit SPECIAL_COMMAND",
@@ -42,19 +42,19 @@ async fn member_sees_only_direct_units() {
         "Zeroth Unit SQUADRON",
     ];
     assert_eq!(named, expected);
-    // A name longer than the contract's maximum is truncated everywhere.
+    // A name that exceeds the contract's maximum is truncated in every response.
     bench.sql("UPDATE unit SET name = printf('%.*c', 300, 'n') WHERE id = 'u-2'").await;
     let listed = bench.get(&other_member(), UNITS).await.body;
-    let lengths = listed["items"].as_array().expect("a list").iter();
-    let lengths: Vec<usize> = lengths.map(|one| one["name"].as_str().expect("a name").len()).collect();
+    let lengths = listed["items"].as_array().expect("an array").iter();
+    let lengths: Vec<usize> = lengths.map(|one| one["name"].as_str().expect("a string").len()).collect();
     assert_eq!(lengths.iter().max(), Some(&200));
     let mut narrow = first();
     narrow.scopes.remove("exchange.orgunits.read");
     assert_eq!(bench.get(&narrow, UNITS).await.code(), "SCOPE_MISSING");
 }
 
-/// SHP-05, OST-07: an administrator's document renames a unit, and the feeds of ships and pools contain it
-/// once; unchanged units cause no event.
+/// SHP-05, OST-07: if an administrator's document renames a unit, the feeds of ships and pools contain the
+/// change once. Unchanged units cause no feed entries.
 #[tokio::test]
 async fn document_renames_a_unit() {
     let bench = world().await;
@@ -68,19 +68,19 @@ async fn document_renames_a_unit() {
         let units = json!({ "units": [
             unit("u-1", first_name, "ONE", "SQUADRON"), unit("u-2", "Second Unit", "TWO", "SPECIAL_COMMAND"),
         ] });
-        let units = read_units(&units.to_string()).expect("units");
+        let units = read_units(&units.to_string()).expect("valid units");
         let now = bench.clock.now();
         let set = move |connection: &rusqlite::Connection| {
-            set_units(connection, &AdminContext::new("sam", now).expect("a name"), &units)
+            set_units(connection, &AdminContext::new("sam", now).expect("a valid name"), &units)
         };
-        bench.store.write(set).await.expect("an import");
+        bench.store.write(set).await.expect("the import succeeds");
     };
     import("New Name").await;
     let (items, _) = bench.page(&first(), SHIPS, &mut ships).await;
     assert_eq!((items.len(), &items[0]["orgUnit"]["name"]), (1, &json!("New Name")));
     let (items, _) = bench.page(&first(), POOLS, &mut lots).await;
     let unit = json!({ "id": "u-1", "name": "New Name" });
-    assert_eq!((items.len(), &items[0]["unit"]), (1, &unit), "of that unit only");
+    assert_eq!((items.len(), &items[0]["unit"]), (1, &unit), "only lots of that unit are in the feed");
     import("New Name").await;
     assert_eq!(bench.page(&first(), SHIPS, &mut ships).await, (vec![], vec![]));
     assert_eq!(bench.page(&first(), POOLS, &mut lots).await, (vec![], vec![]));

@@ -1,5 +1,5 @@
-//! The contract's fixtures through the gateway: each valid body is accepted, each invalid one refused as its fixture
-//! describes.
+//! Sends the contract's fixtures through the gateway: each valid body is accepted, and each invalid one is
+//! rejected with the errors that its fixture lists.
 
 use exchange_api::codes::Code;
 use exchange_api::error_responses::{PlainCode, TimedCode};
@@ -19,7 +19,7 @@ async fn world() -> World {
 }
 
 fn build_request(world: &World, path: &str, body: &str) -> TestRequest {
-    // Each request has its own key, so that none gets another's stored response.
+    // Each request has its own key; otherwise, it would receive the stored response of another one.
     let hash = path
         .bytes()
         .chain(body.bytes())
@@ -27,8 +27,8 @@ fn build_request(world: &World, path: &str, body: &str) -> TestRequest {
     world.post(path, body).header("Idempotency-Key", &format!("fixture-{hash:016x}"))
 }
 
-/// CON-02, ERR-22, ERR-02: one schema describes each request, and its fixtures get the described errors: with pointer
-/// and keyword, and never a value.
+/// CON-02, ERR-22, ERR-02: each request is validated with one schema, and its fixtures cause the expected
+/// errors, which have a pointer and a keyword, and never a value.
 #[tokio::test]
 async fn fixtures_get_their_expected_responses() {
     let world = world().await;
@@ -47,7 +47,7 @@ async fn fixtures_get_their_expected_responses() {
             assert_eq!(errors(&reply.body, &expect), expect, "{file}");
             invalid += 1;
         }
-        // ERR-30: bodies are sent as JSON.
+        // ERR-30: bodies must be sent as JSON.
         let body = &bodies[0].text;
         let plain =
             build_request(&world, path, body).without("Content-Type").header("Content-Type", "text/plain");
@@ -59,7 +59,7 @@ async fn fixtures_get_their_expected_responses() {
     assert!(valid > 30 && invalid > 90, "{valid} {invalid}");
 }
 
-/// TYP-05, LIM-30, LIM-31, LIM-32, LIM-36: the last accepted value, and the first refused one.
+/// TYP-05, LIM-30, LIM-31, LIM-32, LIM-36: the maximum value is accepted, and the next one is rejected.
 #[tokio::test]
 async fn body_limits_are_exact() {
     let world = world().await;
@@ -113,8 +113,8 @@ async fn body_limits_are_exact() {
     }
 }
 
-/// ERR-02, ERR-22: an integer that the schema allows but 64 bits cannot hold is refused with its pointer; a draft
-/// version of that size is refused like any version other than 1 (DRF-11, A6).
+/// ERR-02, ERR-22: an integer that the schema allows, but that does not fit into 64 bits, is rejected with
+/// its pointer. A draft version of that size is rejected like any version other than 1 (DRF-11, A6).
 #[tokio::test]
 async fn integers_beyond_64_bits_are_rejected() {
     let world = world().await;
@@ -143,8 +143,8 @@ async fn integers_beyond_64_bits_are_rejected() {
     }
 }
 
-/// TYP-12, LIM-28: ten keys of a hundred characters each are accepted; one more of either is refused with its pointer,
-/// in change sets and references.
+/// TYP-12, LIM-28: ten keys of a hundred characters each are accepted. One more key, or one more character,
+/// is rejected with its pointer, in change sets and references.
 #[tokio::test]
 async fn extension_limits_are_exact() {
     let world = world().await;
@@ -181,8 +181,8 @@ fn no_operation_sends_retired_codes() {
     assert_eq!(Code::from("LEGACY_ENDPOINT_GONE").retired(), Some(true));
 }
 
-/// FED-12: the service never initiates requests: every response is a complete document, and no operation accepts a
-/// callback address.
+/// FED-12: the service never sends requests to clients: every response is a complete document, and no
+/// operation accepts a callback URL.
 #[test]
 fn service_never_initiates_requests() {
     for operation in TABLE.all() {

@@ -1,10 +1,11 @@
-//! The contract's files, served without authentication.
+//! Tests of the contract's files, which are served without authentication.
 
 use std::path::PathBuf;
 
 use super::world::World;
 
-/// CON-03, CON-05: unchanged files, without a token, with entity tags; `304` if the tag matches.
+/// CON-03, CON-05: the files are served unchanged, without a token, and with entity tags. The response is
+/// `304` if the tag matches.
 #[tokio::test]
 async fn contract_files_are_served_byte_for_byte() {
     let world = World::with(|config| config.limits.per_address = 1000).await;
@@ -38,14 +39,19 @@ async fn contract_files_are_served_byte_for_byte() {
     }
 }
 
-/// A44: an unknown name is not found, without a nonce; an invalid token or proof is ignored.
+/// A44: an unknown file name is not found, and the response has no nonce. An invalid token or proof is
+/// ignored.
 #[tokio::test]
 async fn unknown_names_are_not_found() {
     let world = World::new().await;
     for name in ["nothing", "page.schema", "Page", "%70age"] {
         let reply = world.send(world.get(&format!("/exchange/v1/schemas/{name}.schema.json"))).await;
         assert_eq!((reply.status, reply.code()), (404, "NOT_FOUND"), "{name}");
-        assert_eq!(reply.header("cache-control"), Some("no-store"), "a name may come to be");
+        assert_eq!(
+            reply.header("cache-control"),
+            Some("no-store"),
+            "the error must not be cached, because the file may be added"
+        );
     }
     let unauthenticated =
         world.get("/exchange/v1/schemas/page.schema.json").token("nobodys").proof("garbage");
@@ -53,7 +59,7 @@ async fn unknown_names_are_not_found() {
     assert_eq!(world.traces().await.live, 0);
 }
 
-/// GW-03: the methods of a path, without a token; an unknown path is not found.
+/// GW-03: `OPTIONS` lists the methods of a path without a token; an unknown path is not found.
 #[tokio::test]
 async fn options_lists_the_methods_of_a_path() {
     let world = World::new().await;
@@ -73,7 +79,7 @@ async fn options_lists_the_methods_of_a_path() {
     }
 }
 
-/// GW-03: HEAD is GET without its body, with its length.
+/// GW-03: the response to `HEAD` is that of `GET` without its body, but with its length.
 #[tokio::test]
 async fn head_equals_get_without_body() {
     let world = World::new().await;
@@ -86,7 +92,7 @@ async fn head_equals_get_without_body() {
         assert_eq!(head.header("content-length"), Some(get.bytes.len().to_string().as_str()));
         assert_eq!(head.header("content-type"), get.header("content-type"));
     }
-    // DPP-08: the proof is for HEAD.
+    // DPP-08: the proof contains the method `HEAD`.
     let mut request = world.get("/exchange/v1");
     request.method = "HEAD".to_owned();
     assert_eq!(world.send(request).await.challenge(), "invalid_dpop_proof");

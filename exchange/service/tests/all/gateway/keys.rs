@@ -1,4 +1,4 @@
-//! Idempotency keys through the gateway.
+//! Tests of idempotency keys at the gateway.
 
 use exchange_service::ids::ClientId;
 use exchange_service::relay::RelayError;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::stand_ins::{Script, fixture};
 use super::world::{ADD, MEMBER, ORG_WRITE, WRITE, World};
 
-/// GW-10: the first response is replayed byte for byte, without calling the backend.
+/// GW-10: a repetition returns the first response byte for byte, without calling the backend.
 #[tokio::test]
 async fn retry_is_replayed() {
     {
@@ -19,7 +19,10 @@ async fn retry_is_replayed() {
         assert_eq!((again.status, again.header("idempotency-replayed")), (200, Some("true")));
         assert_eq!(first.bytes, again.bytes);
         assert_eq!(first.header("content-type"), again.header("content-type"));
-        assert!(again.has("dpop-nonce") && again.has("ratelimit"), "the headers of this request");
+        assert!(
+            again.has("dpop-nonce") && again.has("ratelimit"),
+            "the response has the headers of this request"
+        );
         assert_ne!(first.header("x-correlation-id"), again.header("x-correlation-id"));
         assert_eq!(world.traces().await.relayed, 1);
         world.advance(1);
@@ -27,7 +30,7 @@ async fn retry_is_replayed() {
     }
 }
 
-/// GW-10, ERR-24: the same key for another body or another route.
+/// GW-10, ERR-24: a key that was used for another body or another route is rejected.
 #[tokio::test]
 async fn key_reused_for_another_request_is_rejected() {
     let world = World::new().await;
@@ -40,12 +43,15 @@ async fn key_reused_for_another_request_is_rejected() {
         let reply = world.send(request).await;
         assert_eq!((reply.status, reply.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
     }
-    assert!(world.send(world.write("key-0001")).await.has("idempotency-replayed"), "the first one stays");
+    assert!(
+        world.send(world.write("key-0001")).await.has("idempotency-replayed"),
+        "the first response is kept"
+    );
     let same = world.post(ORG_WRITE, ADD).header("Idempotency-Key", "key-0001");
     assert_eq!(world.send(same).await.code(), "IDEMPOTENCY_KEY_REUSED");
 }
 
-/// GW-10: keys belong to a client and a member.
+/// GW-10: a key belongs to a client and a member.
 #[tokio::test]
 async fn keys_are_per_client_and_member() {
     let world = World::new().await;
@@ -56,7 +62,7 @@ async fn keys_are_per_client_and_member() {
     assert_eq!((reply.status, reply.has("idempotency-replayed")), (200, false));
 }
 
-/// GW-09, LIM-24, ERR-23: the form of a key.
+/// GW-09, LIM-24, ERR-23: a missing or malformed key is rejected.
 #[tokio::test]
 async fn malformed_keys_are_rejected() {
     let world = World::new().await;
@@ -80,10 +86,11 @@ async fn malformed_keys_are_rejected() {
         }
     }
     let label = world.post("/exchange/v1/me/installation", r#"{"label":"Desk"}"#);
-    assert_eq!(world.send(label).await.status, 200, "a label needs none");
+    assert_eq!(world.send(label).await.status, 200, "setting a label needs no key");
 }
 
-/// GW-10, ERR-25: while the first request runs; and after its process died, once its lease has expired.
+/// GW-10, ERR-25: a key is in progress while the first request runs, and after its process ended, until its
+/// lease expires.
 #[tokio::test]
 async fn key_of_a_running_request_is_in_progress() {
     let world = World::new().await;
@@ -96,14 +103,14 @@ async fn key_of_a_running_request_is_in_progress() {
     assert_eq!((second.status, second.code()), (409, "IDEMPOTENCY_IN_PROGRESS"));
     assert_eq!((first.status, first.code()), (502, "BACKEND_RELAY_FAILED"));
     tokio::time::resume();
-    // ERR-37: the backend may still be writing, so the key is claimed until its lease expires.
+    // ERR-37: the backend may still be writing, so the claim is kept until its lease expires.
     world.script(Script::Fixture);
     assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_IN_PROGRESS");
     world.advance(60);
     let taken_over = world.send(world.write("key-0001")).await;
     assert_eq!((taken_over.status, taken_over.has("idempotency-replayed")), (200, false));
     assert!(world.send(world.write("key-0001")).await.has("idempotency-replayed"));
-    // If the slow attempt finishes, its claim is lost.
+    // When the slow attempt finishes, it no longer has the claim.
     let slow = world.backend.received.lock().unwrap()[0].1.clone();
     let late = world.store.write(move |connection| {
         exchange_service::idempotency::complete_claim(
@@ -117,7 +124,8 @@ async fn key_of_a_running_request_is_in_progress() {
     assert_eq!(late.unwrap(), exchange_service::idempotency::Completion::Lost);
 }
 
-/// A2: a body that violates its schema is refused again under its key; another body is another request.
+/// A2: a body that violates its schema is rejected again under the same key; another body is a different
+/// request.
 #[tokio::test]
 async fn schema_rejection_is_stored() {
     let world = World::new().await;
@@ -126,11 +134,15 @@ async fn schema_rejection_is_stored() {
     assert_eq!((first.code(), first.pointers()), ("SCHEMA_INVALID", vec!["/ops"]));
     let again = world.send(invalid()).await;
     assert_eq!((again.header("idempotency-replayed"), &again.bytes), (Some("true"), &first.bytes));
-    assert_eq!(again.header("x-correlation-id"), first.header("x-correlation-id"), "as the body says");
+    assert_eq!(
+        again.header("x-correlation-id"),
+        first.header("x-correlation-id"),
+        "the correlation id is the one in the body"
+    );
     assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_KEY_REUSED");
 }
 
-/// GW-11: a response that is never stored leaves the key free for any request.
+/// GW-11: after a response that is never stored, the key can be used for any request.
 #[tokio::test]
 async fn transient_responses_are_never_stored() {
     let world = World::new().await;
@@ -165,7 +177,7 @@ fn problem(code: &str) -> Script {
     Script::Answers(response)
 }
 
-/// A2, GW-11: of the backend's refusals, those are stored that a repetition would get again.
+/// A2, GW-11: an error response of the backend is stored only if a repetition would receive the same one.
 #[tokio::test]
 async fn permanent_backend_errors_are_stored() {
     for (code, is_stored) in [
@@ -194,7 +206,7 @@ async fn permanent_backend_errors_are_stored() {
     }
 }
 
-/// LIM-22: a response that is too large is not stored.
+/// LIM-22: an oversized response is not stored.
 #[tokio::test]
 async fn oversized_responses_are_not_stored() {
     let world = World::new().await;
@@ -210,7 +222,7 @@ async fn oversized_responses_are_not_stored() {
     assert_eq!(world.traces().await.relayed, 2);
 }
 
-/// ERR-37: a backend that is unreachable may still have written.
+/// ERR-37: an unreachable backend may have written, so the claim is kept.
 #[tokio::test]
 async fn unreachable_backend_keeps_the_claim() {
     let world = World::new().await;
@@ -226,7 +238,7 @@ async fn unreachable_backend_keeps_the_claim() {
     assert_eq!(read.code(), "BACKEND_RELAY_FAILED");
 }
 
-/// The key itself is not stored, and another caller cannot complete a claim.
+/// The key is stored only as a hash, and another caller cannot complete a claim.
 #[tokio::test]
 async fn claim_is_passed_to_the_backend() {
     let world = World::new().await;

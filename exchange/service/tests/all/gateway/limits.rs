@@ -1,4 +1,4 @@
-//! Limits and quotas, request after request.
+//! Tests of limits and quotas.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ fn rate(reply: &Reply) -> (Option<&str>, Option<&str>) {
     (reply.header("ratelimit-policy"), reply.header("ratelimit"))
 }
 
-/// LIM-18, GW-08: every response after the limit reports the remaining requests, success or not.
+/// LIM-18, GW-08: every response after the check of the limit contains the number of remaining requests, also
+/// error responses.
 #[tokio::test]
 async fn responses_report_the_remaining_requests() {
     let world = World::new().await;
@@ -26,7 +27,7 @@ async fn responses_report_the_remaining_requests() {
     assert_eq!(rate(&third).1, Some("limit=120, remaining=119, reset=1"));
 }
 
-/// LIM-18, ERR-33: the 121st request within a minute is refused with the exact wait.
+/// LIM-18, ERR-33: the 121st request within a minute is rejected with the exact delay.
 #[tokio::test]
 async fn requests_per_member_are_limited() {
     let world = World::with(|config| config.limits.per_address = 10_000).await;
@@ -36,14 +37,14 @@ async fn requests_per_member_are_limited() {
     let reply = world.send(world.get(DOCUMENT)).await;
     assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (429, "RATE_LIMITED", Some("1")));
     assert_eq!((rate(&reply), reply.has("dpop-nonce")), ((None, None), true));
-    // Another member of the same client has another limit.
+    // Another member of the same client has a separate limit.
     world.token("anothers", |claims| claims.member = "other".into());
     assert_eq!(world.send(world.get(DOCUMENT).token("anothers")).await.status, 200);
     world.advance(1);
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
 }
 
-/// GW-06, LIM-18: the registry's own limit, at most 1200.
+/// GW-06, LIM-18: a client's limit comes from the registry and is at most 1200.
 #[tokio::test]
 async fn client_limit_comes_from_the_registry() {
     for (own, reported) in [("7", "7;w=60"), ("1200", "1200;w=60"), ("5000", "1200;w=60")] {
@@ -54,7 +55,7 @@ async fn client_limit_comes_from_the_registry() {
     }
 }
 
-/// LIM-18: all members of a client together have a limit, too.
+/// LIM-18: all members of a client together also have a limit.
 #[tokio::test]
 async fn requests_per_client_are_limited() {
     let world = World::new().await;
@@ -64,7 +65,8 @@ async fn requests_per_client_are_limited() {
     assert_eq!((reply.code(), reply.header("retry-after")), ("RATE_LIMITED", Some("1")));
 }
 
-/// LIM-04: 120 requests a minute of one address, over all members; refusals have neither limit headers nor a nonce.
+/// LIM-04: an address may send 120 requests per minute, over all members. Rejections have neither limit
+/// headers nor a nonce.
 #[tokio::test]
 async fn requests_per_address_are_limited() {
     let world = World::new().await;
@@ -78,7 +80,7 @@ async fn requests_per_address_are_limited() {
         assert_eq!((rate(&reply), reply.has("dpop-nonce")), ((None, None), false));
     }
     assert_eq!(world.send(world.get(DOCUMENT).from("192.0.2.2")).await.status, 200);
-    // An IPv6 network counts as one source.
+    // An IPv6 network counts as one address.
     for index in 0..121 {
         let reply =
             world.send(world.get("/exchange/v1/openapi.json").from(&format!("2001:db8::{index:x}"))).await;
@@ -86,8 +88,8 @@ async fn requests_per_address_are_limited() {
     }
 }
 
-/// LIM-04, DPP-11: addresses without a recent valid proof share a number of verifications per second; others are exempt
-/// until they send forged credentials.
+/// LIM-04, DPP-11: addresses without a recent valid proof share a limit of verifications per second. Other
+/// addresses are exempt until they send forged credentials.
 #[tokio::test]
 async fn new_addresses_share_a_verification_limit() {
     let world = World::with(|config| config.limits.newcomers_per_second = 2).await;
@@ -96,14 +98,15 @@ async fn new_addresses_share_a_verification_limit() {
     let forged = |address: &str| from(address).draft(|draft| draft.signed_by(Arc::clone(&foreign)));
     assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
     assert_eq!(world.send(forged("192.0.2.9")).await.code(), "DPOP_INVALID");
-    // The limit is exhausted for new addresses, whatever they send. The token was not read, so there is no nonce.
+    // The limit is exhausted for new addresses, whatever they send. The token was not read, so the response
+    // has no nonce.
     for request in [from("192.0.2.2"), forged("192.0.2.9")] {
         let reply = world.send(request).await;
         assert_eq!((reply.status, reply.code()), (503, "SERVICE_UNAVAILABLE"));
         assert_eq!((reply.header("retry-after"), reply.has("dpop-nonce")), (Some("1"), false));
         assert_eq!(reply.challenge(), "-");
     }
-    // Without token and proof there is nothing to verify.
+    // A request without token and proof requires no verification.
     let mut anonymous = from("192.0.2.3");
     (anonymous.authorization, anonymous.proofs) = (Vec::new(), Some(Vec::new()));
     assert_eq!(world.send(anonymous).await.code(), "UNAUTHENTICATED");
@@ -121,7 +124,8 @@ async fn new_addresses_share_a_verification_limit() {
     assert_eq!(world.send(from("192.0.2.1")).await.code(), "SERVICE_UNAVAILABLE");
 }
 
-/// LIM-05: ten account checks an hour, which count for no other limit but the minute's.
+/// LIM-05: ten account checks per hour are allowed. Of the other limits, they count only towards the one per
+/// minute.
 #[tokio::test]
 async fn account_checks_are_limited_per_hour() {
     let world = World::new().await;
@@ -138,7 +142,7 @@ async fn account_checks_are_limited_per_hour() {
     assert_eq!(world.send(check()).await.status, 200);
 }
 
-/// GW-07, LIM-19: each write counts 1, also if it is refused or repeated; other requests do not count.
+/// GW-07, LIM-19: each write counts once, also if it is rejected or repeated. Other requests do not count.
 #[tokio::test]
 async fn only_writes_count_towards_the_quota() {
     let world = World::new().await;
@@ -182,7 +186,8 @@ async fn only_writes_count_towards_the_quota() {
     }
 }
 
-/// ERR-34, A4: until midnight UTC; the registry's own limit, at most 5000.
+/// ERR-34, A4: an exhausted quota lasts until midnight UTC. A client's quota comes from the registry and is
+/// at most 5000.
 #[tokio::test]
 async fn daily_quota_resets_at_midnight_utc() {
     let world = World::new().await;
@@ -195,7 +200,7 @@ async fn daily_quota_resets_at_midnight_utc() {
     assert_eq!((reply.code(), reply.header("retry-after")), ("QUOTA_EXCEEDED", Some(left.as_str())));
     assert!(reply.has("ratelimit") && reply.has("dpop-nonce"));
     assert_eq!(world.traces().await.writes, 2);
-    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "reads go on");
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "reads are still accepted");
     world.advance(left.parse().unwrap());
     assert_eq!(world.send(world.write("key-0002")).await.status, 200);
     let world = World::new().await;
@@ -205,7 +210,7 @@ async fn daily_quota_resets_at_midnight_utc() {
     assert_eq!(world.send(world.write("key-0001")).await.code(), "QUOTA_EXCEEDED");
 }
 
-/// A9: if the quota is unavailable, the client waits half a minute.
+/// A9: if the quota counter is unavailable, `Retry-After` is half a minute.
 #[tokio::test]
 async fn unavailable_quota_rejects_writes() {
     let world = World::new().await;
@@ -216,7 +221,7 @@ async fn unavailable_quota_rejects_writes() {
     let ops = build_org_ops(1, false);
     let reply = world.send(world.post(ORG_WRITE, &ops).header("Idempotency-Key", "key-0001")).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("30")));
-    assert_eq!(world.traces().await.claims, 0, "the key is free");
+    assert_eq!(world.traces().await.claims, 0, "the key is not claimed");
 }
 
 fn build_org_ops(ops: usize, dry_run: bool) -> String {
@@ -224,8 +229,9 @@ fn build_org_ops(ops: usize, dry_run: bool) -> String {
     format!(r#"{{"dryRun":{dry_run},"ops":[{}]}}"#, vec![op; ops].join(","))
 }
 
-/// OST-18, GW-07, A3: org stock counts its ops once they are known, a dry run once, all or none; a replay counts like
-/// any request; a request that is refused before parsing does not count.
+/// OST-18, GW-07, A3: the ops of org stock count once they are known, all or none of them, and a dry run
+/// counts once. A replay counts like any other request. A request that is rejected before parsing does not
+/// count.
 #[tokio::test]
 async fn org_stock_writes_count_per_op() {
     let world = World::new().await;
@@ -245,7 +251,8 @@ async fn org_stock_writes_count_per_op() {
     assert_eq!(send("key-0005", &build_org_ops(1, false)).await, counts("", false, 10));
 }
 
-/// LIM-02, ERR-36: four change sets above 100 ops run at once; the fifth does not count and can be retried.
+/// LIM-02, ERR-36: four change sets of more than 100 ops can run concurrently. A fifth is rejected without
+/// counting, and can be retried.
 #[tokio::test]
 async fn at_most_four_large_sets_run_at_once() {
     let world = World::new().await;
@@ -258,7 +265,7 @@ async fn at_most_four_large_sets_run_at_once() {
     for index in 0..4 {
         let mut sent = Box::pin(world.send(ops(101, &format!("key-large-{index}"))));
         tokio::select! {
-            reply = &mut sent => panic!("it is answered: {}", reply.body),
+            reply = &mut sent => panic!("the request is accepted: {}", reply.body),
             () = world.backend.reached.notified() => under_way.push(sent),
         }
     }
@@ -269,15 +276,15 @@ async fn at_most_four_large_sets_run_at_once() {
     assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
     let after = world.traces().await;
     let counted = |traces: RequestEffects| (traces.writes, traces.claims, traces.relayed);
-    assert_eq!(counted(after), counted(before), "as if it had not been sent");
+    assert_eq!(counted(after), counted(before), "the rejected request has no effect");
     drop(under_way.pop());
-    assert_eq!(world.send(ops(101, "key-0001")).await.status, 200, "under the same key");
+    assert_eq!(world.send(ops(101, "key-0001")).await.status, 200, "the same key can be used again");
     drop(under_way);
     let world = World::with(|config| config.limits.large_sets = 0).await;
-    assert_eq!(world.send(world.write("key-0001")).await.status, 200, "small sets have room");
+    assert_eq!(world.send(world.write("key-0001")).await.status, 200, "small change sets are accepted");
 }
 
-/// GW-07: the backend's refusal for a full budget does not count either.
+/// GW-07: a request that the backend rejects because of an exhausted budget does not count either.
 #[tokio::test]
 async fn exhausted_budget_does_not_count() {
     let world = World::new().await;
@@ -297,15 +304,14 @@ async fn exhausted_budget_does_not_count() {
     assert_eq!(reply.code(), "EXCHANGE_BUDGET_EXHAUSTED");
     let traces = world.traces().await;
     assert_eq!((traces.writes, traces.claims), (0, 0));
-    // GW-07: nor does the gateway's.
+    // GW-07: this also applies if the gateway rejects it.
     world.script(Script::Fixture);
     world.sql("UPDATE kept_bytes SET bytes = 67108864 WHERE client = ''").await;
     let reply = world.send(world.write("key-0002")).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("EXCHANGE_BUDGET_EXHAUSTED", Some("3600")));
     assert_eq!(world.traces().await.writes, 0);
 }
-/// LIM-18: an exhausted bucket of another client for the same member does not affect this client.
-/// LIM-18: the backend is not called for a member whose limit is exceeded.
+/// LIM-18: the exhausted limit of another client for the same member does not affect this client.
 #[tokio::test]
 async fn buckets_of_other_clients_do_not_count() {
     let world = World::new().await;

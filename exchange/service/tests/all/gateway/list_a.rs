@@ -1,4 +1,4 @@
-//! List A: the requirements of RFC 9449, 4.3 on a resource server, at the gateway.
+//! List A: the requirements of RFC 9449, 4.3 for resource servers, tested at the gateway.
 
 use dpop_bound::KeyPair;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::proofs::{Draft, base64};
 
 pub(crate) type Case = (&'static str, &'static str, Box<dyn Fn(TestRequest) -> TestRequest>);
 
-/// Creates a case from a change of the unsigned proof.
+/// Creates a case that changes the unsigned proof.
 pub(crate) fn draft(
     name: &'static str,
     expected_answer: &'static str,
@@ -18,7 +18,7 @@ pub(crate) fn draft(
     (name, expected_answer, Box::new(move |request: TestRequest| request.draft(&change)))
 }
 
-/// Creates a case from a change of the signed proof's string.
+/// Creates a case that changes the string of the signed proof.
 pub(crate) fn text(
     name: &'static str,
     expected_answer: &'static str,
@@ -51,7 +51,8 @@ pub(crate) const INVALID: &str = "DPOP_INVALID invalid_dpop_proof";
 pub(crate) const CHALLENGED: &str = "DPOP_INVALID use_dpop_nonce";
 pub(crate) const REQUIRED: &str = "DPOP_REQUIRED ";
 
-/// Sends each: exact code, challenge and status; a nonce on every response; only accepted proofs are recorded.
+/// Sends all cases and asserts code, challenge and status. Every response has a nonce, and only accepted
+/// proofs are recorded.
 pub(crate) async fn check(cases: Vec<Case>) {
     let world = World::new().await;
     for (index, (name, expect, change)) in cases.into_iter().enumerate() {
@@ -70,7 +71,7 @@ pub(crate) async fn check(cases: Vec<Case>) {
     }
 }
 
-/// ERR-06, DPP-20; RFC 9449, 4.3 (1) and 7.1.
+/// ERR-06, DPP-20; RFC 9449, 4.3 (1) and 7.1: a request needs exactly one token and one proof.
 #[tokio::test]
 async fn malformed_authorization_headers_are_rejected() {
     let build_case = |name, expect, authorization: &'static [&'static str], proofs: usize| -> Case {
@@ -102,7 +103,8 @@ async fn malformed_authorization_headers_are_rejected() {
     .await;
 }
 
-/// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7): refused at once, also without a nonce.
+/// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7): malformed proofs are rejected without a nonce challenge,
+/// even if they have no nonce.
 #[tokio::test]
 async fn malformed_proofs_are_rejected_without_challenge() {
     let all_forms = || cases(forgeries::form());
@@ -120,7 +122,7 @@ async fn malformed_proofs_are_rejected_without_challenge() {
     check(bare.collect()).await;
 }
 
-/// DPP-03, DPP-04, DPP-08, DPP-21, ERR-08; RFC 9449, 4.3 (8) to (12).
+/// Returns cases of wrong claims: DPP-03, DPP-04, DPP-08, DPP-21, ERR-08; RFC 9449, 4.3 (8) to (12).
 fn claims() -> Vec<Case> {
     let now = NOW.as_secs();
     vec![
@@ -145,7 +147,7 @@ async fn invalid_claims_are_rejected() {
     check(claims()).await;
 }
 
-/// DPP-15: without a nonce the challenge comes first, whatever the claims are.
+/// DPP-15: a proof without a nonce is challenged, whatever its claims are.
 #[tokio::test]
 async fn nonce_challenge_precedes_claim_checks() {
     let bare = claims().into_iter().map(|(name, _, change)| -> Case {
@@ -158,8 +160,8 @@ async fn nonce_challenge_precedes_claim_checks() {
     check(bare.collect()).await;
 }
 
-/// DPP-08: deliberate deviations. RFC 9449, 4.3 lets servers normalize `htu`; this API compares strings, so variants
-/// that other implementations accept are refused here.
+/// DPP-08: deliberate deviations. RFC 9449, 4.3 allows servers to normalize `htu`. The gateway compares
+/// strings, so it rejects variants that other implementations accept.
 #[tokio::test]
 async fn htu_is_compared_as_a_string() {
     let build_case = |name, expect, htu: &'static str| {
@@ -180,7 +182,7 @@ async fn htu_is_compared_as_a_string() {
     .await;
 }
 
-/// Additional fields that a proof may contain (RFC 7515, 4; RFC 7519, 4.3).
+/// Additional members of a proof are ignored (RFC 7515, 4; RFC 7519, 4.3).
 #[tokio::test]
 async fn additional_proof_fields_are_ignored() {
     check(vec![

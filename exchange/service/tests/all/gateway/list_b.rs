@@ -1,12 +1,13 @@
-//! List B: attacks on the encoding, at the gateway. The tests of the DPoP library distinguish their errors; here every
-//! one is refused at once, is not recorded, and gets a nonce.
+//! List B: attacks on the encoding of proofs, tested at the gateway. The tests of the DPoP library
+//! distinguish the errors. Here, each proof is rejected without a challenge and not recorded, and the
+//! response has a nonce.
 
 use super::list_a::{cases, check};
 use super::world::{DOCUMENT, World};
 use crate::proofs::forgeries::{self, ORDER};
 use crate::proofs::{base64, unbase64};
 
-/// Replaces s by n − s in a proof's signature.
+/// Replaces s by n − s in the signature of a proof.
 fn other_s(proof: &str) -> String {
     let (signed, signature) = proof.rsplit_once('.').unwrap();
     let bytes = unbase64(signature);
@@ -20,13 +21,14 @@ fn other_s(proof: &str) -> String {
     format!("{signed}.{}", base64([&bytes[..32], &complement].concat()))
 }
 
-/// DPP-06
+/// DPP-06: malformed and invalid signatures are rejected.
 #[tokio::test]
 async fn invalid_signatures_are_rejected() {
     check(cases(forgeries::signatures())).await;
 }
 
-/// s and n − s are both valid, so the other signature is another string with the same id: a replay.
+/// The signatures with s and with n − s are both valid. The second form of a proof has the same id, so it is
+/// a replay.
 #[tokio::test]
 async fn proof_with_high_s_is_a_replay() {
     let world = World::new().await;
@@ -39,19 +41,20 @@ async fn proof_with_high_s_is_a_replay() {
     }
 }
 
-/// DPP-02, DPP-16; RFC 7518, 6.2.1.
+/// DPP-02, DPP-16; RFC 7518, 6.2.1: invalid keys are rejected.
 #[tokio::test]
 async fn invalid_proof_keys_are_rejected() {
     check(cases(forgeries::keys())).await;
 }
 
-/// RFC 7515, 2, 4 and 5.2: one encoding of each part, each property once.
+/// RFC 7515, 2, 4 and 5.2: other encodings of a part, and repeated members, are rejected.
 #[tokio::test]
 async fn alternative_encodings_are_rejected() {
     check(cases(forgeries::spellings())).await;
 }
 
-/// RFC 7515, 4.1; RFC 7797; LIM-23.
+/// RFC 7515, 4.1; RFC 7797; LIM-23: header members that change the encoding, and oversized proofs, are
+/// rejected.
 #[tokio::test]
 async fn header_rules_and_size_limits_apply() {
     check(cases(forgeries::rules_and_sizes())).await;

@@ -1,4 +1,4 @@
-//! List C: nonces and time, at the gateway.
+//! List C: nonces and times, tested at the gateway.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use super::list_a::{CHALLENGED, INVALID, OK, check, draft};
 use super::world::{DOCUMENT, NOW, World};
 use crate::proofs::{base64, unbase64};
 
-/// DPP-05, DPP-13: no nonce, another server's, an altered one, one of another type.
+/// DPP-05, DPP-13: a missing nonce, one of another server, an altered one, and one of another JSON type are
+/// challenged.
 #[tokio::test]
 async fn foreign_nonces_are_challenged() {
     let foreign_nonce = |key: [u8; 32], name: &str| {
@@ -31,7 +32,7 @@ async fn foreign_nonces_are_challenged() {
     .await;
 }
 
-/// DPP-14, ERR-07: the challenge contains the nonce for the retry.
+/// DPP-14, ERR-07: a retry with the nonce in the challenge is accepted.
 #[tokio::test]
 async fn challenge_nonce_allows_the_retry() {
     let world = World::new().await;
@@ -43,12 +44,12 @@ async fn challenge_nonce_allows_the_retry() {
     assert_eq!(second.status, 200);
 }
 
-/// LIM-12, A31: a nonce is valid for five to ten minutes, in windows of five.
+/// LIM-12, A31: a nonce is valid for five to ten minutes, in windows of five minutes.
 #[tokio::test]
 async fn nonces_expire() {
     for (seconds, status) in [(0, 200), (299, 200), (300, 200), (599, 200), (600, 401), (900, 401)] {
         let world = World::new().await;
-        // The start of a window.
+        // Advances to the start of a window.
         world.advance(300 - u64::try_from(NOW.as_secs() % 300).unwrap());
         let nonce = world.nonces.issue(world.now().to_unix_time());
         world.advance(seconds);
@@ -59,7 +60,7 @@ async fn nonces_expire() {
     }
 }
 
-/// LIM-10: thirty seconds to either side, both bounds included.
+/// LIM-10: the window extends thirty seconds in each direction, both bounds included.
 #[tokio::test]
 async fn proof_window_bounds_are_inclusive() {
     let build_case = |name, expect, offset: i64| {
@@ -74,7 +75,7 @@ async fn proof_window_bounds_are_inclusive() {
     .await;
 }
 
-/// DPP-18: a replay is refused as such until the proof expires, and then as expired.
+/// DPP-18: a replay is rejected as a replay until the proof expires, and as expired afterwards.
 #[tokio::test]
 async fn replay_is_rejected_until_the_proof_expires() {
     for offset in [-30, 0, 30] {
@@ -90,7 +91,7 @@ async fn replay_is_rejected_until_the_proof_expires() {
     }
 }
 
-/// After the clock was set back, no replay is admitted and no client is locked out.
+/// After the clock is set back, no replay is admitted and no client is locked out.
 #[tokio::test]
 async fn clock_set_back_admits_no_replay() {
     let world = World::new().await;
@@ -106,8 +107,8 @@ async fn clock_set_back_admits_no_replay() {
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
 }
 
-/// DPP-11: which responses have a nonce: not those before the token is read, nor anonymous ones. (`pairs` covers the
-/// other classes.)
+/// DPP-11: responses before the token is read, and responses to anonymous requests, have no nonce. (`pairs`
+/// covers the other responses.)
 #[tokio::test]
 async fn early_and_anonymous_responses_have_no_nonce() {
     let world = World::new().await;
@@ -127,10 +128,10 @@ async fn early_and_anonymous_responses_have_no_nonce() {
         assert_eq!((reply.status, reply.has("dpop-nonce")), (status, false), "{target}");
     }
     let reply = world.send(world.get("/exchange/v1/schemas/page")).await;
-    assert_eq!((reply.status, reply.has("dpop-nonce")), (404, true), "no anonymous route");
+    assert_eq!((reply.status, reply.has("dpop-nonce")), (404, true), "the path is not an anonymous route");
 }
 
-/// A9: an unreachable provider causes `Retry-After: 5`.
+/// A9: if the identity provider is unreachable, the response has `Retry-After: 5`.
 #[tokio::test]
 async fn unreachable_provider_sets_retry_after() {
     let world = World::new().await;
@@ -140,7 +141,7 @@ async fn unreachable_provider_sets_retry_after() {
     assert_eq!(reply.challenge(), "-");
 }
 
-/// DPP-09: every response has the server's date.
+/// DPP-09: every response has a `Date`.
 #[tokio::test]
 async fn every_response_has_a_date() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! List D: replay and caps, at the gateway.
+//! List D: replays and limits, tested at the gateway.
 
 use dpop_bound::KeyPair;
 use dpop_bound::replay::ReplayLimits;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::world::{DOCUMENT, MEMBER, TOKEN, World};
 
-/// DPP-18: of two equal concurrent proofs one is accepted.
+/// DPP-18: of two identical proofs that are sent concurrently, one is accepted.
 #[tokio::test]
 async fn one_of_two_identical_concurrent_proofs_is_accepted() {
     let world = World::new().await;
@@ -21,7 +21,7 @@ async fn one_of_two_identical_concurrent_proofs_is_accepted() {
     assert_eq!(statuses, [200, 401, 401]);
 }
 
-/// DPP-18, LIM-12: after a restart nonces have another key, so an old proof is challenged, not accepted.
+/// DPP-18, LIM-12: after a restart, nonces have a new key, so an old proof is challenged and not accepted.
 #[tokio::test]
 async fn replay_after_a_restart_is_challenged() {
     let mut world = World::new().await;
@@ -29,14 +29,18 @@ async fn replay_after_a_restart_is_challenged() {
     let accepted = request.clone().proof(request.draft.proof());
     assert_eq!(world.send(accepted.clone()).await.status, 200);
     world.restart();
-    // The new process has no used proofs, and needs none.
+    // The new process has no record of used proofs, and needs none.
     assert_eq!(world.traces().await.live, 0);
     let reply = world.send(accepted).await;
     assert_eq!((reply.status, reply.challenge().as_str()), (401, "use_dpop_nonce"));
-    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "with the new one's nonce");
+    assert_eq!(
+        world.send(world.get(DOCUMENT)).await.status,
+        200,
+        "the response has a nonce of the new process"
+    );
 }
 
-/// LIM-06, ERR-09: the member's limit, with the exact wait; refused proofs are not recorded.
+/// LIM-06, ERR-09: at a member's limit, proofs are rejected with the exact delay and not recorded.
 #[tokio::test]
 async fn live_proofs_per_member_are_limited() {
     let world = World::new().await;
@@ -44,7 +48,7 @@ async fn live_proofs_per_member_are_limited() {
     for _ in 0..3 {
         let reply = world.send(world.get(DOCUMENT)).await;
         assert_eq!((reply.status, reply.code()), (429, "DPOP_PROOF_LIMIT"));
-        assert_eq!(reply.header("retry-after"), Some("31"), "until just after 30 s past its iat");
+        assert_eq!(reply.header("retry-after"), Some("31"), "the delay ends just after 30 s past the `iat`");
         assert!(reply.has("dpop-nonce") && !reply.has("www-authenticate") && !reply.has("ratelimit"));
     }
     assert_eq!(world.traces().await.live, 600);
@@ -56,7 +60,7 @@ async fn live_proofs_per_member_are_limited() {
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
 }
 
-/// LIM-06, ERR-10: the total limit.
+/// LIM-06, ERR-10: the limit for all members together is enforced.
 #[tokio::test]
 async fn live_proofs_in_total_are_limited() {
     let world = World::with(|config| config.limits.live_proofs = 1200).await;
@@ -68,7 +72,7 @@ async fn live_proofs_in_total_are_limited() {
     assert!(reply.has("dpop-nonce"));
 }
 
-/// DPP-21: proof ids are per key: two installations may use the same one.
+/// DPP-21: ids of proofs belong to keys, so two installations may use the same id.
 #[tokio::test]
 async fn proof_ids_are_per_key() {
     let world = World::new().await;
@@ -81,7 +85,7 @@ async fn proof_ids_are_per_key() {
     assert_eq!(world.send(request).await.status, 200);
 }
 
-/// A9: an unavailable store is a 503, never a pass.
+/// A9: if the store of used proofs is unavailable, the response is 503.
 #[tokio::test]
 async fn unavailable_proof_store_is_a_503() {
     let world = World::new().await;
@@ -91,7 +95,7 @@ async fn unavailable_proof_store_is_a_503() {
     assert_eq!(world.traces().await.relayed, 0);
 }
 
-/// Invalid proofs are not recorded, in any number.
+/// Invalid proofs are not recorded, however many there are.
 #[tokio::test]
 async fn invalid_proofs_are_not_recorded() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! List E: tokens, at the gateway. The provider's verification has its own tests.
+//! List E: tokens, tested at the gateway. The identity provider's verification has separate tests.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use exchange_service::idp::tokens::TokenError;
 
 use super::world::{CLIENT, DOCUMENT, MEMBER, NOW, World};
 
-/// ERR-05: every token that the provider refuses gets one code.
+/// ERR-05: all tokens that the identity provider rejects cause the same code.
 #[tokio::test]
 async fn rejected_tokens_are_unauthenticated() {
     let world = World::new().await;
@@ -29,7 +29,7 @@ async fn rejected_tokens_are_unauthenticated() {
     assert_eq!(world.traces().await.live, 0);
 }
 
-/// IDP-07, ERR-05: a token for another audience.
+/// IDP-07, ERR-05: a token for another audience is rejected.
 #[tokio::test]
 async fn token_for_another_audience_is_rejected() {
     let world = World::new().await;
@@ -44,7 +44,7 @@ async fn token_for_another_audience_is_rejected() {
     assert_eq!(world.send(world.get(DOCUMENT).token("both")).await.status, 200);
 }
 
-/// ERR-06, ERR-08: a token bound to no key, or to another.
+/// ERR-06, ERR-08: a token that is bound to no key, or to another key, is rejected.
 #[tokio::test]
 async fn token_bound_to_another_key_is_rejected() {
     let world = World::new().await;
@@ -59,7 +59,7 @@ async fn token_bound_to_another_key_is_rejected() {
     assert_eq!(world.send(world.get(DOCUMENT).token("garbled")).await.code(), "UNAUTHENTICATED");
 }
 
-/// LIM-07: a token is verified once, cached until it expires, and no longer.
+/// LIM-07: a token is verified once and then cached until it expires.
 #[tokio::test]
 async fn verified_token_is_cached_until_it_expires() {
     let world = World::new().await;
@@ -74,7 +74,7 @@ async fn verified_token_is_cached_until_it_expires() {
     assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.code(), "UNAUTHENTICATED");
 }
 
-/// An unreachable provider does not affect cached tokens.
+/// Cached tokens are accepted while the identity provider is unreachable.
 #[tokio::test]
 async fn cached_token_needs_no_provider() {
     let world = World::new().await;
@@ -83,7 +83,7 @@ async fn cached_token_needs_no_provider() {
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
 }
 
-/// ERR-12, ERR-13, IDP-25: a disconnect takes effect at the next request, also for a cached token.
+/// ERR-12, ERR-13, IDP-25: a disconnection takes effect at the next request, also for a cached token.
 #[tokio::test]
 async fn disconnected_connections_are_rejected() {
     let world = World::new().await;
@@ -92,10 +92,10 @@ async fn disconnected_connections_are_rejected() {
     world.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {signed_in})")).await;
     let reply = world.send(world.get(DOCUMENT)).await;
     assert_eq!((reply.status, reply.code()), (401, "CLIENT_REVOKED"));
-    // A later sign-in is another connection.
+    // A later sign-in creates a new connection.
     world.token("later", |claims| claims.auth_time = NOW.minus(Duration::from_secs(59)));
     assert_eq!(world.send(world.get(DOCUMENT).token("later")).await.status, 200);
-    // The key is refused permanently, before the client is checked.
+    // The key stays rejected, and this is checked before the client.
     world.sql("UPDATE installation SET revoked_at = 1").await;
     for token in [super::world::TOKEN, "later"] {
         let reply = world.send(world.get(DOCUMENT).token(token)).await;
@@ -103,8 +103,8 @@ async fn disconnected_connections_are_rejected() {
     }
 }
 
-/// GW-04, ERR-11: the token and the registry must both grant the scope; a scope that is removed from the registry is
-/// refused within five seconds.
+/// GW-04, ERR-11: token and registry must both grant the scope. After a scope is removed from the registry,
+/// it is rejected within five seconds.
 #[tokio::test]
 async fn scope_is_required_in_token_and_registry() {
     let world = World::new().await;
@@ -115,7 +115,7 @@ async fn scope_is_required_in_token_and_registry() {
     };
     assert_eq!(ask("narrow", DOCUMENT).await.0, 200);
     assert_eq!(ask("narrow", "/exchange/v1/me/stock").await, (403, "SCOPE_MISSING".to_owned()));
-    // RES-02, A23: any exchange scope.
+    // RES-02, A23: any scope of the exchange is sufficient.
     assert_eq!(ask("narrow", "/exchange/v1/catalog/locations").await.0, 200);
     world.token("none", |claims| claims.scopes = ["offline_access".to_owned()].into());
     assert_eq!(ask("none", "/exchange/v1/catalog/locations").await, (403, "SCOPE_MISSING".to_owned()));
@@ -126,7 +126,7 @@ async fn scope_is_required_in_token_and_registry() {
     assert_eq!(ask(full_token, "/exchange/v1/me/stock").await, (403, "SCOPE_MISSING".to_owned()));
 }
 
-/// ERR-14, ERR-15, ERR-39, ERR-40: each refusal with its headers.
+/// ERR-14, ERR-15, ERR-39, ERR-40: each rejection by the registry has its headers.
 #[tokio::test]
 async fn registry_rejections_have_their_headers() {
     for (sql, code, wait) in [

@@ -1,4 +1,4 @@
-//! List H: further attacks on a gateway. (`pairs` has the order of checks, `serving` connections.)
+//! List H: further attacks on a gateway. (`pairs` tests the order of checks, `serving` tests connections.)
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use hyper::body::Frame;
 
 use super::world::{ADD, DOCUMENT, MEMBER, ORIGIN, PEER, World};
 
-/// Internal headers have no effect if a client sends them, and are not forwarded.
+/// Internal headers that a client sends have no effect and are not forwarded.
 #[tokio::test]
 async fn internal_headers_from_clients_are_ignored() {
     let world = World::new().await;
@@ -26,7 +26,7 @@ async fn internal_headers_from_clients_are_ignored() {
     assert_eq!(received[0].1.member.as_str(), MEMBER);
 }
 
-/// DPP-20: exactly one of each header, otherwise none counts.
+/// DPP-20: a header that occurs more than once counts as missing.
 #[tokio::test]
 async fn repeated_headers_are_ignored() {
     let world = World::new().await;
@@ -43,10 +43,14 @@ async fn repeated_headers_are_ignored() {
         assert_eq!(world.send(request).await.code(), code);
     }
     let request = world.get(DOCUMENT).header("X-Correlation-Id", "a").header("X-Correlation-Id", "a");
-    assert_eq!(world.send(request).await.header("x-correlation-id").unwrap().len(), 36, "an id of its own");
+    assert_eq!(
+        world.send(request).await.header("x-correlation-id").unwrap().len(),
+        36,
+        "the gateway generates an id"
+    );
 }
 
-/// DPP-08, A29: the configured origin counts, whatever the request line or `Host` contains.
+/// DPP-08, A29: `htu` is compared with the configured origin, whatever the request line or `Host` contains.
 #[tokio::test]
 async fn proofs_use_the_configured_origin() {
     let world = World::new().await;
@@ -65,7 +69,7 @@ async fn proofs_use_the_configured_origin() {
     assert_eq!(world.send(world.get(DOCUMENT).header("Host", "evil.example")).await.status, 200);
 }
 
-/// A1, DPP-08, ERR-29: only one spelling of a path is a route, and a proof is for the spelling that was sent.
+/// A1, DPP-08, ERR-29: a route has exactly one path, and a proof is compared with the path that was sent.
 #[tokio::test]
 async fn only_one_spelling_of_a_path_is_routed() {
     let world = World::new().await;
@@ -88,7 +92,7 @@ async fn only_one_spelling_of_a_path_is_routed() {
     assert_eq!(world.send(other).await.challenge(), "invalid_dpop_proof");
 }
 
-/// GW-03: the method is that of the request line.
+/// GW-03: only the request line determines the method.
 #[tokio::test]
 async fn method_override_headers_are_ignored() {
     let world = World::new().await;
@@ -101,7 +105,7 @@ async fn method_override_headers_are_ignored() {
     assert!(received.iter().all(|(operation, _)| *operation == "blueprints_read"));
 }
 
-/// A body of unknown size: these chunks, then its end or nothing more.
+/// A body of unknown length: the chunks, and then its end or no further data.
 struct Chunks {
     chunks: VecDeque<Result<Bytes, std::io::Error>>,
     ends: bool,
@@ -138,7 +142,8 @@ pub(crate) fn broken_body() -> Body {
     Body::new(Chunks { chunks: chunks.into(), ends: true })
 }
 
-/// LIM-23, A8, ERR-31: in one chunk or several, at the limit or one byte above it; before the token is read.
+/// LIM-23, A8, ERR-31: a body that exceeds the limit, in one chunk or in several, is rejected before the
+/// token is read.
 #[tokio::test]
 async fn oversized_bodies_are_rejected() {
     let world = World::new().await;
@@ -156,7 +161,7 @@ async fn oversized_bodies_are_rejected() {
         let reply = world.send_body(over.clone(), body).await;
         assert_eq!((reply.code(), reply.has("dpop-nonce")), ("PAYLOAD_TOO_LARGE", false));
     }
-    // On every route, also on those without a body.
+    // The limit applies on every route, also on those without a body.
     let mut get = world.get(DOCUMENT);
     get.body = padded(limit + 1);
     assert_eq!(world.send(get).await.code(), "PAYLOAD_TOO_LARGE");
@@ -173,7 +178,7 @@ async fn slow_body_times_out() {
     assert_eq!(before.elapsed().as_secs(), 20);
 }
 
-/// An interrupted body, and an exhausted body budget: neither reaches the token.
+/// An interrupted body, and a body without remaining budget, are rejected before the token is read.
 #[tokio::test(start_paused = true)]
 async fn interrupted_body_and_exhausted_budget_are_rejected() {
     let world = World::with(|config| config.limits.held_bytes = 0).await;
@@ -206,7 +211,8 @@ async fn compressed_bodies_are_rejected() {
     assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec![""]));
 }
 
-/// ERR-22, A38: invalid JSON has one error, at its root; depth and repetition are bounded.
+/// ERR-22, A38: malformed JSON is reported as one error at the root, also if it is nested too deeply or
+/// repeats a property.
 #[tokio::test]
 async fn malformed_json_has_one_error_at_the_root() {
     let world = World::new().await;
@@ -221,7 +227,7 @@ async fn malformed_json_has_one_error_at_the_root() {
         ("\u{feff}{}".to_owned(), 400, Some(vec![""])),
         ("null".to_owned(), 400, Some(vec![""])),
         ("[]".to_owned(), 400, Some(vec![""])),
-        // A repeated property, at any depth, in any spelling, whether or not it is used.
+        // A property is repeated, at any depth, with or without escapes, declared or not.
         (format!(r#"{{"ops":[],{}"#, &ADD[1..]), 400, Some(vec![""])),
         (op(r#","op":"remove""#), 400, Some(vec![""])),
         (op(r#","\u006fp":"add""#), 400, Some(vec![""])),
@@ -244,8 +250,8 @@ async fn malformed_json_has_one_error_at_the_root() {
     }
 }
 
-/// SVC-09, list H: a label has letters and digits; characters with a meaning for a database, page or terminal are
-/// refused.
+/// SVC-09, list H: a label contains letters and digits. Characters that are special in a database, a page or
+/// a terminal are rejected.
 #[tokio::test]
 async fn labels_with_special_characters_are_rejected() {
     let world = World::new().await;
@@ -269,7 +275,8 @@ async fn labels_with_special_characters_are_rejected() {
     assert_eq!(world.traces().await.relayed, 0);
 }
 
-/// ERR-02, LIM-26, CON-09: at most 50 errors, pointers of at most 200 characters, and never a value.
+/// ERR-02, LIM-26, CON-09: a response has at most 50 errors, whose pointers have at most 200 characters and
+/// never a value.
 #[tokio::test]
 async fn errors_are_bounded() {
     let world = World::new().await;
@@ -287,7 +294,7 @@ async fn errors_are_bounded() {
     assert_eq!(world.send(fits).await.status, 200);
 }
 
-/// GW-13: an invalid correlation id is not returned in any form.
+/// GW-13: no part of an invalid correlation id is returned.
 #[tokio::test]
 async fn invalid_correlation_ids_are_not_echoed() {
     let world = World::new().await;
@@ -309,8 +316,8 @@ async fn invalid_correlation_ids_are_not_echoed() {
     }
 }
 
-/// LIM-04: a forged `X-Forwarded-For` does not change the source. (The tests of `serve::forwarded` cover trusted
-/// proxies.)
+/// LIM-04: a forged `X-Forwarded-For` header does not change the client's address. (The tests of
+/// `serve::forwarded` cover trusted proxies.)
 #[tokio::test]
 async fn forged_forwarded_for_is_ignored() {
     let world = World::new().await;
@@ -321,7 +328,8 @@ async fn forged_forwarded_for_is_ignored() {
     assert_eq!(world.send(request).await.code(), "RATE_LIMITED");
 }
 
-/// FED-08, WRT-09: the backend checks cursors of any form; the gateway validates the limit.
+/// FED-08, WRT-09: the gateway accepts any string as a cursor, which the backend checks, and validates the
+/// limit.
 #[tokio::test]
 async fn page_limit_is_validated_by_the_gateway() {
     let world = World::new().await;
@@ -347,13 +355,14 @@ async fn page_limit_is_validated_by_the_gateway() {
     }
 }
 
-/// Patterns run in linear time: the worst strings for a backtracking engine get a response at once.
+/// Patterns are matched in linear time: strings that are worst for a backtracking engine cause no delay.
 #[tokio::test]
 async fn patterns_run_in_linear_time() {
     let world = World::new().await;
     let key = "a".repeat(100_000);
     assert_eq!(world.send(world.write(&key)).await.code(), "IDEMPOTENCY_KEY_MISSING");
-    // TYP-12, LIM-28: names of extensions. The runtime's own tests count the steps of patterns.
+    // TYP-12, LIM-28: the names of extensions have a pattern. The tests of the runtime count the steps of
+    // matching.
     let mut request = world.write("key-0001");
     let name = "a-".repeat(200_000);
     request.body = ADD.replacen('{', &format!(r#"{{"extensions":{{"{name}":{{}}}},"#), 1).into();
@@ -361,7 +370,7 @@ async fn patterns_run_in_linear_time() {
     assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"));
 }
 
-/// LIM-23: slow bodies of one source, in any number, leave room for other sources.
+/// LIM-23: any number of slow bodies from one address leaves budget for other addresses.
 #[tokio::test]
 async fn slow_bodies_of_one_source_leave_room_for_others() {
     let world = World::with(|config| config.limits.per_address = 1000).await;
@@ -369,21 +378,25 @@ async fn slow_bodies_of_one_source_leave_room_for_others() {
         let slow_request = world.write(&format!("slow-{index:04}")).from("198.51.100.7");
         world.send_body(slow_request, Some(never_ending_body()))
     };
-    // Far more than the whole budget of 128 MiB, at 2 MiB each.
+    // At 2 MiB each, these bodies far exceed the total budget of 128 MiB.
     let mut slow: Vec<_> = (0..80).map(|index| Box::pin(send_slow_body(index))).collect();
     let mut refused = 0;
     for request in &mut slow {
-        // Each proceeds as far as it can.
+        // Each request proceeds as far as it can.
         if let Poll::Ready(reply) = poll_once(request) {
             assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("5")));
             refused += 1;
         }
     }
-    assert_eq!(refused, 72, "an eighth of the room is theirs");
-    assert_eq!(world.send(world.write("key-0001")).await.status, 200, "the rest is for others");
+    assert_eq!(refused, 72, "one address can use an eighth of the budget");
+    assert_eq!(
+        world.send(world.write("key-0001")).await.status,
+        200,
+        "the rest of the budget is left for other addresses"
+    );
     drop(slow);
     let again = world.write("key-0002").from("198.51.100.7");
-    assert_eq!(world.send(again).await.status, 200, "and comes back");
+    assert_eq!(world.send(again).await.status, 200, "the budget is free again");
 }
 
 /// Polls a future once.

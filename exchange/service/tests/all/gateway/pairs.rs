@@ -1,5 +1,5 @@
-//! GW-01: every pair of stages, generated from the list of stages. A request that violates two stages is refused by the
-//! earlier one, with its code, its headers, and the effects declared for it.
+//! GW-01: tests every pair of stages, generated from the list of stages. A request that violates two stages
+//! is rejected by the earlier one, with its code, its headers, and the effects that the list declares for it.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use super::world::{
     ADD, CLIENT, MEMBER, NOW, ORG_WRITE, PEER, RequestEffects, TOKEN, TestRequest, WRITE, World,
 };
 
-/// A request that passes, to which violations are applied.
+/// A valid request, to which violations are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Base {
-    /// A write that counts once.
+    /// A write that counts once towards the quota.
     Write,
-    /// A write that counts by its ops, once they are known.
+    /// A write whose ops count towards the quota, once they are known.
     OrgWrite,
-    /// The same, with a stored response.
+    /// The same write as `OrgWrite`, with a stored response.
     Repeated,
     /// A read of a collection.
     Read,
@@ -50,13 +50,13 @@ impl Base {
         request
     }
 
-    /// The requests of a violation: its own, or those of its stage.
+    /// Returns the requests to which a violation applies: its own list, or that of its stage.
     fn named(named: &'static [Self], stage: usize) -> &'static [Self] {
         if named.is_empty() { Self::of(stage) } else { named }
     }
 
-    /// The requests that can violate a stage, unless a violation lists its own: a read has neither media type nor key,
-    /// and an invalid key or body cannot be replayed.
+    /// Returns the requests that can violate a stage, unless a violation lists others: a read has neither
+    /// media type nor key, and a request with an invalid key or body cannot be replayed.
     fn of(stage: usize) -> &'static [Self] {
         match stage {
             ..=11 => &BASES,
@@ -68,7 +68,7 @@ impl Base {
 
 type ViolationFuture<'a> = Pin<Box<dyn Future<Output = TestRequest> + 'a>>;
 
-/// One violation of a stage.
+/// A violation of a stage.
 struct StageViolation {
     /// The index of the stage.
     stage: usize,
@@ -78,12 +78,12 @@ struct StageViolation {
     challenge: &'static str,
     nonce: bool,
     rate: bool,
-    /// Whether the proof is recorded, the key has an installation, and a write is counted.
+    /// Whether the proof is recorded, whether an installation is created, and whether a write is counted.
     traces: (bool, bool, bool),
     commit: for<'a> fn(&'a World, TestRequest) -> ViolationFuture<'a>,
 }
 
-/// A violation with the effects after the token, unless given otherwise.
+/// Builds a list of violations; the effects of each one are listed in brackets.
 macro_rules! breaches {
     ($($stage:literal $name:literal $code:literal $challenge:literal [$($trace:ident)*] $(on [$($base:ident)*])? |$world:pat_param, $asking:pat_param| $do:expr;)*) => {
         vec![$(StageViolation {
@@ -297,16 +297,16 @@ fn breaches() -> Vec<StageViolation> {
     }
 }
 
-/// Uses up the daily quota.
+/// Exhausts the daily quota.
 async fn use_up_quota(world: &World) {
     let day = NOW.utc_day();
     world.sql(&format!("INSERT INTO write_quota VALUES ('{CLIENT}', '{MEMBER}', {day}, 500)")).await;
 }
 
-/// Claims the request's key for a body.
+/// Claims the request's idempotency key for a body.
 async fn claim_key(world: &World, asking: &TestRequest, body: &[u8]) -> ClaimOutcome {
     let OperationLookup::Found(operation) = TABLE.find("POST", &asking.target) else {
-        panic!("{} is no write", asking.target);
+        panic!("{} is not a write", asking.target);
     };
     let request = idempotency::request_hash(operation.id, body);
     let terms = idempotency::KeyRetention::from_config(&world.config.limits);
@@ -319,10 +319,10 @@ async fn claim_key(world: &World, asking: &TestRequest, body: &[u8]) -> ClaimOut
     done.await.unwrap()
 }
 
-/// Stores a response to the request.
+/// Stores a response for the request.
 async fn store_response(world: &World, request: &TestRequest) {
     let ClaimOutcome::Claimed(claim) = claim_key(world, request, &request.body).await else {
-        panic!("the key is taken")
+        panic!("the key is already claimed")
     };
     let caller = Caller {
         member: MemberId::from(MEMBER),
@@ -350,14 +350,15 @@ fn bases(breaches: &[&StageViolation]) -> Vec<Base> {
     BASES.into_iter().filter(all_apply).collect()
 }
 
-/// Checks the first request to which all of these violations apply. Returns false if there is none.
+/// Checks the first request to which all of these violations apply. Returns false if there is no such
+/// request.
 async fn check(breaches: &[&StageViolation]) -> bool {
     let Some(base) = bases(breaches).first().copied() else { return false };
     check_on(base, breaches).await;
     true
 }
 
-/// Applies the violations to a request, later ones first, and checks the response and the effects.
+/// Applies the violations to a request, the last one first, and checks the response and the effects.
 async fn check_on(base: Base, breaches: &[&StageViolation]) {
     let world = world().await;
     let mut request = base.build_request(&world).await;
@@ -388,7 +389,7 @@ async fn check_on(base: Base, breaches: &[&StageViolation]) {
         claims: after.claims,
     };
     assert_eq!(after, expected, "{names:?}");
-    // The list declares the same.
+    // The list of stages declares the same code and effects.
     assert!(stage.codes.iter().any(|code| code.as_str() == first.code), "{} {}", stage.name, first.code);
     for (actual, declared) in [
         (stage.effects.nonce, first.nonce),
@@ -405,7 +406,7 @@ async fn check_on(base: Base, breaches: &[&StageViolation]) {
     }
 }
 
-/// The unmodified requests pass, with their effects.
+/// Requests without violations are accepted and have their effects.
 #[tokio::test]
 async fn unmodified_requests_pass() {
     for (base, writes, relayed, claims) in
@@ -422,7 +423,7 @@ async fn unmodified_requests_pass() {
     }
 }
 
-/// GW-01: every stage has violations, and each of its codes has one.
+/// GW-01: every stage has violations, and each of its codes is caused by one of them.
 #[test]
 fn every_stage_and_code_has_a_violation() {
     assert_eq!(STAGES.len(), 14);
@@ -436,7 +437,7 @@ fn every_stage_and_code_has_a_violation() {
     }
 }
 
-/// Each violation on its own, on every request to which it applies.
+/// Each single violation is rejected, on every request to which it applies.
 #[tokio::test]
 async fn every_violation_is_rejected() {
     for breach in &breaches() {
@@ -447,7 +448,7 @@ async fn every_violation_is_rejected() {
     }
 }
 
-/// GW-01: all 91 pairs, with every violation of the earlier stage.
+/// GW-01: in each of the 91 pairs of stages, every violation of the earlier stage determines the response.
 #[tokio::test]
 async fn earlier_of_two_violated_stages_responds() {
     let all = breaches();
@@ -465,7 +466,7 @@ async fn earlier_of_two_violated_stages_responds() {
     assert_eq!(pairs, 91);
 }
 
-/// GW-01: and with every violation of the later one.
+/// GW-01: in each pair of stages, no violation of the later stage changes the response.
 #[tokio::test]
 async fn every_later_violation_is_ignored() {
     let all = breaches();
@@ -480,11 +481,12 @@ async fn every_later_violation_is_ignored() {
             }
         }
     }
-    // A read has neither media type nor key.
+    // These stages check only media type and key, which a read does not have.
     assert_eq!(without, [(11, "a cursor twice"), (12, "a cursor twice")]);
 }
 
-/// GW-01: a request that violates all stages is refused by the first, then by the second, and so on.
+/// GW-01: a request that violates all stages is rejected by the first one, after its correction by the
+/// second, and so on.
 #[tokio::test]
 async fn stages_are_checked_in_order() {
     let all = breaches();

@@ -1,4 +1,4 @@
-//! The relays to a backend: in this process, and over HTTP with a signature.
+//! Tests of the relays to a backend: within the process, and over HTTP with a signature.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,7 +104,7 @@ fn relayed_request_with(operation: OperationId, query: &str, body: &str) -> Rela
     RelayedRequest { caller: caller(), incoming: AnyCall::from_request(&call).unwrap(), call }
 }
 
-/// Returns the body of a response, after validation.
+/// Returns the body of a response after validating it.
 fn validated_body(response: &EncodedResponse, operation: OperationId, sent: Option<&str>) -> Value {
     let operation = operation.operation();
     let read = |text: &[u8]| serde_json::from_slice(text).unwrap();
@@ -123,7 +123,7 @@ async fn serve(key: &RelayKey, environment: &Environment) -> String {
     format!("http://{address}/")
 }
 
-/// Both relays behave the same.
+/// Both relays have the same behavior.
 #[tokio::test]
 async fn local_and_http_relays_behave_the_same() {
     let log = log();
@@ -151,13 +151,14 @@ async fn local_and_http_relays_behave_the_same() {
         assert_eq!(description["code"], "INTERNAL_ERROR", "{name}");
         refused.check_contract(OperationId::CatalogLocations.operation()).unwrap();
     }
-    // Both are logged under the id in the client's response.
+    // Both relays log the panic under the correlation id in the client's response.
     let description = log.text();
     let panicked = description.lines().filter(|line| line.contains("backend method panicked"));
     assert_eq!(panicked.filter(|line| line.contains("correlation_id=\"c-1\"")).count(), 2, "{description}");
 }
 
-/// ERR-37: an unreachable backend, another key, a wrong clock: no response.
+/// ERR-37: a backend that is unreachable, or that uses another key or a wrong clock, causes an error without
+/// a response.
 #[tokio::test]
 async fn failing_backend_has_no_response() {
     let (_, local_environment) = environment();
@@ -176,7 +177,7 @@ async fn failing_backend_has_no_response() {
     }
 }
 
-/// The log of a backend failure contains neither path nor query, which contain cursors and units.
+/// The log of a backend failure contains neither path nor query, because these contain cursors and units.
 #[tokio::test]
 async fn backend_failure_log_omits_path_and_query() {
     let (_, local_environment) = environment();
@@ -192,7 +193,8 @@ async fn backend_failure_log_omits_path_and_query() {
     assert!(!ours.collect::<String>().contains("hush-of-the-query"), "{log_text}");
 }
 
-/// ERR-37: a response of another service at the address is neither returned to the client nor stored for a key.
+/// ERR-37: if another service responds at the backend's address, its response is neither returned to the
+/// client nor stored for a key.
 #[tokio::test]
 async fn response_of_another_service_is_rejected() {
     let (_, environment) = environment();
@@ -218,7 +220,7 @@ async fn response_of_another_service_is_rejected() {
     }
 }
 
-/// An unsigned request gets its response before its body is read.
+/// An unsigned request is rejected before its body is read.
 #[tokio::test]
 async fn unsigned_request_is_rejected_before_its_body() {
     let (_, environment) = environment();
@@ -230,7 +232,7 @@ async fn unsigned_request_is_rejected_before_its_body() {
     assert_eq!(response.status(), 401);
 }
 
-/// A body that never yields data, and fails the test when it is polled.
+/// Returns a body that never yields data and fails the test when it is polled.
 fn unread() -> impl hyper::body::Body<Data = bytes::Bytes, Error = std::io::Error> + Send + 'static {
     struct UnreadBody;
     impl hyper::body::Body for UnreadBody {
@@ -241,13 +243,13 @@ fn unread() -> impl hyper::body::Body<Data = bytes::Bytes, Error = std::io::Erro
             self: std::pin::Pin<&mut Self>,
             _: &mut std::task::Context<'_>,
         ) -> std::task::Poll<Option<Result<hyper::body::Frame<bytes::Bytes>, std::io::Error>>> {
-            panic!("it is read")
+            panic!("the body was read")
         }
     }
     UnreadBody
 }
 
-/// LIM-03: a backend that exceeds its timeout.
+/// LIM-03: a backend that exceeds the timeout causes an error.
 #[tokio::test(start_paused = true)]
 async fn slow_backend_times_out() {
     let (_, environment) = environment();
@@ -259,7 +261,7 @@ async fn slow_backend_times_out() {
     assert_eq!(response.err(), Some(RelayError::TimedOut));
 }
 
-/// The signature covers the caller, method, path, query, body and time; none of them can change.
+/// The signature covers the caller, method, path, query, body and time; changing any of them invalidates it.
 #[test]
 fn signature_covers_every_part_of_the_request() {
     let key = RelayKey::from_bytes(&[1; 32]);

@@ -1,4 +1,4 @@
-//! Requests that pass: installations, ids, and the input of the backend.
+//! Tests of accepted requests: installations, ids, and the input of the backend.
 
 use std::sync::atomic::Ordering;
 
@@ -8,8 +8,8 @@ use super::stand_ins::{Script, fixture};
 use super::world::{ADD, DOCUMENT, NOW, TOKEN, WRITE, World};
 use crate::kit::{CONTRACT_VALIDATOR, log};
 
-/// GW-05, A32, DPP-21, WEB-04: a key's first call creates an installation and a notice for the member; its id is not
-/// the key's thumbprint.
+/// GW-05, A32, DPP-21, WEB-04: the first request of a key creates an installation and a notice for the
+/// member. The id of the installation is not the thumbprint of the key.
 #[tokio::test]
 async fn first_call_of_a_key_creates_an_installation() {
     let world = World::new().await;
@@ -22,14 +22,14 @@ async fn first_call_of_a_key_creates_an_installation() {
     assert_eq!(world.count(notice_query).await, 1);
     let received = world.backend.received.lock().unwrap().clone();
     let jkt = world.key.public_key().thumbprint().to_string();
-    let own = received[0].1.installation.clone().expect("known at the first call");
+    let own = received[0].1.installation.clone().expect("the installation exists after the first call");
     assert_ne!(own.as_str(), jkt);
     assert!(
         received.iter().all(|(_, caller)| caller.installation.as_ref() == Some(&own) && caller.jkt == jkt)
     );
 }
 
-/// LIM-27: `lastSeenAt` changes at most every five minutes, and never goes back.
+/// LIM-27: `lastSeenAt` changes at most once in five minutes and never decreases.
 #[tokio::test]
 async fn last_seen_changes_every_five_minutes() {
     let world = World::new().await;
@@ -44,7 +44,7 @@ async fn last_seen_changes_every_five_minutes() {
     assert_eq!(seen().await, 600);
 }
 
-/// SVC-03: if an installation cannot be stored, the request continues without one.
+/// SVC-03: if an installation cannot be stored, the request is processed without one.
 #[tokio::test]
 async fn failed_installation_write_does_not_block() {
     let world = World::new().await;
@@ -55,7 +55,8 @@ async fn failed_installation_write_does_not_block() {
     assert_eq!(world.backend.received.lock().unwrap()[0].1.installation, None);
 }
 
-/// GW-05: more than five new installations in a day cause a warning each, with the member and the count, and a metric.
+/// GW-05: each new installation beyond five in a day causes a warning with the member and the number, and
+/// increases a metric.
 #[test]
 fn many_new_installations_cause_a_warning() {
     let (log, member) = (log(), "member-with-many-keys");
@@ -102,7 +103,7 @@ fn many_new_installations_cause_a_warning() {
     assert_eq!(warnings.len(), 3, "{warnings:?}");
 }
 
-/// GW-13: the client's correlation id is in the response and reaches the backend.
+/// GW-13: the client's correlation id is in the response and is passed to the backend.
 #[tokio::test]
 async fn client_correlation_id_is_preserved() {
     let world = World::new().await;
@@ -113,20 +114,21 @@ async fn client_correlation_id_is_preserved() {
     assert_eq!(problem.body["correlationId"], "mine-2");
 }
 
-/// CON-08: undeclared properties pass, and the backend gets them for warnings.
+/// CON-08: undeclared properties are accepted, and the backend receives their pointers for warnings.
 #[tokio::test]
 async fn undeclared_properties_pass() {
     let world = World::new().await;
     let request =
         world.post(WRITE, &ADD.replacen('{', r#"{"tint":1,"#, 1)).header("Idempotency-Key", "key-0001");
     assert_eq!(world.send(request).await.status, 200);
-    // CON-09: where no warning can name it, the parent is refused, also in a read with a body.
+    // CON-09: if a warning could not name the property, the parent is rejected, also in a read with a body.
     let long = format!(r#"{{"kind":"ITEM","refs":[{{"bt":"1","{}":1}}]}}"#, "x".repeat(200));
     let reply = world.send(world.post("/exchange/v1/catalog/resolve", &long)).await;
     assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec!["/refs/0"]));
 }
 
-/// RES-01, WRT-01, ERR-32: too many references violate the schema, too many ops are too large a batch.
+/// RES-01, WRT-01, ERR-32: too many references violate the schema, and too many ops are rejected as a too
+/// large batch.
 #[tokio::test]
 async fn too_many_references_or_ops_are_rejected() {
     let world = World::new().await;
@@ -147,7 +149,7 @@ async fn too_many_references_or_ops_are_rejected() {
     }
 }
 
-/// ERR-38: a response that violates the contract is not sent.
+/// ERR-38: a response of the backend that violates the contract is not returned.
 #[tokio::test]
 async fn invalid_backend_response_is_not_sent() {
     let world = World::new().await;
@@ -158,17 +160,20 @@ async fn invalid_backend_response_is_not_sent() {
     assert_eq!((reply.status, reply.code()), (500, "INTERNAL_ERROR"));
     assert!(!String::from_utf8_lossy(&reply.bytes).contains("hush"));
     assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
-    // A relay that validates responses is not checked again.
+    // The responses of a relay that validates them are not validated again.
     world.backend.checks.store(true, Ordering::SeqCst);
     let response = world.gateway.handle_request(world.get(DOCUMENT).into_request(None)).await;
     assert_eq!(response.status(), 200);
     let sent = response.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(sent, broken_body.body);
     let sent = serde_json::from_slice(&sent).unwrap();
-    assert!(!CONTRACT_VALIDATOR.would_take("service_document", 200, &sent), "it does break the contract");
+    assert!(
+        !CONTRACT_VALIDATOR.would_take("service_document", 200, &sent),
+        "the response violates the contract"
+    );
 }
 
-/// GW-02: the backend's refusal is passed on unchanged.
+/// GW-02: an error response of the backend is returned unchanged.
 #[tokio::test]
 async fn backend_error_is_passed_on() {
     let world = World::new().await;
@@ -185,7 +190,7 @@ async fn backend_error_is_passed_on() {
     assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
 }
 
-/// ERR-16: a version below the registry's minimum.
+/// ERR-16: a client version below the registry's minimum is rejected.
 #[tokio::test]
 async fn client_version_below_minimum_is_rejected() {
     let world = World::new().await;
@@ -198,7 +203,8 @@ async fn client_version_below_minimum_is_rejected() {
     assert_eq!(world.send(twice).await.code(), "CLIENT_VERSION_UNSUPPORTED");
 }
 
-/// ERR-16, ERR-40: an unreadable minimum refuses all requests of the client; other clients are not affected.
+/// ERR-16, ERR-40: if the minimum version of a client cannot be parsed, all its requests are rejected; other
+/// clients are not affected.
 #[tokio::test]
 async fn unreadable_minimum_version_rejects_the_client() {
     let world = World::new().await;

@@ -1,10 +1,11 @@
-//! The log of the gateway: one line per request, by its id, without the request's contents.
+//! Tests of the gateway's log: it has one line per request, with its id and without its content.
 
 use crate::kit;
 
 use super::world::{ADD, DOCUMENT, TOKEN, WRITE, World};
 
-/// GW-13, SVC-14: one line reports each outcome; no line contains token, proof, key, cursor, handle or body.
+/// GW-13, SVC-14: one line reports each outcome, and no line contains a token, proof, key, cursor, handle or
+/// body.
 #[tokio::test]
 async fn gateway_logs_no_secrets() {
     let log = kit::log();
@@ -31,7 +32,7 @@ async fn gateway_logs_no_secrets() {
         let id = format!("id-of-this-test-{index}");
         let mut lines = written.lines().filter(|line| line.contains(&id) && line.contains("millis="));
         let line = lines.next().unwrap_or_else(|| panic!("no line of {id}"));
-        assert_eq!(lines.next(), None, "one line each");
+        assert_eq!(lines.next(), None, "each request has one line");
         line
     };
     for (index, parts) in [

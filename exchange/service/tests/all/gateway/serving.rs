@@ -1,4 +1,4 @@
-//! Connections over real sockets: the resources that an unauthenticated peer can hold.
+//! Tests of connections over real sockets, and of the resources that an unauthenticated peer can use.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,9 +43,9 @@ async fn serve(router: Router, change: impl FnOnce(&mut Config)) -> TestServer {
     TestServer { address, stop, done }
 }
 
-/// Sends bytes, and reads one response: its head, and the announced body.
+/// Sends bytes and reads one response: its head, and a body of the length in the head.
 async fn exchange_bytes(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -> String {
-    // After an early refusal the connection may be closed while the client still sends.
+    // After an early rejection, the server may close the connection while the client is still sending.
     let _ = stream.write_all(bytes).await;
     let mut received = Vec::new();
     let mut buffer = [0; 65_536];
@@ -65,7 +65,7 @@ async fn exchange_bytes(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), byte
     }
 }
 
-/// Returns status and body of the gateway's response to a request, after validation.
+/// Returns status and body of the gateway's response to a request after validating it.
 fn validated_body(method: &str, target: &str, response: &str) -> (u16, serde_json::Value) {
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -74,14 +74,14 @@ fn validated_body(method: &str, target: &str, response: &str) -> (u16, serde_jso
     (status, body)
 }
 
-/// Reads until the peer closes.
+/// Reads until the peer closes the connection.
 async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
     String::from_utf8_lossy(&rest).into_owned()
 }
 
-/// Returns the source address that the router sees.
+/// Returns a router that responds with the source address of the request.
 fn whoami() -> Router {
     Router::new().fallback(async |request: axum::extract::Request| {
         let extensions: &Extensions = request.extensions();
@@ -89,7 +89,7 @@ fn whoami() -> Router {
     })
 }
 
-/// DPP-08, DPP-09: a gateway behind a socket, over one connection that stays open.
+/// DPP-08, DPP-09: a gateway serves requests over one persistent connection.
 #[tokio::test]
 async fn gateway_serves_over_a_socket() {
     let world = World::new().await;
@@ -109,17 +109,18 @@ async fn gateway_serves_over_a_socket() {
             response.contains("dpop-nonce: ") && response.contains("date: Mon, 21 Sep 2026 14:13:20 GMT")
         );
     }
-    // GW-01: an unroutable path arrives as it was sent.
+    // GW-01: a path that cannot be routed reaches the gateway unchanged.
     let response = exchange_bytes(&mut stream, b"GET /exchange/v1/../v1 HTTP/1.1\r\nHost: x\r\n\r\n").await;
     let (status, body) = validated_body("GET", "/exchange/v1/../v1", &response);
     assert_eq!((status, &body["code"]), (404, &"NOT_FOUND".into()));
 }
 
-/// LIM-23, ERR-01, ERR-31: all headers together; a head far above the limit gets a bare refusal.
+/// LIM-23, ERR-01, ERR-31: the limit applies to all headers together. A head far above the limit is rejected
+/// without a body.
 #[tokio::test]
 async fn request_heads_are_bounded() {
     let served = serve(whoami(), |_| {}).await;
-    // The line is 16 bytes, the host's 9, the long header's 10 without its value.
+    // The request line has 16 bytes, the host header 9, and the long header 10 besides its value.
     for (bytes, status, code) in [
         ((64 << 10) - 35, "200", None),
         ((64 << 10) - 34, "413", Some("PAYLOAD_TOO_LARGE")),
@@ -132,7 +133,7 @@ async fn request_heads_are_bounded() {
         assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{bytes}: {response}");
         if let Some(code) = code {
             is_problem(&response, code);
-            assert_eq!(read_to_end(&mut stream).await, "", "nothing more is read");
+            assert_eq!(read_to_end(&mut stream).await, "", "no further data is read");
         }
     }
     let many_headers = "X: y\r\n".repeat(101);
@@ -143,7 +144,7 @@ async fn request_heads_are_bounded() {
     assert!(response.starts_with("HTTP/1.1 431"), "{response}");
 }
 
-/// Expects a problem with this code and a correlation id.
+/// Asserts that the response is a problem with this code and a correlation id.
 fn is_problem(response: &str, code: &str) {
     let (head, _) = response.split_once("\r\n\r\n").unwrap();
     let (status, body) = validated_body("GET", "/", response);
@@ -156,7 +157,7 @@ fn is_problem(response: &str, code: &str) {
     assert!(head.contains(&id) && head.contains("date: "), "{head}");
 }
 
-/// List H: a request names exactly one host; with two or none it is refused before any part handles it.
+/// List H: a request with no host, or with more than one, is rejected before any other processing.
 #[tokio::test]
 async fn request_must_name_exactly_one_host() {
     let served = serve(whoami(), |_| {}).await;
@@ -171,7 +172,7 @@ async fn request_must_name_exactly_one_host() {
     assert!(response.lines().next().unwrap().contains(" 200 "), "{response}");
 }
 
-/// List H: ambiguous framing is refused, and nothing after it is read.
+/// List H: ambiguous framing is rejected, and no further data is read.
 #[tokio::test]
 async fn ambiguous_framing_is_rejected() {
     let served = serve(whoami(), |_| {}).await;
@@ -193,8 +194,8 @@ async fn ambiguous_framing_is_rejected() {
     }
 }
 
-/// List H: a chunked body is read by its chunks, whatever length is announced as well; the connection then closes, in
-/// case a proxy in front used the length (RFC 9112, 6.1).
+/// List H: a chunked body is read by its chunks, even if the request also has a length. The connection is
+/// then closed, because a proxy may have used the length (RFC 9112, 6.1).
 #[tokio::test]
 async fn chunked_body_with_a_length_closes_the_connection() {
     let reads = Router::new().fallback(async |body: String| format!("{} bytes", body.len()));
@@ -214,7 +215,7 @@ async fn chunked_body_with_a_length_closes_the_connection() {
     }
 }
 
-/// LIM-04: forwarding headers count only with trusted proxies.
+/// LIM-04: forwarding headers are used only if trusted proxies are configured.
 #[tokio::test]
 async fn forwarding_headers_need_trusted_proxies() {
     for (hops, source) in [(0, "127.0.0.1"), (1, "192.0.2.9"), (2, "203.0.113.7")] {
@@ -225,7 +226,7 @@ async fn forwarding_headers_need_trusted_proxies() {
     }
 }
 
-/// A head that does not arrive, and an idle connection, time out.
+/// A connection times out if it is idle or if a request head does not arrive.
 #[tokio::test]
 async fn slow_heads_time_out() {
     let served = serve(whoami(), |_| {}).await;
@@ -235,7 +236,7 @@ async fn slow_heads_time_out() {
     assert!(
         exchange_bytes(&mut idle, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.starts_with("HTTP/1.1 200")
     );
-    // From here on time advances whenever all tasks are idle.
+    // From here on, time advances whenever all tasks are idle.
     tokio::time::pause();
     let before = Instant::now();
     for stream in [&mut slow, &mut idle] {
@@ -244,7 +245,7 @@ async fn slow_heads_time_out() {
     assert!(before.elapsed() >= Duration::from_secs(29), "{:?}", before.elapsed());
 }
 
-/// A body that does not arrive times out for any reader: a page here, a form at the provider.
+/// A body that does not arrive times out for every reader: here a page, at the identity provider a form.
 #[tokio::test]
 async fn slow_bodies_time_out() {
     let reads = Router::new().fallback(async |body: String| body);
@@ -262,7 +263,7 @@ async fn slow_bodies_time_out() {
     assert!((15..60).contains(&waited), "{waited}");
 }
 
-/// The gateway refuses a body that does not arrive with a problem, and closes the connection.
+/// If a body does not arrive, the gateway responds with a problem and closes the connection.
 #[tokio::test]
 async fn slow_body_gets_a_problem_response() {
     let world = World::new().await;
@@ -278,7 +279,7 @@ async fn slow_body_gets_a_problem_response() {
     assert!(log.text().contains("slow body"));
 }
 
-/// A connection whose peer does not read the response times out.
+/// A connection times out if its peer does not read the response.
 #[tokio::test]
 async fn slow_readers_time_out() {
     let large = Router::new().fallback(async || vec![b'x'; 64 << 20]);
@@ -287,7 +288,7 @@ async fn slow_readers_time_out() {
     stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     let mut first = [0; 1];
     stream.read_exact(&mut first).await.unwrap();
-    // The connection ends although its peer does not read; the shutdown then waits for none.
+    // The connection ends although its peer does not read, so the shutdown does not wait for it.
     served.stop.send(()).unwrap();
     tokio::time::pause();
     served.done.await.unwrap();
@@ -296,7 +297,7 @@ async fn slow_readers_time_out() {
     assert!(rest.len() < 64 << 20, "{}", rest.len());
 }
 
-/// Connections are limited: one more waits until another has ended.
+/// The number of connections is limited: a further one waits until another one ends.
 #[tokio::test]
 async fn connections_are_bounded() {
     let served = serve(whoami(), |config| config.serve.connections = 1).await;
@@ -305,15 +306,15 @@ async fn connections_are_bounded() {
     assert!(exchange_bytes(&mut first, request).await.starts_with("HTTP/1.1 200"));
     let mut second = TcpStream::connect(served.address).await.unwrap();
     second.write_all(request).await.unwrap();
-    // The first one gets another response while the second waits.
+    // The first connection receives another response while the second waits.
     assert!(exchange_bytes(&mut first, request).await.starts_with("HTTP/1.1 200"));
     let mut byte = [0; 1];
-    assert!(second.try_read(&mut byte).is_err(), "it is not accepted");
+    assert!(second.try_read(&mut byte).is_err(), "the second connection is not accepted");
     drop(first);
     assert!(exchange_bytes(&mut second, b"").await.starts_with("HTTP/1.1 200"));
 }
 
-/// One address cannot take all connections: those above its share are closed at once.
+/// An address cannot use all connections: those above its share are closed at once.
 #[tokio::test]
 async fn connections_of_one_address_are_bounded() {
     let served = serve(whoami(), |config| config.serve.connections_of_address = Some(1)).await;
@@ -323,14 +324,14 @@ async fn connections_of_one_address_are_bounded() {
     let mut second = TcpStream::connect(served.address).await.unwrap();
     assert_eq!(read_to_end(&mut second).await, "");
     drop(first);
-    // The server notices the end of the first asynchronously.
+    // The server notices the end of the first connection asynchronously.
     loop {
         let mut third = TcpStream::connect(served.address).await.unwrap();
         if exchange_bytes(&mut third, request).await.starts_with("HTTP/1.1 200") {
             break;
         }
     }
-    // By default loopback connections do not count.
+    // By default, connections from loopback addresses are not limited.
     let served = serve(whoami(), |_| {}).await;
     let mut connections = Vec::new();
     for _ in 0..3 {
@@ -340,7 +341,7 @@ async fn connections_of_one_address_are_bounded() {
     }
 }
 
-/// On shutdown the service finishes running requests and accepts no more connections.
+/// On shutdown, the service finishes running requests and accepts no further connections.
 #[tokio::test]
 async fn shutdown_finishes_running_requests() {
     let (begun, running) = oneshot::channel::<()>();
@@ -370,7 +371,7 @@ async fn shutdown_finishes_running_requests() {
     assert!(TcpStream::connect(served.address).await.is_err());
 }
 
-/// `/healthz` and `/readyz`.
+/// `/healthz` and `/readyz` report whether the service runs and whether it can serve requests.
 #[tokio::test]
 async fn health_and_readiness_are_reported() {
     let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
@@ -397,7 +398,7 @@ async fn health_and_readiness_are_reported() {
     assert_eq!(ask("/readyz").await.as_deref(), Some("503"));
 }
 
-/// A TLS connection: the certificate, the negotiated protocol, and a handshake that does not arrive.
+/// The gateway serves the certificate over TLS, negotiates the protocol, and limits the time of a handshake.
 #[tokio::test]
 async fn gateway_serves_over_tls() {
     use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -430,10 +431,10 @@ async fn gateway_serves_over_tls() {
         let response = exchange_bytes(&mut stream, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
         assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("127.0.0.1"), "{response}");
     }
-    // Another name is not in the certificate.
+    // The certificate does not contain this name.
     let other = TcpStream::connect(served.address).await.unwrap();
     assert!(connector.connect("other.example".try_into().unwrap(), other).await.is_err());
-    // An invalid handshake, and one that does not arrive.
+    // An invalid handshake fails, and one that does not arrive times out.
     let mut plain = TcpStream::connect(served.address).await.unwrap();
     plain.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     assert!(!read_to_end(&mut plain).await.contains("HTTP"));
@@ -442,7 +443,7 @@ async fn gateway_serves_over_tls() {
     let before = Instant::now();
     assert_eq!(read_to_end(&mut silent).await, "");
     assert!((9..15).contains(&before.elapsed().as_secs()), "{:?}", before.elapsed());
-    // A key of another certificate.
+    // The key belongs to another certificate.
     let other = rcgen::generate_simple_self_signed(["exchange.example".to_owned()]).unwrap();
     let stranger = folder.path().join("stranger.pem");
     std::fs::write(&stranger, other.signing_key.serialize_pem()).unwrap();
@@ -452,7 +453,7 @@ async fn gateway_serves_over_tls() {
     assert!(matches!(refused, Err(ServeError::Certificate(_))));
 }
 
-/// `/metrics` for Prometheus, with labels that clients cannot create.
+/// `/metrics` has the format of Prometheus, with labels whose values clients cannot create.
 #[tokio::test]
 async fn metrics_have_bounded_labels() {
     let metrics = MetricsRecorder::install().unwrap();
@@ -483,7 +484,7 @@ async fn metrics_have_bounded_labels() {
     assert!(!page.to_lowercase().contains("hush"), "{page}");
     let mut other = TcpStream::connect(served.address).await.unwrap();
     let nobody = exchange_bytes(&mut other, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
-    assert!(nobody.starts_with("HTTP/1.1 404"), "not where strangers ask");
+    assert!(nobody.starts_with("HTTP/1.1 404"), "metrics are not served on the public address");
 }
 
 /// The error for an unusable certificate names the file.

@@ -1,4 +1,4 @@
-//! A configurable provider and backend, and ports that can be switched off.
+//! Stand-ins for tests: a configurable identity provider and backend, and ports that can be switched off.
 
 use std::collections::HashMap;
 use std::fs;
@@ -28,7 +28,7 @@ use exchange_service::store::{Store, StoreError};
 use exchange_service::time::Moment;
 use tokio::sync::Notify;
 
-/// Token errors and claims by the token string.
+/// An identity provider that returns a configured result for each token.
 #[derive(Debug, Default)]
 pub(crate) struct Provider {
     pub(crate) tokens: Mutex<HashMap<String, Result<TokenClaims, TokenError>>>,
@@ -47,19 +47,21 @@ impl TokenVerifier for Provider {
     }
 }
 
-/// The backend's reaction to a request.
+/// The reaction of the backend to a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Script {
-    /// Returns a fixture of the response's schema, and completes the claim in its own transaction, like a write.
+    /// Returns a fixture of the response's schema and completes the claim in the backend's transaction, like
+    /// a write.
     #[default]
     Fixture,
-    /// The same with this response.
+    /// Returns this response and completes the claim in the backend's transaction.
     Completes(EncodedResponse),
-    /// Returns this response and leaves the claim to the gateway, like a refusal that rolled its write back.
+    /// Returns this response and leaves the claim to the gateway, like a rejection that rolled back its
+    /// write.
     Answers(EncodedResponse),
-    /// Fails.
+    /// Fails with this error.
     Fails(RelayError),
-    /// Never answers.
+    /// Never responds.
     Hangs,
 }
 
@@ -69,7 +71,7 @@ pub(crate) struct Backend {
     pub(crate) store: Store,
     pub(crate) environment: Environment,
     pub(crate) script: Mutex<Script>,
-    /// Whether it reports that its responses are validated.
+    /// Whether the backend reports that it validates its responses.
     pub(crate) checks: AtomicBool,
     pub(crate) received: Mutex<Vec<(&'static str, Caller)>>,
     /// Notified of every request.
@@ -82,7 +84,10 @@ impl Relay for Backend {
         let seen = request.call.context().extension::<Caller>().expect("the caller in the context");
         assert_eq!(seen, request.caller);
         for secret in ["authorization", "dpop"] {
-            assert!(request.call.context().header(secret).is_none(), "{secret} stays in front");
+            assert!(
+                request.call.context().header(secret).is_none(),
+                "the header {secret} reached the backend"
+            );
         }
         self.received.lock().unwrap().push((operation, request.caller.clone()));
         self.reached.notify_one();
@@ -146,12 +151,12 @@ pub(crate) fn fixture(operation: &str) -> EncodedResponse {
     EncodedResponse { status: StatusCode::OK, headers, body: Bytes::from(body) }
 }
 
-/// A port that can be switched off.
+/// A port to shared state that can be switched off.
 #[derive(Debug)]
 pub(crate) struct SwitchablePort<T> {
     pub(crate) port: T,
     off: AtomicBool,
-    /// Whether it is off for source limits, too, which are checked first.
+    /// Whether it is also off for the limits per address, which are checked first.
     wholly: AtomicBool,
 }
 
@@ -203,7 +208,8 @@ impl RateLimiter for SwitchablePort<MemoryRateLimiter> {
         policy: RatePolicy,
         now: Moment,
     ) -> MaybeReady<'a, Result<DrawOutcome, SharedStateError>> {
-        // Unless it is off completely, the source's limit works: only later ones are off.
+        // Unless the port is completely off, the limits per address still work, and only the later ones are
+        // off.
         let is_source = matches!(bucket, RateBucket::Address(_)) && !self.wholly.load(Ordering::SeqCst);
         match self.get() {
             Err(SharedStateError) if !is_source => MaybeReady::ready(Err(SharedStateError)),

@@ -1,4 +1,4 @@
-//! A gateway with all its collaborators, and a configurable client.
+//! A gateway with everything that it needs, and a configurable client.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -43,7 +43,7 @@ pub(crate) const ORG_WRITE: &str = "/exchange/v1/org-stock/changes";
 pub(crate) const DOCUMENT: &str = "/exchange/v1";
 pub(crate) const ADD: &str = r#"{"ops":[{"op":"add","ref":{"bt":"b-1"}}]}"#;
 
-/// The gateway and its collaborators.
+/// The gateway and the objects that it uses.
 pub(crate) struct World {
     pub(crate) clock: ManualClock,
     environment: Environment,
@@ -71,14 +71,14 @@ pub(crate) struct TestRequest {
     pub(crate) proofs: Option<Vec<String>>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// A streamed body that replaces the bytes.
+    /// The streamed body that replaces `body`.
     pub(crate) coming: Option<fn() -> Body>,
     pub(crate) peer: String,
-    /// A change of the proof before it is signed.
+    /// The proof before it is signed, which tests can change.
     pub(crate) draft: Draft,
 }
 
-/// A response.
+/// A response with its parsed body.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -100,7 +100,8 @@ impl Reply {
         self.headers.contains_key(name)
     }
 
-    /// The `error` of the challenge; empty for a challenge without, `-` without a challenge.
+    /// Returns the `error` of the challenge: an empty string if the challenge has none, and `-` if there is
+    /// no challenge.
     pub(crate) fn challenge(&self) -> String {
         let Some(challenge) = self.header("www-authenticate") else { return "-".to_owned() };
         assert!(challenge.starts_with("DPoP algs=\"ES256\""), "{challenge}");
@@ -114,7 +115,7 @@ impl Reply {
     }
 }
 
-/// The effects of a request.
+/// The stored effects of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RequestEffects {
     pub(crate) live: usize,
@@ -129,7 +130,7 @@ impl World {
         Self::with(|_| {}).await
     }
 
-    /// Creates a world with a changed configuration.
+    /// Creates a world whose configuration `change` has modified.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config { gateway_origin: ORIGIN.to_owned(), ..Config::default() };
         change(&mut config);
@@ -152,7 +153,7 @@ impl World {
         world
     }
 
-    /// Creates a gateway with its own ports, over the existing store.
+    /// Creates a gateway with new ports over the existing store.
     fn around(
         (store, environment, config): (Store, Environment, Arc<Config>),
         clock: ManualClock,
@@ -206,7 +207,7 @@ impl World {
         }
     }
 
-    /// Replaces the gateway by another one with the same store and empty memory, like a restart.
+    /// Replaces the gateway by a new one with the same store and without in-memory state, like a restart.
     pub(crate) fn restart(&mut self) {
         let around = (self.store.clone(), self.environment.clone(), Arc::clone(&self.config));
         let (provider, backend) = (Arc::clone(&self.provider), Arc::clone(&self.backend));
@@ -243,7 +244,7 @@ impl World {
         read.await.unwrap()
     }
 
-    /// Creates a token that the provider accepts.
+    /// Registers a token that the identity provider accepts.
     pub(crate) fn token(&self, text: &str, change: impl FnOnce(&mut TokenClaims)) {
         let mut claims = TokenClaims {
             client: ClientId::from(CLIENT),
@@ -258,7 +259,7 @@ impl World {
         self.provider.tokens.lock().unwrap().insert(text.to_owned(), Ok(claims));
     }
 
-    /// Creates a token that the provider refuses.
+    /// Registers a token that the identity provider rejects.
     pub(crate) fn refused_token(&self, text: &str, refusal: TokenError) {
         self.provider.tokens.lock().unwrap().insert(text.to_owned(), Err(refusal));
     }
@@ -276,7 +277,7 @@ impl World {
         *self.backend.script.lock().unwrap() = script;
     }
 
-    /// Creates a request that passes, without a body.
+    /// Creates a valid request without a body.
     pub(crate) fn get(&self, target: &str) -> TestRequest {
         self.build_request("GET", target, Vec::new())
     }
@@ -287,7 +288,7 @@ impl World {
         request.header("Content-Type", "application/json")
     }
 
-    /// Creates a write with a key.
+    /// Creates a write with an idempotency key.
     pub(crate) fn write(&self, key: &str) -> TestRequest {
         self.post(WRITE, ADD).header("Idempotency-Key", key)
     }
@@ -311,12 +312,12 @@ impl World {
         }
     }
 
-    /// Sends a request, and validates the response against the contract.
+    /// Sends a request and validates the response against the contract.
     pub(crate) async fn send(&self, request: TestRequest) -> Reply {
         self.send_body(request, None).await
     }
 
-    /// The same with a streamed body.
+    /// Sends a request with a streamed body and validates the response against the contract.
     pub(crate) async fn send_body(&self, request: TestRequest, body: Option<Body>) -> Reply {
         let (method, target) = (request.method.clone(), request.target.clone());
         let sent = serde_json::from_slice(&request.body).ok().filter(|_| body.is_none());
@@ -347,14 +348,14 @@ impl World {
         }
     }
 
-    /// Empties a rate limit bucket.
+    /// Exhausts a rate limit.
     pub(crate) async fn exhaust(&self, bucket: RateBucket, policy: RatePolicy) {
         for _ in 0..policy.requests {
             self.rates.port.take_request(&bucket, policy, self.now()).await.unwrap();
         }
     }
 
-    /// Fills the used proofs of an account.
+    /// Records this number of used proofs for an account.
     pub(crate) fn fill(&self, account: &str, count: usize) {
         let mut live = self.live.port.lock().unwrap();
         for index in 0..count {
@@ -378,19 +379,19 @@ impl TestRequest {
         self
     }
 
-    /// Changes the proof.
+    /// Changes the unsigned proof.
     pub(crate) fn draft(mut self, change: impl FnOnce(Draft) -> Draft) -> Self {
         self.draft = change(self.draft);
         self
     }
 
-    /// Replaces the proof.
+    /// Replaces the serialized proof.
     pub(crate) fn proof(mut self, proof: impl Into<String>) -> Self {
         self.proofs = Some(vec![proof.into()]);
         self
     }
 
-    /// Uses another token, with a proof for it.
+    /// Sets another token and binds the proof to it.
     pub(crate) fn token(mut self, token: &str) -> Self {
         self.authorization = vec![format!("DPoP {token}")];
         self.draft(|draft| draft.token(token))
@@ -420,7 +421,7 @@ impl TestRequest {
 }
 
 impl Reply {
-    /// Validates the response against the schema files. Waits are in headers, never in a problem (ERR-03).
+    /// Validates the response against the schema files. Delays are in headers, never in a problem (ERR-03).
     fn assert_contract(&self, method: &str, target: &str, sent: Option<&Value>) {
         if method == "HEAD" || self.status == 204 || self.status == 304 {
             assert!(self.bytes.is_empty());
@@ -432,7 +433,7 @@ impl Reply {
             assert_eq!(self.body["status"], self.status);
             assert_eq!(self.body.get("retryAfterSeconds"), None);
             if matches!(self.status, 429 | 503) {
-                let wait: u64 = self.header("retry-after").expect("how long to wait").parse().unwrap();
+                let wait: u64 = self.header("retry-after").expect("a delay in seconds").parse().unwrap();
                 assert!(wait >= 1);
             }
             assert_eq!(self.header("x-correlation-id"), self.body["correlationId"].as_str());
@@ -442,7 +443,7 @@ impl Reply {
     }
 }
 
-/// All exchange scopes.
+/// Returns all scopes of the exchange.
 pub(crate) fn scopes() -> impl Iterator<Item = &'static str> {
     let all_scopes: BTreeSet<&str> =
         TABLE.all().iter().flat_map(|operation| operation.scopes).copied().flatten().copied().collect();

@@ -1,4 +1,4 @@
-//! The `admin` commands on the store of a running service.
+//! Tests of the `admin` commands on the store of a running service.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::super::kit::command;
 use super::world::{Browser, Device, SCOPES, World, location};
 
-/// Runs the command on a folder, with an input.
+/// Runs an `admin` command on a folder with this standard input.
 fn admin(folder: &Path, args: &[&str], input: &str) -> Output {
     let mut child = command(&["admin", "--as", "root"])
         .args(args)
@@ -23,7 +23,7 @@ fn admin(folder: &Path, args: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that reads no password closes its input early.
+    // A command that reads no password may already have closed its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -47,11 +47,11 @@ pub(super) fn run_failing(folder: &Path, args: &[&str], input: &str, code: i32, 
 }
 
 pub(super) async fn world(folder: &Path) -> World {
-    // The commands use the system's clock.
+    // The world's clock equals the system clock, which the commands use.
     World::in_folder(folder, ManualClock::fixed_at(Environment::system().now())).await
 }
 
-/// Returns the administrator's entries in the audit, in order.
+/// Returns the administrator's entries in the audit log, oldest first.
 pub(super) async fn read_audit(world: &World) -> Vec<String> {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT action || ' ' || subject || ' ' || detail FROM audit \
@@ -63,7 +63,7 @@ pub(super) async fn read_audit(world: &World) -> Vec<String> {
     world.store.read(work).await.unwrap()
 }
 
-/// IDP-04, GW-05: a client is registered, limited, suspended and removed by commands, and a running service applies the
+/// IDP-04, GW-05: commands register, limit, suspend and remove a client, and a running service applies the
 /// changes.
 #[tokio::test]
 async fn clients_are_managed_by_commands() {
@@ -122,10 +122,11 @@ async fn clients_are_managed_by_commands() {
         let add = ["client", "add", id, "--name", name, "--scope", "exchange.connect"];
         run_failing(folder, &add, "", 2, "must have 1 to");
     }
-    assert_eq!(read_audit(&world).await.len(), 8, "what is refused changes nothing");
+    assert_eq!(read_audit(&world).await.len(), 8, "a rejected command changes nothing");
 }
 
-/// A member gets an account with a password that is not an argument; a new password ends the sessions of the old one.
+/// A member's account gets a password that is not passed as an argument. A new password ends the sessions of
+/// the old one.
 #[tokio::test]
 async fn members_get_accounts_and_passwords() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,7 +166,7 @@ async fn members_get_accounts_and_passwords() {
         "member.password m-7 ",
         "member.state m-7 disabled",
     ];
-    assert_eq!(audit, expect, "no password, no name of an account");
+    assert_eq!(audit, expect, "the audit log contains no password and no account name");
 
     run_failing(folder, &["member", "add", "m-7", "--name", "Again"], "", 1, "a member `m-7` already exists");
     run_failing(folder, &["member", "password", "m-9"], first_password, 1, "unknown member `m-9`");
@@ -189,7 +190,7 @@ async fn members_get_accounts_and_passwords() {
     run_failing(folder, &["member", "password", "m-8"], first_password, 2, "with --username");
 }
 
-/// WEB-06: connections are listed and ended; the client gets an error at its next refresh.
+/// WEB-06: connections can be listed and ended; the client receives an error at its next refresh.
 #[tokio::test]
 async fn connections_are_listed_and_ended() {
     let folder = tempfile::tempdir().unwrap();
@@ -244,8 +245,8 @@ async fn connections_are_listed_and_ended() {
     );
 }
 
-/// IDP-08: a new password ends the connections that are bound to a session, under the administrator's name; others
-/// stay.
+/// IDP-08: a new password ends the connections that are bound to a session, in the administrator's name.
+/// Other connections are kept.
 #[tokio::test]
 async fn new_password_ends_session_bound_connections() {
     let folder = tempfile::tempdir().unwrap();
@@ -263,7 +264,7 @@ async fn new_password_ends_session_bound_connections() {
     assert_eq!(audit[1], "member.password m-ada ");
 }
 
-/// With an external provider, it is unknown which connections are active.
+/// With an external identity provider, the command cannot know which connections are active.
 #[tokio::test]
 async fn connections_of_an_external_provider_are_unknown() {
     let folder = tempfile::tempdir().unwrap();
@@ -287,7 +288,8 @@ async fn connections_of_an_external_provider_are_unknown() {
     assert_eq!(row.split_whitespace().nth(4), Some("-"), "{row}");
 }
 
-/// ERR-39, IDP-01: the switch, and key rotation, after which the old key stays published.
+/// ERR-39, IDP-01: the exchange can be switched off and on, and signing keys can be rotated. The old key
+/// stays published.
 #[tokio::test]
 async fn exchange_switch_and_key_rotation() {
     let folder = tempfile::tempdir().unwrap();
@@ -314,8 +316,8 @@ async fn exchange_switch_and_key_rotation() {
     assert!(text.lines().any(|line| line.starts_with("hold    suspended  On hold")), "{text}");
 }
 
-/// The audit is listed newest first, filtered by actor, client, subject and time, in pages of any size. Listing does
-/// not change it.
+/// The audit log is listed newest first, filtered by actor, client, subject and time, in pages of any size.
+/// Listing does not add entries.
 #[tokio::test]
 async fn audit_is_filtered_and_paged() {
     let folder = tempfile::tempdir().unwrap();
@@ -359,7 +361,7 @@ async fn audit_is_filtered_and_paged() {
     let printed = admin(folder, &["audit", "list", "--limit", "2"], "").stdout;
     let printed = String::from_utf8(printed).unwrap();
     let lines: Vec<&str> = printed.lines().collect();
-    assert_eq!(lines.len(), 4, "no text makes lines of its own: {printed}");
+    assert_eq!(lines.len(), 4, "a line break in a value does not start a new line: {printed}");
     assert!(lines[1].ends_with("line\u{fffd}7") && lines[3] == "more entries: --behind 6", "{printed}");
     for (arguments, message) in [
         (["--since", "yesterday"], "a day such as"),
@@ -370,8 +372,8 @@ async fn audit_is_filtered_and_paged() {
     }
 }
 
-/// SVC-13: invalid handles and administrator names are refused, and an unknown member or client is an error, not an
-/// empty list.
+/// SVC-13: invalid handles and names of administrators are rejected. An unknown member or client is an error,
+/// not an empty list.
 #[tokio::test]
 async fn invalid_names_and_unknown_ids_are_errors() {
     let folder = tempfile::tempdir().unwrap();
@@ -407,7 +409,7 @@ async fn invalid_names_and_unknown_ids_are_errors() {
     assert_eq!(world.count("SELECT count(*) FROM audit").await, before);
 }
 
-/// With `--json` errors, like results, are one line of JSON, on standard error.
+/// With `--json`, an error is one line of JSON on standard error.
 #[tokio::test]
 async fn json_errors_are_one_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -420,7 +422,7 @@ async fn json_errors_are_one_line() {
         (&["client", "limits", "tool"], 2, "at least one limit"),
         (&["client", "list", "--config", nowhere], 2, nowhere),
         (&["member", "password", "m-ada"], 2, "a password must be one line"),
-        // Errors of the command line itself.
+        // These are errors of the command line itself.
         (&["client", "suspend"], 2, "the following required arguments were not provided"),
         (&["member", "state", "m-ada", "gone"], 2, "invalid value 'gone' for '<STATE>'"),
         (&["clients", "list"], 2, "unrecognized subcommand 'clients'"),
@@ -438,20 +440,20 @@ async fn json_errors_are_one_line() {
         assert_eq!(errors["error"]["exit"], code, "{errors}");
         assert!(errors["error"]["message"].as_str().unwrap().contains(message), "{arguments:?}: {errors}");
     }
-    // After `--` it is a value.
+    // After `--`, `--json` is a value and not an option.
     let output = admin(folder, &["client", "suspend", "tool", "--", "--json"], "");
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(
         output.status.code() == Some(2) && errors.starts_with("error: unexpected argument '--json'"),
         "{errors}"
     );
-    // IDP-04: an administrator without a name gets the option to set one.
+    // IDP-04: if the administrator's name is missing, the error names the option that sets it.
     let output = command(&["admin", "--as", "", "client", "list"]).output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && errors.contains("set your name with --as"), "{errors}");
 }
 
-/// An administrator undoes a client's writes for one member or for all, in given areas, after a dry run.
+/// An administrator can undo a client's writes for one member or for all, in given areas, after a dry run.
 #[tokio::test]
 async fn client_writes_are_undone_by_administrators() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The page on which administrators register clients.
+//! Tests of the page on which administrators register clients.
 
 use exchange_service::store::StoreError;
 
@@ -18,7 +18,8 @@ async fn clients(world: &World) -> Vec<String> {
     world.store.read(work).await.unwrap()
 }
 
-/// IDP-04, GW-05: an administrator registers, suspends and resumes clients on a page; it is audited.
+/// IDP-04, GW-05: an administrator can register, suspend and resume clients on a page, which is recorded in
+/// the audit log.
 #[tokio::test]
 async fn administrator_manages_clients_on_a_page() {
     let world = World::new().await;
@@ -42,7 +43,7 @@ async fn administrator_manages_clients_on_a_page() {
             && page.body.contains("aria-label=\"Suspend: Desk &amp; more\"")
     );
 
-    // An error is shown with the submitted values.
+    // The page shows an error together with the submitted values.
     for (name, value, message) in [
         ("id", "desk", "a client `desk` already exists"),
         ("id", "de sk", "a client&#39;s id must have 1 to 64 letters"),
@@ -59,9 +60,9 @@ async fn administrator_manages_clients_on_a_page() {
         let body = page.body.replace("’", "&#39;").replace('\'', "&#39;");
         assert!(body.contains(message), "{message}: {body}");
         let checked = r#"name="scope" value="exchange.connect" checked"#;
-        assert!(page.body.contains(checked), "what was filled in stays: {}", page.body);
+        assert!(page.body.contains(checked), "the page contains the submitted values: {}", page.body);
         let places = ["role=\"alert\"", "<ul class=\"rows\">"].map(|part| page.body.find(part));
-        assert!(places[0] < places[1], "what is wrong stands in front of all clients");
+        assert!(places[0] < places[1], "the error precedes the list of clients");
     }
     let none = [("id", "lap"), ("name", "Lap"), ("register", "yes")];
     let page = browser.submit(&world, PATH, &none).await.expect(422);
@@ -82,24 +83,25 @@ async fn administrator_manages_clients_on_a_page() {
     assert_eq!(clients(&world).await, ["desk Desk & more active 2.1.0 2"]);
     let audited = "SELECT count(*) FROM audit WHERE actor = 'member:m-ada' AND client = 'desk'";
     assert_eq!(world.count(audited).await, 3);
-    // A client that was removed meanwhile is not resumed from a page that was open.
+    // A client that was removed while the page was open cannot be resumed from it.
     world.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
     for button in ["resume", "suspend"] {
         browser.submit(&world, PATH, &[(button, "tool")]).await.expect(303);
     }
     assert_eq!(world.count("SELECT count(*) FROM client WHERE id = 'tool' AND state = 'disabled'").await, 1);
-    // Members can sign in for it immediately.
+    // Members can sign in with the new client immediately.
     let login = world.form("device_authorization", &[("client_id", "desk"), ("scope", SCOPES)], &[]).await;
     login.expect(200);
 }
 
-/// IDP-04: other members cannot see the page, and forms without the right token change nothing.
+/// IDP-04: other members cannot open the page, and forms without the right CSRF token change nothing.
 #[tokio::test]
 async fn clients_page_requires_an_administrator() {
     let world = World::new().await;
     world.change("UPDATE member SET is_admin = 1 WHERE id IN ('m-ada', 'm-new')").await;
     let fields = [("id", "desk"), ("name", "Desk"), ("scope", "exchange.connect"), ("register", "yes")];
-    // A member who is not an administrator, and an administrator whose registration awaits approval.
+    // Neither a member who is not an administrator nor an administrator whose registration awaits approval
+    // has access.
     for username in ["bob", "new"] {
         let mut browser = world.browser_of(username).await;
         let page = browser.open(&world, PATH).await.expect(404);
@@ -112,7 +114,7 @@ async fn clients_page_requires_an_administrator() {
     ada.open(&world, PATH).await.expect(200);
     let csrf = std::mem::replace(&mut ada.csrf, "x".to_owned());
     ada.submit(&world, PATH, &fields).await.expect(403);
-    // A revoked administrator loses access immediately.
+    // A member who is no longer an administrator loses access immediately.
     world.change("UPDATE member SET is_admin = 0").await;
     ada.csrf = csrf;
     ada.submit(&world, PATH, &fields).await.expect(404);

@@ -1,4 +1,4 @@
-//! The device grant: discovery, logins, polls; list F.
+//! Tests of the device grant: discovery, logins and polls; list F.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::world::{Browser, Device, ISSUER, Login, SCOPES, Tokens, World, config, location};
 
-/// IDP-01, IDP-02
+/// IDP-01, IDP-02: the discovery document contains the issuer and the endpoints.
 #[tokio::test]
 async fn discovery_document_lists_issuer_and_endpoints() {
     let world = World::new().await;
@@ -25,13 +25,13 @@ async fn discovery_document_lists_issuer_and_endpoints() {
     assert_eq!(document["dpop_signing_alg_values_supported"], json!(["ES256"]));
     let grants = json!(["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]);
     assert_eq!(document["grant_types_supported"], grants);
-    // RFC 8414, 3: the same document at the path for OAuth clients.
+    // RFC 8414, 3: the same document is served at the path for OAuth clients.
     let oauth_document = world.get("/.well-known/oauth-authorization-server/idp").await.expect(200);
     assert_eq!(oauth_document.body, reply.body);
     assert_eq!(reply.header("cache-control"), "public, max-age=60");
 }
 
-/// IDP-09, IDP-10, LIM-09; list F: a device code has at least 128 bits.
+/// IDP-09, IDP-10, LIM-09; list F: a login has a user code and a device code, which has at least 128 bits.
 #[tokio::test]
 async fn login_gets_device_and_user_code() {
     let world = World::new().await;
@@ -47,13 +47,14 @@ async fn login_gets_device_and_user_code() {
     let mut codes = BTreeSet::new();
     for _ in 0..20 {
         let login = world.begin(SCOPES).await;
-        // 43 characters of base64url are 256 bits.
+        // The 43 characters of base64url contain 256 bits.
         assert_eq!(login.device_code.len(), 43);
         assert!(codes.insert(login.device_code) && codes.insert(login.user_code));
     }
 }
 
-/// IDP-04; list F: an unknown or disabled client. A suspended one signs in; the exchange refuses it (ERR-15).
+/// IDP-04; list F: an unknown or disabled client cannot sign in. A suspended client can, but the exchange
+/// rejects its requests (ERR-15).
 #[tokio::test]
 async fn only_registered_clients_sign_in() {
     let world = World::new().await;
@@ -65,7 +66,7 @@ async fn only_registered_clients_sign_in() {
             reply.expect_error(400, "invalid_client");
         }
     }
-    // A client that is disabled between login and poll.
+    // The client is disabled between login and poll.
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     world.browser().await.decide(&world, &login, "approve").await.expect(200);
     world.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
@@ -74,7 +75,7 @@ async fn only_registered_clients_sign_in() {
     world.poll(&login, &device).await.expect(200);
 }
 
-/// IDP-05, IDP-06; list F: a scope that is not allowed.
+/// IDP-05, IDP-06; list F: a scope that the registry does not allow is rejected.
 #[tokio::test]
 async fn scopes_outside_of_the_registry_are_rejected() {
     let world = World::new().await;
@@ -92,7 +93,7 @@ async fn scopes_outside_of_the_registry_are_rejected() {
         .expect_error(400, "invalid_scope");
 }
 
-/// ERR-49: malformed OAuth requests.
+/// ERR-49: malformed OAuth requests are rejected.
 #[tokio::test]
 async fn malformed_requests_are_rejected() {
     let world = World::new().await;
@@ -114,7 +115,7 @@ async fn malformed_requests_are_rejected() {
     assert_eq!(world.get("/idp/token").await.status, 405);
 }
 
-/// IDP-15, IDP-16, ERR-43, LIM-07, WEB-01: from the code to the tokens.
+/// IDP-15, IDP-16, ERR-43, LIM-07, WEB-01: after the member approves the login, a poll returns the tokens.
 #[tokio::test]
 async fn approved_login_gets_tokens() {
     let world = World::new().await;
@@ -136,14 +137,14 @@ async fn approved_login_gets_tokens() {
     assert!(claims.is_for("exchange-gateway") && !claims.is_for("tool"));
     assert_eq!(claims.auth_time.as_secs(), world.now().as_secs());
     assert_eq!(claims.expires_at.as_secs(), world.now().as_secs() + 300);
-    // WEB-04: the member is notified.
+    // WEB-04: the member receives a notice.
     assert_eq!(
         world.count("SELECT count(*) FROM notice WHERE member = 'm-ada' AND kind = 'connected'").await,
         1
     );
 }
 
-/// ERR-44, list F: a poll that is too early increases the interval by five seconds permanently.
+/// ERR-44, list F: a poll that is too early increases the interval permanently by five seconds.
 #[tokio::test]
 async fn early_polls_increase_the_interval() {
     let world = World::new().await;
@@ -154,19 +155,19 @@ async fn early_polls_increase_the_interval() {
     };
     check(0, "authorization_pending").await;
     check(3, "slow_down").await;
-    // The interval is ten seconds now, so the old one is too short.
+    // The interval is now ten seconds, so the old one is too short.
     check(5, "slow_down").await;
-    // The interval is fifteen seconds now.
+    // The interval is now fifteen seconds.
     check(10, "slow_down").await;
     check(20, "authorization_pending").await;
     check(20, "authorization_pending").await;
     check(18, "slow_down").await;
-    // A client that was slowed down still gets the decision.
+    // A client whose interval was increased still receives the decision.
     world.browser().await.decide(&world, &login, "approve").await.expect(200);
     world.poll(&login, &device).await.expect(200);
 }
 
-/// List F: a poll after the tokens were issued.
+/// List F: after the tokens were issued, a further poll is rejected.
 #[tokio::test]
 async fn device_code_is_used_once() {
     let world = World::new().await;
@@ -180,7 +181,7 @@ async fn device_code_is_used_once() {
     world.poll(&unknown, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// List F: parallel polls have one winner.
+/// List F: of parallel polls, only one receives the tokens.
 #[tokio::test]
 async fn parallel_polls_have_one_winner() {
     let world = World::new().await;
@@ -198,7 +199,7 @@ async fn parallel_polls_have_one_winner() {
     assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
 }
 
-/// List F: another client cannot use the code, and does not consume it.
+/// List F: another client cannot use the device code, and its attempt does not use it up.
 #[tokio::test]
 async fn device_code_belongs_to_its_client() {
     let world = World::new().await;
@@ -208,7 +209,8 @@ async fn device_code_belongs_to_its_client() {
     world.poll(&login, &device).await.expect(200);
 }
 
-/// ERR-46, LIM-09, list F: a code that was not decided on, or not polled for, in time.
+/// ERR-46, LIM-09, list F: a code expires if the member does not decide, or the client does not poll, in
+/// time.
 #[tokio::test]
 async fn device_codes_expire() {
     let world = World::new().await;
@@ -229,7 +231,7 @@ async fn device_codes_expire() {
     world.poll(&pending, &device).await.expect_error(400, "expired_token");
 }
 
-/// ERR-45, list F: declined codes, and decisions are final.
+/// ERR-45, list F: a declined code is rejected, and decisions are final.
 #[tokio::test]
 async fn first_decision_is_final() {
     let world = World::new().await;
@@ -239,11 +241,12 @@ async fn first_decision_is_final() {
     browser.decide(&world, &declined, "decline").await.expect(200);
     browser.decide(&world, &declined, "approve").await.expect(409);
     world.poll(&declined, &device).await.expect_error(400, "access_denied");
-    // Declined after it was approved.
+    // The login is declined after it was approved.
     let approved = world.begin(SCOPES).await;
     browser.decide(&world, &approved, "approve").await.expect(200);
     browser.decide(&world, &approved, "decline").await.expect(409);
-    // Approved twice, also by another member: the connection belongs to the first one.
+    // The login is approved a second time, also by another member; the connection belongs to the member who
+    // approved first.
     browser.decide(&world, &approved, "approve").await.expect(409);
     world.browser_of("bob").await.decide(&world, &approved, "approve").await.expect(409);
     let tokens = Tokens::of(&world.poll(&approved, &device).await);
@@ -253,7 +256,8 @@ async fn first_decision_is_final() {
     assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
 }
 
-/// List F: the limit on guesses per address; a correct code is returned, and resets nothing.
+/// List F: guesses of user codes are limited by address. A correct code is accepted within the limit and does
+/// not reset it.
 #[tokio::test]
 async fn code_guesses_are_limited_by_address() {
     let world = World::new().await;
@@ -263,7 +267,7 @@ async fn code_guesses_are_limited_by_address() {
         let guess = format!("BBBB-BBB{}", char::from(b"CDFGHJKLM"[number]));
         browser.type_code(&world, &guess).await.expect(404);
     }
-    // Correct codes in between are not guesses, and make no room for more guesses.
+    // Correct codes in between are not guesses and do not reset the limit.
     browser.type_code(&world, &login.user_code).await.expect(200);
     browser.type_code(&world, &login.user_code).await.expect(200);
     browser.type_code(&world, "BBBB-BBBN").await.expect(404);
@@ -271,7 +275,7 @@ async fn code_guesses_are_limited_by_address() {
     assert_eq!(refused.header("retry-after"), "60");
     browser.type_code(&world, &login.user_code).await.expect(429);
     browser.decide(&world, &login, "approve").await.expect(429);
-    // Other addresses are not affected. A second address of the same network would be.
+    // Other addresses are not affected, unless they are in the same IPv6 network.
     let mut elsewhere = browser.clone();
     elsewhere.address = "192.0.2.2".parse().unwrap();
     elsewhere.type_code(&world, &login.user_code).await.expect(200);
@@ -279,7 +283,7 @@ async fn code_guesses_are_limited_by_address() {
     browser.type_code(&world, &login.user_code).await.expect(200);
 }
 
-/// List F: the limit on guesses per code, from any address.
+/// List F: attempts for one user code are limited, from all addresses together.
 #[tokio::test]
 async fn code_guesses_are_limited_by_code() {
     let world = World::new().await;
@@ -295,7 +299,7 @@ async fn code_guesses_are_limited_by_code() {
     browser.type_code(&world, "BBBB-BBBB").await.expect(404);
 }
 
-/// List F: codes as people type them.
+/// List F: a user code is accepted in the variants in which people type it.
 #[tokio::test]
 async fn user_codes_are_case_insensitive() {
     let world = World::new().await;
@@ -305,7 +309,7 @@ async fn user_codes_are_case_insensitive() {
     assert!(reply.body.contains(&login.user_code));
 }
 
-/// The number of logins that one address may start.
+/// The number of logins that an address can start is limited.
 #[tokio::test]
 async fn login_starts_are_limited_by_address() {
     let world = World::new().await;
@@ -320,7 +324,7 @@ async fn login_starts_are_limited_by_address() {
     world.begin(SCOPES).await;
 }
 
-/// IDP-07: an exchange scope gives the token the gateway's audience.
+/// IDP-07: a token has the gateway's audience only if it has a scope of the exchange.
 #[tokio::test]
 async fn audience_requires_an_exchange_scope() {
     let world = World::new().await;
@@ -331,7 +335,8 @@ async fn audience_requires_an_exchange_scope() {
     }
 }
 
-/// IDP-08: without `offline_access` a connection ends with the browser session, and has the session's sign-in time.
+/// IDP-08: without `offline_access`, a connection ends with the browser session, and has the session's
+/// sign-in time.
 #[tokio::test]
 async fn online_connection_ends_at_sign_out() {
     let world = World::new().await;
@@ -353,7 +358,7 @@ async fn online_connection_ends_at_sign_out() {
     world.refresh(&offline_tokens.refresh, &offline).await.expect(200);
 }
 
-/// IDP-08: it also ends when the session expires, and no token outlives it.
+/// IDP-08: such a connection also ends when the session expires, and no token is valid for longer.
 #[tokio::test]
 async fn online_connection_ends_with_an_expired_session() {
     let world = World::new().await;
@@ -366,7 +371,7 @@ async fn online_connection_ends_with_an_expired_session() {
     world.refresh(&last.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// IDP-08: the member approves and signs out before the tokens are issued.
+/// IDP-08: the connection ends if the member signs out after the approval and before the tokens are issued.
 #[tokio::test]
 async fn pending_approval_ends_at_sign_out() {
     let world = World::new().await;
@@ -380,7 +385,7 @@ async fn pending_approval_ends_at_sign_out() {
     world.poll(&offline, &Device::new()).await.expect(200);
 }
 
-/// If the same key connects again, its older connection ends; other connections stay.
+/// If a key connects again, its previous connection ends; other connections are kept.
 #[tokio::test]
 async fn reconnecting_key_ends_its_older_connection() {
     let world = World::new().await;
@@ -393,8 +398,8 @@ async fn reconnecting_key_ends_its_older_connection() {
     world.refresh(&other_tokens.refresh, &other_device).await.expect(200);
 }
 
-/// ERR-18: a member whose registration awaits approval may connect, and the exchange refuses calls; a disabled member
-/// may not connect.
+/// ERR-18: a member whose registration awaits approval can connect, but the exchange rejects the requests. A
+/// disabled member cannot connect.
 #[tokio::test]
 async fn disabled_member_cannot_connect() {
     let world = World::new().await;
@@ -403,7 +408,7 @@ async fn disabled_member_cannot_connect() {
     browser.open(&world, "/sign-in").await.expect(200);
     let eve = [("username", "eve"), ("password", "right")];
     browser.submit(&world, "/sign-in", &eve).await.expect(422);
-    // Disabled after signing in: the session is invalid.
+    // The member is disabled after signing in, so the session is invalid.
     let mut ada = world.browser().await;
     let login = world.begin(SCOPES).await;
     world.change("UPDATE member SET state = 'disabled' WHERE id = 'm-ada'").await;
@@ -413,14 +418,14 @@ async fn disabled_member_cannot_connect() {
     assert!(location(&reply).starts_with("/sign-in"));
 }
 
-/// The other profile has the same logins.
+/// Logins work in the same way with the other proof profile.
 #[tokio::test]
 async fn strict_profile_has_the_same_logins() {
     let world = World::with(&config(ProofProfile::Rfc9449)).await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     let challenge = world.poll(&login, &device).await;
     challenge.expect_error(400, "use_dpop_nonce");
-    // A nonce challenge does not count as a poll: the next one is not too early.
+    // A nonce challenge does not count as a poll, so the next poll is not too early.
     let proof =
         device.prove("POST", &format!("{ISSUER}/token"), world.now(), Some(challenge.header("dpop-nonce")));
     let fields = [
@@ -431,13 +436,13 @@ async fn strict_profile_has_the_same_logins() {
     world.form("token", &fields, &[&proof]).await.expect_error(400, "authorization_pending");
 }
 
-/// An approved code is not consumed if signing fails: the next poll gets the tokens.
+/// If signing fails, an approved code is not used up: the next poll receives the tokens.
 #[tokio::test]
 async fn failed_signing_does_not_consume_the_code() {
     let world = World::new().await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     world.browser().await.decide(&world, &login, "approve").await.expect(200);
-    // The keys must be loaded again.
+    // After this time, the keys must be loaded again.
     world.advance(6);
     world.change("ALTER TABLE signing_key RENAME TO gone").await;
     world.poll(&login, &device).await.expect_error(503, "temporarily_unavailable");
@@ -447,7 +452,7 @@ async fn failed_signing_does_not_consume_the_code() {
     assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
 }
 
-/// IDP-01: an issuer with a trailing slash serves its endpoints at the addresses of its discovery document.
+/// IDP-01: an issuer with a trailing slash serves its endpoints at the URLs in its discovery document.
 #[tokio::test]
 async fn issuer_with_a_trailing_slash() {
     let config = Config { issuer: format!("{ISSUER}/"), ..config(ProofProfile::Keycloak) };

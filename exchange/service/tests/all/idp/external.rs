@@ -1,4 +1,4 @@
-//! Tokens of an external OpenID provider: its keys, and its unavailability.
+//! Tests of the verification of an external OpenID provider's tokens: its keys, and its unavailability.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -21,16 +21,16 @@ use super::world::NOW;
 const THEIRS: &str = "https://idp.example/realms/one";
 const JWKS: &str = "https://idp.example/realms/one/keys";
 
-/// Documents by address, with the number of fetches.
+/// Documents by URL, with the number of fetches.
 #[derive(Debug, Default)]
 struct DocumentTable {
     documents: Mutex<BTreeMap<String, String>>,
     fetches: AtomicUsize,
-    /// The clock, and how it moves while a document is fetched.
+    /// A clock, and the movement of this clock during every fetch.
     meanwhile: Mutex<Option<(ManualClock, ClockMovement)>>,
 }
 
-/// A duration in seconds.
+/// A movement of the clock, in seconds.
 #[derive(Clone, Copy, Debug)]
 enum ClockMovement {
     On(u64),
@@ -113,12 +113,12 @@ impl World {
         jws(&header, &claims, |message| key.sign(algorithm, message))
     }
 
-    /// Moves the clock by this at every fetch from now on.
+    /// Moves the clock in this way during every fetch from now on.
     fn move_clock_on_fetch(&self, moves: ClockMovement) {
         *self.table.meanwhile.lock().unwrap() = Some((self.clock.clone(), moves));
     }
 
-    /// Makes every fetch take this long from now on, and fail.
+    /// Lets every fetch from now on take this time and fail.
     fn delay_fetches(&self, seconds: u64) {
         self.take_offline();
         self.move_clock_on_fetch(ClockMovement::On(seconds));
@@ -129,7 +129,7 @@ impl World {
     }
 }
 
-/// Every accepted algorithm, with a key of its type.
+/// Every accepted algorithm is verified with a key of its type.
 #[tokio::test]
 async fn every_supported_algorithm_is_verified() {
     let (ec, rsa, ed) = (Key::p256(), Key::rsa(), Key::ed25519());
@@ -151,7 +151,7 @@ async fn every_supported_algorithm_is_verified() {
         assert_eq!((found.client.as_str(), found.member.as_str()), ("tool", "m-ada"));
         assert!(found.is_for("exchange-gateway") && found.jkt.is_some());
     }
-    // One algorithm in place of another, with the same or another key.
+    // A token is rejected if the algorithm does not fit the key that it names.
     for (key, algorithm, kid) in [(&rsa, "RS256", "ps"), (&ec, "ES256", "rsa"), (&rsa, "RS256", "ec")] {
         let refused = world.verify(&world.token(key, algorithm, kid)).await;
         assert_eq!(refused, Err(TokenError::Algorithm), "{algorithm} {kid}");
@@ -163,7 +163,7 @@ async fn every_supported_algorithm_is_verified() {
     assert_eq!(world.fetch_count(), 2);
 }
 
-/// Keys that are not for signatures, too weak, or of another curve are ignored.
+/// Keys that are not for signatures, that are too weak, or that have another curve are ignored.
 #[tokio::test]
 async fn unsuitable_keys_are_ignored() {
     let (ec, large) = (Key::p256(), Key::p384());
@@ -185,7 +185,7 @@ async fn unsuitable_keys_are_ignored() {
     assert!(world.verify(&world.token(&ec, "ES256", "good")).await.is_ok());
 }
 
-/// IDP-02: the issuer is pinned, in its discovery document and in its tokens.
+/// IDP-02: discovery document and tokens must contain the configured issuer.
 #[tokio::test]
 async fn issuer_is_pinned() {
     let key = Key::p256();
@@ -211,7 +211,7 @@ async fn issuer_is_pinned() {
     assert_eq!(world.verify(&foreign).await, Err(TokenError::Issuer));
 }
 
-/// Concurrent requests for keys cause one fetch.
+/// Concurrent lookups of keys cause a single fetch.
 #[tokio::test]
 async fn concurrent_key_lookups_share_one_fetch() {
     let key = Key::p256();
@@ -229,7 +229,7 @@ async fn concurrent_key_lookups_share_one_fetch() {
     assert_eq!(world.fetch_count(), 2);
 }
 
-/// An unknown key id is not fetched repeatedly.
+/// An unknown key id does not cause repeated fetches.
 #[tokio::test]
 async fn unknown_key_ids_are_not_fetched_repeatedly() {
     let key = Key::p256();
@@ -239,7 +239,8 @@ async fn unknown_key_ids_are_not_fetched_repeatedly() {
         assert_eq!(world.verify(&forged).await, Err(TokenError::Key));
     }
     assert_eq!(world.fetch_count(), 2);
-    // For a minute. Another unknown id within five seconds causes no fetch at all.
+    // The id stays unknown for a minute. Within five seconds of a fetch, another unknown id causes no fetch
+    // at all.
     world.advance(59);
     assert_eq!(world.verify(&forged).await, Err(TokenError::Key));
     assert_eq!(world.fetch_count(), 2);
@@ -249,13 +250,14 @@ async fn unknown_key_ids_are_not_fetched_repeatedly() {
     }
     assert_eq!(world.fetch_count(), 4);
     assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
-    // That other key may have been published meanwhile: it was not fetched, so it was not remembered as unknown.
+    // The key may have been published in the meantime: its id caused no fetch, so it was not cached as
+    // unknown.
     world.publish(&[key.jwk(&[("kid", "x-9")])]);
     world.advance(5);
     assert!(world.verify(&world.token(&key, "ES256", "x-9")).await.is_ok());
 }
 
-/// A new key is fetched when a token names it, and a withdrawn one is dropped.
+/// A new key is fetched when a token names it, and a withdrawn key is dropped.
 #[tokio::test]
 async fn key_rotation_is_followed() {
     let (old, new) = (Key::p256(), Key::p256());
@@ -265,15 +267,15 @@ async fn key_rotation_is_followed() {
     world.publish(&[new.jwk(&[("kid", "new")])]);
     assert!(world.verify(&world.token(&new, "ES256", "new")).await.is_ok());
     assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenError::Key));
-    // Without such a token, within ten minutes.
+    // Without such a token, withdrawn keys are dropped within ten minutes.
     world.publish(&[old.jwk(&[("kid", "other")])]);
     world.advance(600);
     assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenError::Key));
     assert_eq!(world.fetch_count(), 6);
 }
 
-/// ERR-05: keys that were fetched or remembered as unknown while the clock was ahead are not kept longer for it: a
-/// withdrawn key is refused, and a published one is accepted.
+/// ERR-05: if keys were fetched, or cached as unknown, while the clock was ahead, they are not cached for
+/// longer: a withdrawn key is rejected, and a published one is accepted.
 #[tokio::test]
 async fn clock_that_was_ahead_does_not_extend_caching() {
     let (old, new) = (Key::p256(), Key::p256());
@@ -289,7 +291,7 @@ async fn clock_that_was_ahead_does_not_extend_caching() {
     assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenError::Key));
 }
 
-/// A clock that advances by some seconds at every reading.
+/// A clock that advances by ten seconds at every reading.
 #[derive(Debug, Default)]
 struct TickingClock(AtomicI64);
 
@@ -299,7 +301,7 @@ impl Clock for TickingClock {
     }
 }
 
-/// ERR-05: keys that this or another request has fetched after a lookup began are found by the lookup.
+/// ERR-05: a lookup finds keys that were fetched after it began, by the same request or by another one.
 #[tokio::test]
 async fn keys_fetched_during_a_lookup_are_found() {
     let key = Key::p256();
@@ -315,7 +317,7 @@ async fn keys_fetched_during_a_lookup_are_found() {
     assert_eq!(world.fetch_count(), 2);
 }
 
-/// ERR-05: keys are accepted if the clock is set back during the fetch, by any amount.
+/// ERR-05: keys are accepted even if the clock is set back during the fetch.
 #[tokio::test]
 async fn clock_set_back_during_a_fetch_is_tolerated() {
     let key = Key::p256();
@@ -329,7 +331,8 @@ async fn clock_set_back_during_a_fetch_is_tolerated() {
     assert_eq!(world.fetch_count(), 2);
 }
 
-/// A9: while the provider is unreachable, tokens of cached keys are verified as usual; others get "unavailable".
+/// A9: while the provider is unreachable, tokens with cached keys are still verified; other tokens cause
+/// `Unavailable`.
 #[tokio::test]
 async fn outage_keeps_cached_keys_valid() {
     let (key, other_key) = (Key::p256(), Key::p256());
@@ -346,12 +349,12 @@ async fn outage_keeps_cached_keys_valid() {
     assert!(recovered.verify(&recovered.token(&key, "ES256", "ec")).await.is_ok());
     let unknown = recovered.token(&other_key, "ES256", "new");
     assert_eq!(recovered.verify(&unknown).await, Err(TokenError::Unavailable));
-    // A token with an invalid signature is still refused.
+    // A token with an invalid signature is still rejected.
     assert_eq!(
         recovered.verify(&recovered.token(&other_key, "ES256", "ec")).await,
         Err(TokenError::Signature)
     );
-    // After a day cached keys are too old.
+    // After a day, cached keys are too old.
     recovered.advance(86_400);
     assert_eq!(recovered.verify(&recovered.token(&key, "ES256", "ec")).await, Err(TokenError::Unavailable));
     recovered.serve("/.well-known/openid-configuration", &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
@@ -360,8 +363,8 @@ async fn outage_keeps_cached_keys_valid() {
     assert!(recovered.verify(&recovered.token(&key, "ES256", "ec")).await.is_ok());
 }
 
-/// A9: after a failed fetch there is none for five seconds, however long it took, and tasks that waited for it get the
-/// same error.
+/// A9: after a failed fetch, there is no further fetch for five seconds, however long the failed one took.
+/// Tasks that waited for it receive the same error.
 #[tokio::test]
 async fn slow_outage_pauses_fetches() {
     let key = Key::p256();
@@ -373,13 +376,13 @@ async fn slow_outage_pauses_fetches() {
     assert_eq!(world.fetch_count(), 1);
     world.advance(4);
     assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
-    assert_eq!(world.fetch_count(), 1, "four seconds after the answer that did not come");
+    assert_eq!(world.fetch_count(), 1, "four seconds after the failed fetch ended");
     world.advance(1);
     assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
     assert_eq!(world.fetch_count(), 2);
 }
 
-/// Invalid documents count as a failed fetch.
+/// An invalid document counts as a failed fetch.
 #[tokio::test]
 async fn invalid_documents_count_as_failed_fetches() {
     let key = Key::p256();
@@ -396,7 +399,8 @@ async fn invalid_documents_count_as_failed_fetches() {
     }
 }
 
-/// A provider without `at+jwt` can be configured; then an id token is recognized by its audience.
+/// The verifier can be configured for a provider without `at+jwt`; an id token is then recognized by its
+/// audience.
 #[tokio::test]
 async fn token_type_is_configurable() {
     let key = Key::p256();
@@ -415,7 +419,7 @@ async fn token_type_is_configurable() {
     assert!(!plain.verify(&id_token).await.unwrap().is_for("exchange-gateway"));
 }
 
-/// Documents are fetched over the network within bounds, and only from the requested address.
+/// Documents are fetched over the network with limits of size and time, and only from the requested URL.
 #[tokio::test]
 async fn documents_are_fetched_within_bounds() {
     use axum::response::Redirect;
@@ -435,7 +439,7 @@ async fn documents_are_fetched_within_bounds() {
         assert!(response.is_err(), "{path}");
     }
     assert!(patient.fetch_document("http://127.0.0.1:1/").await.is_err());
-    // The timeout ends a slow response.
+    // The timeout ends a slow fetch.
     tokio::time::pause();
     let slow = patient.fetch_document(&format!("{origin}/slow")).await.unwrap_err();
     assert!(slow.to_string().contains("timed out"), "{slow}");

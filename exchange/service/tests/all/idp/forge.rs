@@ -1,4 +1,4 @@
-//! Handmade JWTs, valid and invalid, with keys of every kind, as input for verifiers.
+//! Creates JWTs, valid and invalid ones, with keys of every kind, as input for verifiers.
 
 use aws_lc_rs::encoding::AsDer as _;
 use aws_lc_rs::rand::SystemRandom;
@@ -15,14 +15,14 @@ pub(crate) fn encode(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A signed JWT with any header and any claims.
+/// Creates a signed JWT with any header and any claims.
 pub(crate) fn jws(header: &Value, claims: &Value, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
     let message = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
     let signature = sign(message.as_bytes());
     format!("{message}.{}", encode(signature))
 }
 
-/// A key of an issuer.
+/// A signing key of an issuer.
 pub(crate) enum Key {
     P256(EcdsaKeyPair),
     P384(EcdsaKeyPair),
@@ -51,7 +51,7 @@ impl Key {
         Self::P256(EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8).unwrap())
     }
 
-    /// The public key as a JWK, with additional fields.
+    /// Returns the public key as a JWK with additional members.
     pub(crate) fn jwk(&self, extra_fields: &[(&str, &str)]) -> Value {
         let point = |curve: &str, public: &[u8]| {
             let (x, y) = public[1..].split_at((public.len() - 1) / 2);
@@ -97,7 +97,7 @@ impl Key {
         }
     }
 
-    /// The public key as bytes, which an attacker would use as a shared secret.
+    /// Returns the bytes of the public key, which an attacker would use as a shared secret.
     pub(crate) fn public_bytes(&self) -> Vec<u8> {
         match self {
             Self::P256(pair) | Self::P384(pair) => pair.public_key().as_ref().to_vec(),
@@ -107,7 +107,7 @@ impl Key {
     }
 }
 
-/// HMAC-SHA-256, for tokens that use a public key as a shared secret.
+/// Computes HMAC-SHA-256, for tokens that use a public key as a shared secret.
 pub(crate) fn hs256(secret: &[u8], message: &[u8]) -> Vec<u8> {
     let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, secret);
     aws_lc_rs::hmac::sign(&key, message).as_ref().to_vec()

@@ -1,4 +1,4 @@
-//! Lists A and B at the token endpoint: no forged proof reaches the grant.
+//! Lists A and B at the token endpoint: a forged proof never affects the grant.
 
 use exchange_service::config::ProofProfile;
 use exchange_service::idp::{DEVICE_GRANT, REFRESH_GRANT};
@@ -7,7 +7,7 @@ use exchange_service::store::StoreError;
 use super::world::{Device, SCOPES, Tokens, World, config};
 use crate::proofs::forgeries::{self, Forgery, Verdict};
 
-/// Reads all stored connections.
+/// Returns all stored connections.
 async fn grants(world: &World) -> Vec<String> {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT id || hex(current_hash) || coalesce(hex(previous_hash), '') || used_at \
@@ -19,22 +19,22 @@ async fn grants(world: &World) -> Vec<String> {
     world.store.read(work).await.unwrap()
 }
 
-/// When a proof whose only fault is a forgery is refused.
+/// The check that rejects proofs whose only fault is a forgery.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RejectionPoint {
-    /// Before the nonce is checked (DPP-16).
+    /// The check of the format, before the nonce (DPP-16).
     AtOnce,
-    /// Some with the claims, after the nonce is checked (DPP-15).
+    /// The check of the claims, after the nonce, for some of the proofs (DPP-15).
     WithItsClaims,
 }
 
-/// Sends each in both profiles: all get the same error, and the grant is unchanged. Proofs that only look forged are
-/// accepted.
+/// Sends each proof in both profiles. All forged proofs cause the same error and leave the grant unchanged.
+/// Proofs that only look forged are accepted.
 async fn check(forgeries: fn() -> Vec<Forgery>, when: RejectionPoint) {
     for profile in [ProofProfile::Keycloak, ProofProfile::Rfc9449] {
         let world = World::with(&config(profile)).await;
         let device = Device::new();
-        // With nonces every response contains one.
+        // In the profile with nonces, every response contains one.
         let nonce = world.refresh("x.y", &device).await.header("dpop-nonce").to_owned();
         let draft = || match &*nonce {
             "" => device.draft(world.now()),
@@ -61,41 +61,43 @@ async fn check(forgeries: fn() -> Vec<Forgery>, when: RejectionPoint) {
             for draft in [Some(draft()), bare].into_iter().flatten() {
                 let reply = refresh(&tokens, make(&draft)).await;
                 assert_eq!(reply.status, 400, "{profile:?} {name}: {}", reply.body);
-                // A proof outside its window has the profile's error (docs/decisions.md).
+                // A proof outside of its window has the error of the profile (docs/decisions.md).
                 let late = profile == ProofProfile::Keycloak && name == "iat of 2^63";
                 reply.expect_error(400, if late { "invalid_request" } else { "invalid_dpop_proof" });
-                assert_eq!(grants(&world).await, before, "{profile:?} {name}: the grant is unspent");
+                assert_eq!(grants(&world).await, before, "{profile:?} {name}: the grant is unchanged");
             }
         }
         Tokens::of(&refresh(&tokens, draft().proof()).await);
     }
 }
 
-/// DPP-02, DPP-06, DPP-16, ERR-48, IDP-22; RFC 9449, 4.3 (2) to (7).
+/// DPP-02, DPP-06, DPP-16, ERR-48, IDP-22; RFC 9449, 4.3 (2) to (7): malformed proofs do not affect the
+/// grant.
 #[tokio::test]
 async fn malformed_proofs_do_not_reach_the_grant() {
     check(forgeries::form, RejectionPoint::AtOnce).await;
 }
 
-/// DPP-06, ERR-48, IDP-22
+/// DPP-06, ERR-48, IDP-22: proofs with invalid signatures do not affect the grant.
 #[tokio::test]
 async fn invalid_signatures_do_not_reach_the_grant() {
     check(forgeries::signatures, RejectionPoint::AtOnce).await;
 }
 
-/// DPP-02, DPP-16, ERR-48, IDP-22; RFC 7518, 6.2.1.
+/// DPP-02, DPP-16, ERR-48, IDP-22; RFC 7518, 6.2.1: proofs with invalid keys do not affect the grant.
 #[tokio::test]
 async fn invalid_keys_do_not_reach_the_grant() {
     check(forgeries::keys, RejectionPoint::AtOnce).await;
 }
 
-/// ERR-48, IDP-22; RFC 7515, 2, 4 and 5.2.
+/// ERR-48, IDP-22; RFC 7515, 2, 4 and 5.2: proofs with other encodings do not affect the grant.
 #[tokio::test]
 async fn alternative_encodings_do_not_reach_the_grant() {
     check(forgeries::spellings, RejectionPoint::AtOnce).await;
 }
 
-/// ERR-48, IDP-22, LIM-23; RFC 7515, 4.1; RFC 7797.
+/// ERR-48, IDP-22, LIM-23; RFC 7515, 4.1; RFC 7797: header members that change the encoding, and oversized
+/// proofs, do not affect the grant.
 #[tokio::test]
 async fn header_rules_and_sizes_do_not_reach_the_grant() {
     check(forgeries::rules_and_sizes, RejectionPoint::WithItsClaims).await;

@@ -1,5 +1,5 @@
-//! A model test of refresh: any interleaving of refreshes, lost responses, reuse, other keys and clients, revocation,
-//! disconnects and time.
+//! Model test of refresh: random interleavings of refreshes, lost responses, reuse, other keys and clients,
+//! revocations, disconnections and time.
 
 use exchange_service::idp::disconnect_client;
 use exchange_service::ids::{ClientId, MemberId};
@@ -13,8 +13,8 @@ use super::world::{Device, Reply, SCOPES, Tokens, World};
 
 const DAY: i64 = 86_400_000;
 
-/// A step. Tokens are counted from the newest over all that were ever issued: a lost response is one whose predecessor
-/// is used again.
+/// A step. Connections and their tokens are counted from the newest one. A lost response is simulated by
+/// using the predecessor of its token again.
 #[derive(Clone, Debug)]
 enum Step {
     Connect,
@@ -35,7 +35,7 @@ enum Presenter {
 /// The expected state of a connection.
 struct Connection {
     device: usize,
-    /// All its tokens in order; the last is the current one.
+    /// All tokens of the connection, oldest first; the last one is the current token.
     tokens: Vec<String>,
     created_at: Moment,
     used_at: Moment,
@@ -84,7 +84,7 @@ impl Model {
     }
 
     async fn connect(&mut self) {
-        // The devices alternate, so that some connections are replaced and others are not.
+        // The devices alternate, so that some connections are replaced and others are kept.
         let device = self.connections.len() % 2;
         let tokens = self.world.connect(&self.devices[device], SCOPES).await;
         for connection in self.connections.iter_mut().filter(|connection| connection.device == device) {
@@ -95,7 +95,7 @@ impl Model {
         self.connections.push(Connection { device, tokens, created_at: now, used_at: now, ended: false });
     }
 
-    /// The connection and token of a step.
+    /// Returns the indices of the connection and the token of a step, and the token.
     fn pick(&self, connection: usize, token: usize) -> (usize, usize, String) {
         let index = self.connections.len() - 1 - connection % self.connections.len();
         let tokens = &self.connections[index].tokens;
@@ -118,7 +118,7 @@ impl Model {
             Expected::New => {
                 let token = Tokens::of(reply).refresh;
                 let tokens = self.connections.iter().flat_map(|connection| &connection.tokens);
-                assert!(tokens.clone().all(|other_token| *other_token != token), "a token came twice");
+                assert!(tokens.clone().all(|other_token| *other_token != token), "a token was issued twice");
                 self.connections[index].tokens.push(token);
             }
         }
@@ -142,7 +142,7 @@ impl Model {
                     tokio::join!(self.world.refresh(&text, device), self.world.refresh(&text, device));
                 let expected = self.connections[index].refresh(token, Presenter::Owner, now);
                 self.assert_reply(index, &expected, &one);
-                // The second of the two repeats the first.
+                // The second of the two concurrent refreshes repeats the first one.
                 let expected = self.connections[index].refresh(token, Presenter::Owner, now);
                 self.assert_reply(index, &expected, &other);
             }
@@ -172,7 +172,7 @@ impl Model {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let presenter = || prop_oneof![6 => Just(Presenter::Owner), 1 => Just(Presenter::OtherKey), 1 => Just(Presenter::OtherClient)];
-    // Mostly the newest connection and its newest tokens.
+    // Steps mostly use the newest connection and its newest tokens.
     let connection = || prop_oneof![4 => Just(0_usize), 1 => 0..3_usize];
     let token = || prop_oneof![6 => Just(0_usize), 3 => Just(1), 1 => 2..4_usize];
     let step = prop_oneof![
@@ -191,7 +191,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(cases(48))]
 
-    /// IDP-19 to IDP-22, LIM-08; list G
+    /// IDP-19 to IDP-22, LIM-08; list G: every step has the outcome that the model expects.
     #[test]
     fn refresh_interleavings_match_the_model(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

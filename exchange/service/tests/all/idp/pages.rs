@@ -1,4 +1,4 @@
-//! The pages: sign-in, the device page, consent.
+//! Tests of the pages for sign-in, device codes and consent.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,8 @@ use exchange_service::config::{Config, ProofProfile};
 
 use super::world::{Browser, Device, Reply, SCOPES, World, config, encode, location};
 
-/// List F: consent cannot be framed; no page runs a script, is cached, or sends a referrer.
+/// Asserts the security headers (list F): a page cannot be framed, runs no script, is not cached, and sends
+/// no referrer.
 #[track_caller]
 fn has_strict_headers(reply: &Reply) {
     let policy = reply.header("content-security-policy");
@@ -38,7 +39,7 @@ fn has_strict_headers(reply: &Reply) {
     }
 }
 
-/// RFC 6797: every response sets HSTS if the public origin uses TLS, and none if it does not.
+/// RFC 6797: responses set HSTS if and only if the public origin uses TLS.
 #[tokio::test]
 async fn hsts_is_sent_only_over_tls() {
     for (origin, expect) in [("https://exchange.example", "max-age=31536000"), ("http://127.0.0.1:8080", "")]
@@ -52,7 +53,7 @@ async fn hsts_is_sent_only_over_tls() {
     }
 }
 
-/// WEB-01: the page requires sign-in first, and then continues at its address.
+/// WEB-01: the page first requires signing in, and then continues at its URL.
 #[tokio::test]
 async fn device_page_requires_sign_in() {
     let world = World::new().await;
@@ -73,7 +74,7 @@ async fn device_page_requires_sign_in() {
     assert_eq!(location(&browser.open(&world, "/sign-in?next=//other.example").await), "/");
 }
 
-/// WEB-02; list F: with a code in the address, the member still sees code, warning and consent.
+/// WEB-02; list F: if the URL contains the code, the member still sees code, warning and consent.
 #[tokio::test]
 async fn prefilled_code_still_requires_consent() {
     let world = World::new().await;
@@ -89,7 +90,7 @@ async fn prefilled_code_still_requires_consent() {
     assert!(!page.body.contains("script"));
 }
 
-/// WEB-03: one line per capability at every login, with both decisions.
+/// WEB-03: every login shows one line per capability, and a button for each decision.
 #[tokio::test]
 async fn consent_lists_each_capability() {
     let world = World::new().await;
@@ -112,20 +113,21 @@ async fn consent_lists_each_capability() {
     }
     let login = world.begin("exchange.connect").await;
     let page = browser.type_code(&world, &login.user_code).await.expect(200);
-    // The end of the session is shown as well.
+    // The page also shows when the session ends.
     let ends = world.now().plus(std::time::Duration::from_secs(12 * 3600)).to_the_minute();
     let duration_text = format!("until you sign out here, or until your sign-in ends by itself ({ends}).");
     assert!(page.body.contains(&duration_text), "{}", page.body);
     let page = browser.type_code(&world, "BBBB-BBB\"").await.expect(404);
     has_strict_headers(&page);
-    // The typed code is kept for comparison.
+    // The page shows the typed code again, so that the member can compare it.
     assert!(page.body.contains(r#"value="BBBB-BBB&quot;""#) && page.body.contains(r#"aria-invalid="true""#));
     let page = browser.type_code(&world, "BBBB-BBBB").await.expect(404);
     assert!(page.body.contains(r#"value="BBBB-BBBB""#));
     browser.type_code(&world, "BBBB").await.expect(404);
 }
 
-/// List F: consent is bound to the session: a token of another session or a form of another site is refused.
+/// List F: consent is bound to the session. The CSRF token of another session, and a form of another site,
+/// are rejected.
 #[tokio::test]
 async fn consent_cannot_be_forged() {
     let world = World::new().await;
@@ -144,7 +146,7 @@ async fn consent_cannot_be_forged() {
         ada.csrf = invalid_csrf.to_owned();
         ada.submit(&world, "/sign-out", &[]).await.expect(403);
     }
-    // The right token, sent by another site's page.
+    // The form has the right CSRF token, but a page of another site sent it.
     for site in ["cross-site", "same-site"] {
         let cookies: Vec<_> = ada.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let request = Request::post("/device/decision")
@@ -155,7 +157,7 @@ async fn consent_cannot_be_forged() {
             .unwrap();
         world.send(request).await.expect(403);
     }
-    // An invalid decision.
+    // The decision is invalid.
     ada.csrf.clone_from(&valid_csrf);
     ada.submit(&world, "/device/decision", &[fields[0], ("decision", "perhaps")]).await.expect(403);
     world.poll(&login, &Device::new()).await.expect_error(400, "authorization_pending");
@@ -163,7 +165,7 @@ async fn consent_cannot_be_forged() {
     ada.submit(&world, "/device/decision", &fields).await.expect(200);
 }
 
-/// A form of another site cannot sign a browser in, and each sign-in has a new session secret.
+/// A form of another site cannot sign a browser in, and each sign-in creates a new session secret.
 #[tokio::test]
 async fn signing_in_cannot_be_forged() {
     let world = World::new().await;
@@ -175,7 +177,7 @@ async fn signing_in_cannot_be_forged() {
     let mut other = Browser { csrf: csrf.clone(), ..Browser::default() };
     other.submit(&world, "/sign-in", &fields).await.expect(403);
     browser.csrf = csrf;
-    // A planted secret does not become the session's.
+    // A secret that an attacker planted in the browser is not used for the session.
     browser.cookies.insert("session".to_owned(), form.clone());
     let reply = browser.submit(&world, "/sign-in", &fields).await;
     assert_eq!(location(&reply), "/");
@@ -186,7 +188,8 @@ async fn signing_in_cannot_be_forged() {
     assert!(!browser.cookies.contains_key("form"));
 }
 
-/// A wrong name and a wrong password get the same response; both are limited by address and by account.
+/// A wrong name and a wrong password cause the same response, and attempts are limited by address and by
+/// account.
 #[tokio::test]
 async fn passwords_cannot_be_guessed() {
     let world = World::new().await;
@@ -198,12 +201,15 @@ async fn passwords_cannot_be_guessed() {
         let page = browser.submit(&world, "/sign-in", &fields).await.expect(422);
         has_strict_headers(&page);
         assert!(!page.body.contains(&format!("value=\"{password}")));
-        assert!(page.body.contains(r#"name="password" required autofocus"#), "the name is there already");
+        assert!(
+            page.body.contains(r#"name="password" required autofocus"#),
+            "the password field has the focus, because the name is filled in"
+        );
         pages.push(page.body.replace(&format!("value=\"{username}\""), ""));
     }
     assert_eq!(pages[0], pages[1]);
     assert_eq!(pages[0], pages[2]);
-    // Ten for one account from one address; the first was above.
+    // One address may make ten attempts for one account; the first attempt was made above.
     let (wrong_password, right_password) =
         ([("username", " ADA "), ("password", "x")], [("username", "ada"), ("password", "right")]);
     for _ in 0..9 {
@@ -215,7 +221,7 @@ async fn passwords_cannot_be_guessed() {
     let mut owner = Browser { address: "198.51.100.1".parse().unwrap(), ..Browser::default() };
     owner.open(&world, "/sign-in").await.expect(200);
     assert_eq!(location(&owner.submit(&world, "/sign-in", &right_password).await), "/");
-    // A hundred for one account from any address.
+    // All addresses together may make a hundred attempts for one account.
     let mut other_browser = Browser::default();
     other_browser.open(&world, "/sign-in").await.expect(200);
     for number in 0..90 {
@@ -225,7 +231,7 @@ async fn passwords_cannot_be_guessed() {
     other_browser.address = "203.0.113.99".parse().unwrap();
     let refused = other_browser.submit(&world, "/sign-in", &right_password).await.expect(429);
     assert_eq!(refused.header("retry-after"), "10");
-    // Twenty from one address for any account.
+    // One address may make twenty attempts for any accounts.
     browser.address = "203.0.113.1".parse().unwrap();
     for number in 0..20 {
         let name = format!("name-{number}");
@@ -238,7 +244,7 @@ async fn passwords_cannot_be_guessed() {
     assert_eq!(location(&reply), "/");
 }
 
-/// Attempts that are not guesses do not count: successes, and failures of the store, which the page reports.
+/// Attempts that cannot be verified, because the store fails, do not count; the page reports the failure.
 #[tokio::test]
 async fn unverified_attempts_do_not_count() {
     let world = World::new().await;
@@ -254,7 +260,7 @@ async fn unverified_attempts_do_not_count() {
     assert_eq!(location(&browser.submit(&world, "/sign-in", &valid_login).await), "/");
 }
 
-/// User names are equal in any case of letters, composed or not.
+/// User names are compared without case and after Unicode normalization.
 #[tokio::test]
 async fn user_names_match_case_insensitively() {
     let world = World::new().await;
@@ -275,7 +281,8 @@ async fn user_names_match_case_insensitively() {
     }
 }
 
-/// A session that ended while a form was open: after signing in again the member is at the start of the flow.
+/// If the session ended while a form was open, the member continues at the start of the flow after signing in
+/// again.
 #[tokio::test]
 async fn expired_form_returns_to_its_flow() {
     let world = World::new().await;
@@ -295,7 +302,7 @@ async fn expired_form_returns_to_its_flow() {
     }
 }
 
-/// IDP-08: a new sign-in ends the browser's former session, and the connections that are bound to it.
+/// IDP-08: a new sign-in ends the previous session of the browser and the connections that are bound to it.
 #[tokio::test]
 async fn new_sign_in_ends_the_former_session() {
     let world = World::new().await;
@@ -310,7 +317,7 @@ async fn new_sign_in_ends_the_former_session() {
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// A session ends by signing out and by expiry; a repeated cookie is ignored.
+/// A session ends when the member signs out or when it expires; a repeated cookie is ignored.
 #[tokio::test]
 async fn sessions_end_by_sign_out_and_expiry() {
     let world = World::new().await;
@@ -336,7 +343,7 @@ async fn sessions_end_by_sign_out_and_expiry() {
     assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
 }
 
-/// Cookies require TLS and this host, except on a loopback address.
+/// Cookies require TLS and the exact host, except on a loopback address.
 #[tokio::test]
 async fn cookies_require_tls() {
     let issuer = "https://idp.example/idp".to_owned();
@@ -349,13 +356,13 @@ async fn cookies_require_tls() {
     let cookie = reply.headers.get(SET_COOKIE).unwrap().to_str().unwrap();
     assert!(cookie.starts_with("__Host-session=") && cookie.ends_with("; SameSite=Lax; Secure"));
     browser.open(&world, "/device").await.expect(200);
-    // The same secret under the name without TLS is ignored.
+    // The same secret is ignored in the cookie that is used without TLS.
     let secret = browser.cookies.remove("__Host-session").unwrap();
     browser.cookies.insert("session".to_owned(), secret);
     assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
 }
 
-/// Responses that are not pages are not cached either.
+/// Responses other than pages are also not cached.
 #[tokio::test]
 async fn malformed_form_responses_are_not_cached() {
     let world = World::new().await;

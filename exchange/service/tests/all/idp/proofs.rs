@@ -1,4 +1,4 @@
-//! Proofs at the token and the revocation endpoint, in both profiles.
+//! Tests of proofs at the token and the revocation endpoint, in both profiles.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn refresh(world: &World, token: &str, proofs: &[&str]) -> Reply {
     world.form("token", &fields, proofs).await
 }
 
-/// ERR-48, ERR-49, LIM-11, IDP-22: with any invalid proof the refresh token is neither checked nor spent.
+/// ERR-48, ERR-49, LIM-11, IDP-22: if the proof is invalid, the refresh token is neither checked nor used up.
 #[tokio::test]
 async fn invalid_proofs_do_not_spend_the_token() {
     let world = World::new().await;
@@ -49,21 +49,21 @@ async fn invalid_proofs_do_not_spend_the_token() {
     ] {
         check(&[&device.prove("POST", url, now, None)], "invalid_dpop_proof").await;
     }
-    // The clock here is a quarter of a second behind the full second.
+    // The clock of this test is a quarter of a second past the full second.
     check(&[&proof_at(-25)], "invalid_request").await;
     check(&[&proof_at(16)], "invalid_request").await;
     check(&[&proof_at(-3600)], "invalid_request").await;
-    // They have not consumed the token.
+    // The rejected requests did not use up the token.
     let tokens = Tokens::of(&refresh(&world, &tokens.refresh, &[&proof_at(-24)]).await);
     Tokens::of(&refresh(&world, &tokens.refresh, &[&proof_at(15)]).await);
 }
 
-/// LIM-11, A40: −25 s and +15 s exactly.
+/// LIM-11, A40: the window extends exactly from −25 s to +15 s.
 #[tokio::test]
 async fn proof_window_bounds_are_exact() {
     for (offset, expect) in [(-26, 400), (-25, 200), (0, 200), (15, 200), (16, 400)] {
         let world = World::new().await;
-        // On the full second.
+        // Advances to the full second.
         world.clock.advance(Duration::from_millis(750));
         let device = Device::new();
         let tokens = world.connect(&device, SCOPES).await;
@@ -74,7 +74,8 @@ async fn proof_window_bounds_are_exact() {
     }
 }
 
-/// IDP-22: a proof is checked before the grant, so a reused token with an invalid proof ends no connection.
+/// IDP-22: the proof is checked before the grant, so a reused token with an invalid proof does not end the
+/// connection.
 #[tokio::test]
 async fn proof_is_checked_before_the_grant() {
     let world = World::new().await;
@@ -89,7 +90,7 @@ async fn proof_is_checked_before_the_grant() {
     world.refresh(&third.refresh, &device).await.expect(200);
 }
 
-/// DPP-03: a proof is used once.
+/// DPP-03: a proof can be used only once.
 #[tokio::test]
 async fn proof_is_used_once() {
     let world = World::new().await;
@@ -101,7 +102,7 @@ async fn proof_is_used_once() {
     world.refresh(&next.refresh, &device).await.expect(200);
 }
 
-/// IDP-23: the revocation endpoint requires its own proof.
+/// IDP-23: the revocation endpoint requires a separate proof.
 #[tokio::test]
 async fn revocation_requires_a_proof() {
     let world = World::new().await;
@@ -116,7 +117,7 @@ async fn revocation_requires_a_proof() {
     world.refresh(&tokens.refresh, &device).await.expect(200);
 }
 
-/// DPP-17, ERR-50: the other profile requires a nonce, and has one error for every invalid proof.
+/// DPP-17, ERR-50: the profile of RFC 9449 requires a nonce and has one error for every invalid proof.
 #[tokio::test]
 async fn strict_profile_requires_a_nonce() {
     let world = World::with(&config(ProofProfile::Rfc9449)).await;
@@ -132,13 +133,13 @@ async fn strict_profile_requires_a_nonce() {
     let valid_reply = refresh(&world, "x.y", &[&prove(&nonce, now)]).await;
     valid_reply.expect_error(400, "invalid_grant");
     assert_eq!(valid_reply.header("dpop-nonce"), nonce);
-    // With an invalid claim the nonce challenge comes first, with an invalid form the refusal.
+    // An invalid claim is reported after the nonce challenge, and a malformed proof before it.
     let late = now.minus(Duration::from_secs(60));
     refresh(&world, "x.y", &[&prove("", late)]).await.expect_error(400, "use_dpop_nonce");
     refresh(&world, "x.y", &[&prove(&nonce, late)]).await.expect_error(400, "invalid_dpop_proof");
     refresh(&world, "x.y", &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
     refresh(&world, "x.y", &[]).await.expect_error(400, "invalid_dpop_proof");
-    // Two windows of five minutes later the nonce is expired.
+    // Two windows of five minutes later, the nonce has expired.
     world.advance(600);
     let stale = refresh(&world, "x.y", &[&prove(&nonce, world.now())]).await;
     stale.expect_error(400, "use_dpop_nonce");
@@ -158,7 +159,8 @@ async fn strict_profile_requires_a_nonce() {
     assert_ne!(revoked.expect(200).header("dpop-nonce"), "");
 }
 
-/// DPP-19: used proofs are limited per source and client, so that many new keys do not exhaust the store.
+/// DPP-19: used proofs are limited per source and client, so a client with many new keys cannot exhaust the
+/// store.
 #[tokio::test]
 async fn used_proofs_are_limited_per_source() {
     let world = World::new().await;
@@ -177,7 +179,7 @@ async fn used_proofs_are_limited_per_source() {
     }
     let refused = send("2001:db8::2", "tool").await;
     refused.expect_error(429, "temporarily_unavailable");
-    // A proof counts until 25 s after its second, a quarter of which has passed.
+    // The `iat` of a proof is truncated by a quarter of a second, and the proof counts for 25 s after it.
     assert_eq!(refused.header("retry-after"), "25");
     send("2001:db8::2", "other").await.expect_error(400, "invalid_grant");
     send("2001:db8:0:1::1", "tool").await.expect_error(400, "invalid_grant");
@@ -185,8 +187,9 @@ async fn used_proofs_are_limited_per_source() {
     send("2001:db8::1", "tool").await.expect_error(400, "invalid_grant");
 }
 
-/// As decided in docs/decisions.md, without a row: requests without a valid proof are limited by address, over the
-/// token and revocation endpoints together. Valid ones do not count, and other addresses are not affected.
+/// Requests without a valid proof are limited by address, for the token and revocation endpoints together
+/// (docs/decisions.md; there is no requirement). Requests with valid proofs do not count, and other addresses
+/// are not affected.
 #[tokio::test]
 async fn requests_without_valid_proof_are_limited() {
     let world = World::new().await;
@@ -229,7 +232,7 @@ async fn requests_without_valid_proof_are_limited() {
     Tokens::of(&send("token", here, &tokens.refresh, &device.proof(world.now())).await);
 }
 
-/// DPP-17: providers behind one balancer accept each other's nonces, and share used proofs.
+/// DPP-17: identity providers behind one load balancer accept each other's nonces and share the used proofs.
 #[tokio::test]
 async fn providers_share_nonces_and_used_proofs() {
     let config = config(ProofProfile::Rfc9449);

@@ -1,4 +1,4 @@
-//! Refresh and revocation; list G.
+//! Tests of refresh and revocation; list G.
 
 use dpop_bound::SystemRandom;
 use exchange_service::idp::tokens::TokenVerifier as _;
@@ -13,7 +13,7 @@ use super::world::{Device, NOW, SCOPES, Tokens, World};
 
 const DAY: u64 = 86_400;
 
-/// IDP-19: every refresh brings new tokens with the same scopes.
+/// IDP-19: every refresh returns new tokens with the same scopes.
 #[tokio::test]
 async fn refresh_returns_new_tokens() {
     let world = World::new().await;
@@ -31,7 +31,7 @@ async fn refresh_returns_new_tokens() {
     assert_eq!(claims.auth_time.as_secs(), NOW.as_secs());
 }
 
-/// IDP-20, list G: another key neither uses nor ends the connection.
+/// IDP-20, list G: a refresh with another key is rejected and does not end the connection.
 #[tokio::test]
 async fn refresh_with_another_key_is_rejected() {
     let world = World::new().await;
@@ -45,7 +45,7 @@ async fn refresh_with_another_key_is_rejected() {
     world.refresh(&next.refresh, &device).await.expect(200);
 }
 
-/// List G: another client.
+/// List G: a refresh by another client is rejected.
 #[tokio::test]
 async fn refresh_by_another_client_is_rejected() {
     let world = World::new().await;
@@ -57,7 +57,7 @@ async fn refresh_by_another_client_is_rejected() {
     world.refresh(&tokens.refresh, &device).await.expect(200);
 }
 
-/// List G: two parallel refreshes get the same successor, so either response can be used.
+/// List G: two parallel refreshes return the same new token, so the client can use either response.
 #[tokio::test]
 async fn parallel_refreshes_get_the_same_successor() {
     let world = World::new().await;
@@ -71,7 +71,7 @@ async fn parallel_refreshes_get_the_same_successor() {
     world.refresh(&other.refresh, &device).await.expect(200);
 }
 
-/// List G: a retry after a lost response, after any time and any number of times.
+/// List G: after a lost response, a refresh can be repeated after any time and any number of times.
 #[tokio::test]
 async fn refresh_can_be_repeated_after_a_lost_response() {
     let world = World::new().await;
@@ -87,7 +87,8 @@ async fn refresh_can_be_repeated_after_a_lost_response() {
     world.refresh(&next.refresh, &device).await.expect(200);
 }
 
-/// List G: reuse after the successor was used ends the connection for both holders, and notifies the member.
+/// List G: using a token again after its successor was used ends the connection for both holders and notifies
+/// the member.
 #[tokio::test]
 async fn token_reuse_ends_the_connection() {
     let world = World::new().await;
@@ -103,8 +104,8 @@ async fn token_reuse_ends_the_connection() {
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'reused'").await, 1);
 }
 
-/// IDP-21: a restored store lacks tokens that were issued since the backup. They end their connection without a
-/// notice of theft; clients with known tokens continue.
+/// IDP-21: a restored store lacks the tokens that were issued since the backup. Such tokens end their
+/// connection without a notice of theft; clients with known tokens continue.
 #[tokio::test]
 async fn unknown_token_after_restore_is_not_theft() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,13 +128,14 @@ async fn unknown_token_after_restore_is_not_theft() {
     assert_eq!((world.count(ended).await, world.count(notice_query).await), (1, 0));
     let next = Tokens::of(&world.refresh(&known_tokens.refresh, &fresh).await);
     let last = Tokens::of(&world.refresh(&next.refresh, &fresh).await);
-    // Reuse of a token that the store has seen is still treated as theft.
+    // The reuse of a token that the store knows is still treated as theft.
     world.refresh(&known_tokens.refresh, &fresh).await.expect_error(400, "invalid_grant");
     world.refresh(&last.refresh, &fresh).await.expect_error(400, "invalid_grant");
     assert_eq!((world.count(ended).await, world.count(notice_query).await), (1, 1));
 }
 
-/// List G: scope widening spends nothing. A refresh may request fewer scopes, and the next one all again.
+/// List G: a refresh that requests more scopes is rejected and does not use up the token. A refresh may
+/// request fewer scopes, and the next one all scopes again.
 #[tokio::test]
 async fn refresh_never_widens_scopes() {
     let world = World::new().await;
@@ -150,7 +152,7 @@ async fn refresh_never_widens_scopes() {
     assert_eq!(reply.json()["scope"], "exchange.connect exchange.stock.read");
 }
 
-/// IDP-21, LIM-08, ERR-47, list G: 30 days without use.
+/// IDP-21, LIM-08, ERR-47, list G: a connection expires after 30 days without use.
 #[tokio::test]
 async fn unused_connection_expires_after_30_days() {
     let world = World::new().await;
@@ -163,7 +165,7 @@ async fn unused_connection_expires_after_30_days() {
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'unused'").await, 1);
 }
 
-/// IDP-21, LIM-08, list G: 90 days at most, and no token beyond.
+/// IDP-21, LIM-08, list G: a connection expires after 90 days, and no token is valid for longer.
 #[tokio::test]
 async fn connection_expires_after_90_days() {
     let world = World::new().await;
@@ -181,7 +183,7 @@ async fn connection_expires_after_90_days() {
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'longest'").await, 1);
 }
 
-/// ERR-47, list G: the member has left, or was disabled by an administrator.
+/// ERR-47, list G: the connection ends when the member leaves or is disabled by an administrator.
 #[tokio::test]
 async fn connection_ends_when_the_member_is_disabled() {
     for state in [
@@ -193,7 +195,7 @@ async fn connection_ends_when_the_member_is_disabled() {
         let tokens = world.connect(&device, SCOPES).await;
         world.change(state).await;
         world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
-        // The connection has ended: a returning member must sign in again.
+        // The connection has ended, so a member who returns must sign in again.
         world.change("UPDATE member SET state = 'active' WHERE id = 'm-ada'").await;
         world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
     }
@@ -216,8 +218,8 @@ async fn is_revoked(world: &World, tokens: &Tokens) -> bool {
     world.store.read::<_, StoreError, _>(work).await.unwrap()
 }
 
-/// IDP-25, ERR-12, list G: the member disconnects the client: tokens up to then are revoked, connections ended, and
-/// unconsumed approvals void; a new sign-in, also in the same second, is valid.
+/// IDP-25, ERR-12, list G: when the member disconnects a client, its tokens are revoked, its connections end,
+/// and approvals without tokens become void. A new sign-in is valid, even in the same second.
 #[tokio::test]
 async fn disconnecting_a_client_revokes_its_tokens() {
     let world = World::new().await;
@@ -242,7 +244,7 @@ async fn disconnecting_a_client_revokes_its_tokens() {
     let again = world.connect(&device, SCOPES).await;
     assert!(!is_revoked(&world, &again).await);
     let again = Tokens::of(&world.refresh(&again.refresh, &device).await);
-    // Again, in the same second.
+    // The client is disconnected again in the same second.
     disconnect_tool(&world).await;
     assert!(is_revoked(&world, &again).await);
     world.refresh(&again.refresh, &device).await.expect_error(400, "invalid_grant");
@@ -252,8 +254,8 @@ async fn disconnecting_a_client_revokes_its_tokens() {
     assert_eq!(world.count("SELECT count(*) FROM audit WHERE action = 'disconnect-client'").await, 2);
 }
 
-/// IDP-08: without `offline_access` the sign-in is that of the browser session, so a disconnected client stays revoked
-/// until the member signs in again.
+/// IDP-08: without `offline_access`, the sign-in time is that of the browser session. A disconnected client
+/// therefore stays revoked until the member signs in again.
 #[tokio::test]
 async fn disconnected_client_stays_revoked_within_the_session() {
     let world = World::new().await;
@@ -271,7 +273,7 @@ async fn disconnected_client_stays_revoked_within_the_session() {
     assert!(!is_revoked(&world, &tokens).await);
 }
 
-/// IDP-25, ERR-13, list G: one disconnected installation.
+/// IDP-25, ERR-13, list G: disconnecting one installation revokes only its tokens.
 #[tokio::test]
 async fn disconnecting_an_installation_revokes_its_tokens() {
     let world = World::new().await;
@@ -313,8 +315,8 @@ async fn disconnecting_an_installation_revokes_its_tokens() {
     assert_eq!(world.count("SELECT count(*) FROM audit WHERE action = 'disconnect-installation'").await, 1);
 }
 
-/// IDP-23, IDP-24; list G: the current token or its predecessor ends the connection; revoking an unknown token
-/// succeeds.
+/// IDP-23, IDP-24; list G: revoking the current refresh token or its predecessor ends the connection.
+/// Revoking an unknown token succeeds.
 #[tokio::test]
 async fn revoking_either_token_ends_the_connection() {
     let world = World::new().await;
@@ -338,7 +340,7 @@ async fn revoking_either_token_ends_the_connection() {
     world.refresh(&next.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// List G: concurrent revocation and refresh: the connection ends in either order.
+/// List G: if revocation and refresh are concurrent, the connection ends in either order.
 #[tokio::test]
 async fn concurrent_revocation_and_refresh() {
     let world = World::new().await;
@@ -356,7 +358,7 @@ async fn concurrent_revocation_and_refresh() {
     }
 }
 
-/// List G: a crash between the commit and the response is like a lost response, also for a restarted process.
+/// List G: a crash between the commit and the response is like a lost response, even if the process restarts.
 #[tokio::test]
 async fn crash_after_commit_is_like_a_lost_response() {
     let folder = tempfile::tempdir().unwrap();
@@ -371,13 +373,14 @@ async fn crash_after_commit_is_like_a_lost_response() {
     let world = World::in_folder(folder.path(), clock).await;
     let again = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
     assert_eq!(again.refresh, lost_tokens.refresh);
-    // Earlier tokens are still valid, because the keys are the same.
+    // Earlier tokens are still valid, because the signing keys are the same.
     assert!(world.provider.verify_token(&lost_tokens.access, world.now()).await.is_ok());
     world.refresh(&again.refresh, &device).await.expect(200);
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// If the store is full or closed nothing is spent, and the response tells the client to retry.
+/// If the store is full or closed, the refresh token is not used up, and the response tells the client to
+/// retry.
 #[tokio::test]
 async fn failed_store_write_spends_nothing() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! No code, token, password or cookie is in the store or in a log.
+//! Tests that no code, token, password or cookie is in the store or in a log.
 
 use axum::body::Body;
 use exchange_service::idp::DEVICE_GRANT;
@@ -10,8 +10,8 @@ use rusqlite::types::ValueRef;
 use super::world::{Browser, Device, SCOPES, Tokens, World, encode};
 use crate::kit;
 
-/// GW-13: each request to an endpoint or page has one log line and one count, by its declared route and its correlation
-/// id. Errors during the request are logged under the same id.
+/// GW-13: each request to an endpoint or a page has one log line and one count, with its declared route and
+/// its correlation id. Errors during the request are logged under the same id.
 #[test]
 fn every_request_has_one_log_line() {
     let log = kit::log();
@@ -63,7 +63,7 @@ fn every_request_has_one_log_line() {
     assert!(!written.contains("SECR-ETCD") && !page.contains("SECR-ETCD"));
 }
 
-/// Reads all values of the store as text, except for the service's own keys.
+/// Returns all values of the store as strings, except for the service's own keys.
 async fn dump(world: &World) -> String {
     let work = |database: &rusqlite::Connection| {
         let mut tables = database.prepare(
@@ -92,14 +92,15 @@ async fn dump(world: &World) -> String {
     world.store.read(work).await.unwrap()
 }
 
-/// List F: no log and no journal contains a code or another secret, accepted or refused.
+/// List F: neither a log nor the journal contains a code or another secret, whether it was accepted or
+/// rejected.
 #[tokio::test]
 async fn store_and_logs_contain_no_secrets() {
     let log = kit::log();
     tracing::info!("the log is read");
 
     let world = World::new().await;
-    // A password that occurs nowhere else, once correct and once wrong.
+    // These passwords occur nowhere else: one is correct, and one is wrong.
     let (password, wrong_password) = ("correct-horse-of-this-test", "battery-staple-of-this-test");
     let web = exchange_service::web::WebState::new(world.provider.clone()).unwrap();
     let hash = web.passwords().hash_password(password, world.provider.environment()).unwrap();
@@ -113,7 +114,7 @@ async fn store_and_logs_contain_no_secrets() {
     bob.submit(&world, "/sign-in", &[("username", "bob"), ("password", password)]).await.expect(303);
 
     let (login, device) = (world.begin(SCOPES).await, Device::new());
-    // A proof, accepted and then refused.
+    // The proof is accepted, and then rejected.
     let proof = device.proof(world.now());
     let fields = [("grant_type", DEVICE_GRANT), ("device_code", &*login.device_code), ("client_id", "tool")];
     for error in ["authorization_pending", "invalid_dpop_proof"] {

@@ -1,4 +1,5 @@
-//! The `admin` commands that set up a service from an empty store: catalogue, units, terms, administrators.
+//! Tests of the `admin` commands that set up a service from an empty store: catalogue, units, terms,
+//! administrators.
 
 use serde_json::json;
 
@@ -13,8 +14,8 @@ const CATALOGUE: &str = r#"{
   "locations": [{ "id": "hangar", "name": "City Hangar" }]
 }"#;
 
-/// BPR-10: a catalogue replaces the previous one completely or not at all; a dry run reports the effect; errors name
-/// the place.
+/// BPR-10: an import replaces the catalogue completely or not at all, a dry run reports its effects, and
+/// errors name the location in the file.
 #[tokio::test]
 async fn catalogue_import_is_atomic() {
     let folder = tempfile::tempdir().unwrap();
@@ -64,9 +65,9 @@ async fn catalogue_import_is_atomic() {
         run_failing(folder.path(), &["catalogue", "import", path], "", 2, message);
     }
     run_failing(folder.path(), &["catalogue", "import", "/nowhere"], "", 2, "cannot read /nowhere");
-    assert_eq!(world.count(entries).await, 2, "nothing of it was done");
+    assert_eq!(world.count(entries).await, 2, "nothing was changed");
 
-    // BPR-10: every member's feed reports the default blueprints.
+    // BPR-10: the feed of every member contains the default blueprints.
     write(r#"["bp-other"]"#);
     let done = run_json(folder.path(), &["catalogue", "defaults", path], "");
     assert_eq!(done, json!({ "done": "catalogue.defaults", "count": 1 }));
@@ -94,8 +95,8 @@ const UNITS: &str = r#"{ "units": [
   { "id": "u-1", "name": "First", "shorthand": "1ST", "kind": "SQUADRON" }
 ] }"#;
 
-/// ORG-01, DEM-06: units are added with their members, and renamed. A unit that lists members has only those; without a
-/// list it keeps them.
+/// ORG-01, DEM-06: an import adds units with their members and renames units. A unit with a list of members
+/// has exactly these members; without a list, it keeps its members.
 #[tokio::test]
 async fn units_import_updates_members() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,7 +117,11 @@ async fn units_import_updates_members() {
     assert_eq!([world.count(members).await, world.count(leads).await], [1, 0]);
     write(r#"{ "units": [{ "id": "u-2", "name": "Second", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
     run_json(folder.path(), &import, "");
-    assert_eq!([world.count(members).await, world.count(below).await], [1, 1], "what is not named stays");
+    assert_eq!(
+        [world.count(members).await, world.count(below).await],
+        [1, 1],
+        "members are kept if the import does not list them"
+    );
     write(
         r#"{ "units": [{ "id": "u-2", "name": "Second", "shorthand": "2ND", "kind": "SQUADRON", "above": null }] }"#,
     );
@@ -126,7 +131,7 @@ async fn units_import_updates_members() {
     write(r#"{ "units": [{ "id": "u-2", "name": "Other", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
     run_json(folder.path(), &import, "");
     assert_eq!(world.count("SELECT count(*) FROM unit WHERE id = 'u-2' AND name = 'Other'").await, 1);
-    // OST-06: each change of a membership is audited, and unchanged ones are not.
+    // OST-06: each change of a membership is audited; unchanged memberships are not.
     let all = [
         "unit.role u-2 m-ada: leader",
         "unit.role u-2 m-bob: member",
@@ -159,10 +164,10 @@ async fn units_import_updates_members() {
         write(&UNITS.replacen(from, to, 1));
         run_failing(folder.path(), &import, "", 2, message);
     }
-    assert_eq!(world.count(members).await, 1, "nothing of it was done");
+    assert_eq!(world.count(members).await, 1, "nothing was changed");
     assert_eq!(read_audit(&world).await.len(), all.len());
 
-    // A deleted member cannot join a unit, and is removed from it like others.
+    // A deleted member cannot join a unit, and an import removes the member from it.
     world.change("UPDATE member SET state = 'deleted' WHERE id = 'm-ada'").await;
     write(UNITS);
     run_failing(folder.path(), &import, "", 2, "/units/0/members/0/member: unknown member");
@@ -180,7 +185,7 @@ async fn units_import_updates_members() {
     );
 }
 
-/// ERR-17: the terms are set, shown and removed.
+/// ERR-17: the terms can be set, shown and removed.
 #[tokio::test]
 async fn terms_are_set_shown_and_removed() {
     let folder = tempfile::tempdir().unwrap();

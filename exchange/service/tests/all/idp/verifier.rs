@@ -1,4 +1,4 @@
-//! Access tokens at the built-in provider's verifier; list E.
+//! Tests of the built-in identity provider's verifier of access tokens; list E.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::forge::{Key, encode, hs256, jws};
 use super::world::{Device, ISSUER, SCOPES, World};
 
-/// The signing key and its id.
+/// Returns the id of the signing key and the key.
 async fn signing_key(world: &World) -> (String, Key) {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT kid, pkcs8 FROM signing_key WHERE retired_at IS NULL";
@@ -41,7 +41,7 @@ fn with(mut value: Value, changes: &[(&str, Value)]) -> Value {
     value
 }
 
-/// Verifies a token with changes to a valid header and valid claims.
+/// Verifies a token whose header and claims are valid except for these changes.
 async fn verify_with_changes(
     world: &World,
     header: &[(&str, Value)],
@@ -53,7 +53,7 @@ async fn verify_with_changes(
     world.provider.verify_token(&token, world.now()).await
 }
 
-/// RFC 9068: the claims of a valid token.
+/// RFC 9068: a valid token has these claims.
 #[tokio::test]
 async fn valid_token_has_its_claims() {
     let world = World::new().await;
@@ -65,12 +65,12 @@ async fn valid_token_has_its_claims() {
     assert!(verify_with_changes(&world, &[], &several_audiences).await.unwrap().is_for("exchange-gateway"));
     let typed = [("typ", json!("application/AT+JWT"))];
     assert!(verify_with_changes(&world, &typed, &[]).await.is_ok());
-    // A token without `auth_time` may be of any sign-in (ERR-12).
+    // A token without `auth_time` may belong to any sign-in (ERR-12).
     let found = verify_with_changes(&world, &[], &[("auth_time", Value::Null)]).await.unwrap();
     assert_eq!(found.auth_time, exchange_service::time::Moment::default());
 }
 
-/// List E: another issuer, another audience.
+/// List E: a token of another issuer is rejected; a token for another audience is returned with its audience.
 #[tokio::test]
 async fn foreign_issuer_is_rejected_and_audience_returned() {
     let world = World::new().await;
@@ -81,14 +81,14 @@ async fn foreign_issuer_is_rejected_and_audience_returned() {
             "{issuer}"
         );
     }
-    // The audience is checked in a later stage (GW-01), so the verifier only returns it.
+    // A later stage checks the audience (GW-01), so the verifier only returns it.
     for audience in [json!("other"), json!(["other", "tool"]), json!([]), Value::Null] {
         let found = verify_with_changes(&world, &[], &[("aud", audience)]).await.unwrap();
         assert!(!found.is_for("exchange-gateway"));
     }
 }
 
-/// List E: expired; not yet valid.
+/// List E: a token that is expired or not yet valid is rejected.
 #[tokio::test]
 async fn token_outside_of_its_lifetime_is_rejected() {
     let world = World::new().await;
@@ -113,7 +113,7 @@ async fn token_outside_of_its_lifetime_is_rejected() {
     }
 }
 
-/// LIM-07: the provider's own tokens are valid for 300 s.
+/// LIM-07: the tokens of the provider are valid for 300 s.
 #[tokio::test]
 async fn token_expires_after_300_seconds() {
     let world = World::new().await;
@@ -124,7 +124,7 @@ async fn token_expires_after_300_seconds() {
     assert_eq!(world.provider.verify_token(&tokens.access, world.now()).await, Err(TokenError::Expired));
 }
 
-/// List E: swapped algorithms, with and without a signature.
+/// List E: a token with a swapped algorithm is rejected, with and without a signature.
 #[tokio::test]
 async fn swapped_algorithms_are_rejected() {
     let world = World::new().await;
@@ -160,7 +160,7 @@ async fn swapped_algorithms_are_rejected() {
     );
 }
 
-/// List E: an unknown key, also one that the header contains.
+/// List E: a token with an unknown key is rejected, even if its header contains the key.
 #[tokio::test]
 async fn unknown_keys_are_rejected() {
     let world = World::new().await;
@@ -177,7 +177,7 @@ async fn rotate(world: &World) {
     world.store.write(move |database| idp::rotate_signing_key(database, now)).await.unwrap();
 }
 
-/// List E: a retired key is valid until its tokens have expired, and no longer.
+/// List E: a retired key is valid until its tokens have expired, and not for longer.
 #[tokio::test]
 async fn retired_key_is_valid_until_its_tokens_expire() {
     let world = World::new().await;
@@ -192,7 +192,8 @@ async fn retired_key_is_valid_until_its_tokens_expire() {
     rotate(&world).await;
     let (new, _) = signing_key(&world).await;
     assert_ne!(new, old);
-    // Another process has rotated: this one uses the new key within five seconds, or when a token names it.
+    // Another process has rotated the keys. This one uses the new key within five seconds, or as soon as a
+    // token names it.
     let early = verify_with_changes(&world, &[], &[]).await;
     assert!(early.is_ok(), "{early:?}");
     world.advance(5);
@@ -210,7 +211,7 @@ async fn retired_key_is_valid_until_its_tokens_expire() {
     assert_eq!(published().await, [new]);
 }
 
-/// IDP-01: the published keys contain no private parts, and verify the tokens.
+/// IDP-01: the published keys contain no private members and verify the tokens.
 #[tokio::test]
 async fn published_keys_verify_tokens() {
     let world = World::new().await;
@@ -234,7 +235,7 @@ async fn published_keys_verify_tokens() {
     assert_eq!(claims.as_object().unwrap().len(), 10);
 }
 
-/// List E: bound to no key, or in an invalid way. Whether it is the proof's key is checked with the proof.
+/// List E: a token without a valid binding to a key is rejected. The check of the proof compares the key.
 #[tokio::test]
 async fn unbound_tokens_are_rejected() {
     let world = World::new().await;
@@ -246,7 +247,7 @@ async fn unbound_tokens_are_rejected() {
     }
 }
 
-/// List E: an id token or a refresh token in place of an access token.
+/// List E: an id token or a refresh token is rejected in place of an access token.
 #[tokio::test]
 async fn other_token_types_are_rejected() {
     let world = World::new().await;
@@ -256,7 +257,7 @@ async fn other_token_types_are_rejected() {
     for typ in [json!("JWT"), json!("dpop+jwt"), json!("id_token"), json!("logout+jwt"), Value::Null] {
         assert_eq!(verify_with_changes(&world, &[("typ", typ)], &[]).await, Err(TokenError::WrongType));
     }
-    // An id token has no client and no scope.
+    // An id token has neither client nor scope.
     let id = [("client_id", Value::Null)];
     assert_eq!(verify_with_changes(&world, &[], &id).await, Err(TokenError::Malformed));
     for broken in [("sub", json!("")), ("sub", Value::Null), ("client_id", json!("")), ("scope", json!(1))] {
@@ -268,7 +269,7 @@ async fn other_token_types_are_rejected() {
     }
 }
 
-/// List E: claims and headers with a repeated property are refused.
+/// List E: headers and claims with a repeated member are rejected.
 #[tokio::test]
 async fn repeated_properties_are_rejected() {
     let world = World::new().await;

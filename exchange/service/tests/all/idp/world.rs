@@ -1,5 +1,5 @@
-//! A provider with its pages over a store in memory and a fixed clock; a device with its key; a browser with its
-//! cookies.
+//! An identity provider with its pages, an in-memory store and a fixed clock; a device with its key; and a
+//! browser with its cookies.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -28,10 +28,10 @@ use crate::proofs::Draft;
 
 pub(crate) const NOW: Moment = Moment::from_millis(1_790_000_000_250);
 pub(crate) const ISSUER: &str = "http://127.0.0.1:8080/idp";
-/// All scopes of the logins here.
+/// The scopes of all logins in these tests.
 pub(crate) const SCOPES: &str = "exchange.connect exchange.stock.read offline_access";
 
-/// The provider, its pages and its store, in one process.
+/// The identity provider, its pages and its store.
 pub(crate) struct World {
     pub(crate) clock: ManualClock,
     pub(crate) store: Store,
@@ -53,7 +53,7 @@ impl World {
         Self::at(config, StoreLocation::Memory, ManualClock::fixed_at(NOW)).await
     }
 
-    /// Opens a folder, which may contain the store of an earlier instance, as after a restart.
+    /// Opens a store in a folder, which may be that of an earlier instance, as after a restart.
     pub(crate) async fn in_folder(folder: &Path, clock: ManualClock) -> Self {
         Self::at(&config(ProofProfile::Keycloak), StoreLocation::Folder(folder.to_owned()), clock).await
     }
@@ -92,7 +92,7 @@ impl World {
         self.send(Request::get(path).body(Body::empty()).unwrap()).await
     }
 
-    /// Sends a form to a provider endpoint, with these proofs.
+    /// Sends a form to an endpoint of the provider with these proofs.
     pub(crate) async fn form(&self, endpoint: &str, fields: &[(&str, &str)], proofs: &[&str]) -> Reply {
         let mut request = Request::post(format!("/idp/{endpoint}"))
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
@@ -102,7 +102,7 @@ impl World {
         self.send(request.body(Body::from(encode(fields))).unwrap()).await
     }
 
-    /// Starts a device login of the client `tool`.
+    /// Starts a device login with the client `tool`.
     pub(crate) async fn begin(&self, scope: &str) -> Login {
         let reply = self.form("device_authorization", &[("client_id", "tool"), ("scope", scope)], &[]).await;
         assert_eq!(reply.status, 200, "{}", reply.body);
@@ -148,7 +148,7 @@ impl World {
         self.form("revoke", &fields, &[&proof]).await
     }
 
-    /// Returns Ada's browser, signed in.
+    /// Returns a browser in which Ada is signed in.
     pub(crate) async fn browser(&self) -> Browser {
         self.browser_of("ada").await
     }
@@ -161,7 +161,7 @@ impl World {
         browser
     }
 
-    /// Connects a device of Ada's, and returns the token response.
+    /// Connects a device to Ada's account and returns the token response.
     pub(crate) async fn connect(&self, device: &Device, scope: &str) -> Tokens {
         let mut browser = self.browser().await;
         self.connect_by(&mut browser, device, scope).await
@@ -181,7 +181,7 @@ impl World {
         self.store.read(work).await.unwrap()
     }
 
-    /// Applies one change to the store.
+    /// Changes the store with SQL statements.
     pub(crate) async fn change(&self, sql: &'static str) {
         let work = move |database: &rusqlite::Connection| Ok::<(), StoreError>(database.execute_batch(sql)?);
         self.store.write(work).await.unwrap();
@@ -250,7 +250,7 @@ impl Reply {
         self
     }
 
-    /// ERR-42: expects an uncacheable OAuth error with this status and code.
+    /// Asserts an OAuth error with this status and code that must not be cached (ERR-42).
     #[track_caller]
     pub(crate) fn expect_error(&self, status: u16, code: &str) {
         assert_eq!((self.status, self.json()["error"].as_str()), (status, Some(code)), "{}", self.body);
@@ -365,14 +365,14 @@ impl Browser {
         self.take(world.send(request).await)
     }
 
-    /// Enters a code and decides.
+    /// Enters a user code and submits the decision.
     pub(crate) async fn decide(&mut self, world: &World, login: &Login, decision: &str) -> Reply {
         self.open(world, "/device").await.expect(200);
         let fields = [("user_code", login.user_code.as_str()), ("decision", decision)];
         self.submit(world, "/device/decision", &fields).await
     }
 
-    /// Enters a code, up to the consent page.
+    /// Enters a user code and returns the consent page or the error.
     pub(crate) async fn type_code(&mut self, world: &World, code: &str) -> Reply {
         self.open(world, "/device").await.expect(200);
         self.submit(world, "/device", &[("user_code", code)]).await

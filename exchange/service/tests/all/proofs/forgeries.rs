@@ -1,5 +1,5 @@
-//! Lists A and B: proofs with a defect in form, key, signature, encoding or size only, which every server
-//! must treat the same.
+//! Lists A and B: proofs that are invalid only in format, key, signature, encoding or size, which every
+//! server must treat in the same way.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::{Draft, base64, unbase64};
 
-/// The order of the group (SP 800-186, 3.2.1.3), big-endian.
+/// The order of the group (SP 800-186, 3.2.1.3), most significant byte first.
 pub(crate) const ORDER: [u8; 32] = [
     0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc,
     0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
 ];
 
-/// A forged proof, made from a valid draft, with the expected verdict.
+/// A function that forges a proof from a valid unsigned one, with the expected verdict.
 pub(crate) struct Forgery {
     pub(crate) name: &'static str,
     pub(crate) verdict: Verdict,
@@ -30,22 +30,22 @@ pub(crate) enum Verdict {
     Refused,
 }
 
-/// A forgery of the serialized proof.
+/// Creates a forgery that changes the signed, serialized proof.
 fn text(name: &'static str, make: impl Fn(&Draft) -> String + 'static) -> Forgery {
     Forgery { name, verdict: Verdict::Refused, make: Box::new(make) }
 }
 
-/// A forgery of the draft.
+/// Creates a forgery that changes the proof before it is signed.
 fn draft(name: &'static str, change: impl Fn(Draft) -> Draft + 'static) -> Forgery {
     text(name, move |draft| change(draft.clone()).proof())
 }
 
-/// A variant that is valid.
+/// Creates an unusual, but valid variant of a proof.
 fn taken(name: &'static str, change: impl Fn(Draft) -> Draft + 'static) -> Forgery {
     Forgery { verdict: Verdict::Taken, ..draft(name, change) }
 }
 
-/// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7).
+/// DPP-02, DPP-06, DPP-16; RFC 9449, 4.3 (2) to (7): malformed proofs.
 pub(crate) fn form() -> Vec<Forgery> {
     let rsa = || json!({ "kty": "RSA", "e": "AQAB", "n": base64([0xc1; 256]) });
     vec![
@@ -74,7 +74,7 @@ pub(crate) fn form() -> Vec<Forgery> {
     ]
 }
 
-/// The DER form of a signature: a sequence of two integers.
+/// Encodes a signature in DER: a sequence of two integers.
 fn der(signature: &[u8]) -> Vec<u8> {
     let integer = |half: &[u8]| [&[2, 33, 0], half].concat();
     let both = [integer(&signature[..32]), integer(&signature[32..])].concat();
@@ -115,14 +115,14 @@ fn coordinate(draft: &Draft, name: &str) -> Vec<u8> {
     unbase64(draft.header["jwk"][name].as_str().unwrap())
 }
 
-/// Creates a proof by a key with a coordinate that starts with a zero byte, as one key in 256 has.
+/// Creates an unsigned proof with a key whose coordinate begins with a zero byte, as one key in 256 has.
 fn of_short(draft: &Draft, name: &str) -> Draft {
     let drafts = (0..100_000).map(|_| draft.clone().of(KeyPair::generate().unwrap()));
     let mut short = drafts.filter(|draft| coordinate(draft, name)[0] == 0);
     short.next().unwrap()
 }
 
-/// DPP-02, DPP-16; RFC 7518, 6.2.1.
+/// DPP-02, DPP-16; RFC 7518, 6.2.1: invalid keys.
 pub(crate) fn keys() -> Vec<Forgery> {
     let p384 = json!({ "kty": "EC", "crv": "P-384", "x": base64([7; 48]), "y": base64([7; 48]) });
     let with_coordinate = |description, name: &'static str, change: fn(Vec<u8>) -> String| {
@@ -163,7 +163,7 @@ pub(crate) fn keys() -> Vec<Forgery> {
     ]
 }
 
-/// RFC 7515, 2, 4 and 5.2: one encoding of each part, without duplicate members.
+/// RFC 7515, 2, 4 and 5.2: proofs with other encodings or repeated members.
 pub(crate) fn spellings() -> Vec<Forgery> {
     let first = |text: String, member: &str| text.replacen('{', &format!("{{{member},"), 1);
     vec![
@@ -189,7 +189,7 @@ pub(crate) fn spellings() -> Vec<Forgery> {
     ]
 }
 
-/// RFC 7515, 4.1; RFC 7797; LIM-23.
+/// RFC 7515, 4.1; RFC 7797; LIM-23: header members that change the encoding, and oversized proofs.
 pub(crate) fn rules_and_sizes() -> Vec<Forgery> {
     let iat = |draft: &Draft| draft.claims["iat"].to_string();
     vec![

@@ -1,5 +1,5 @@
-//! Bodies through the whole exchange, from a client with all scopes: the contract's own fixtures, and bodies
-//! for the seed's data.
+//! Sends bodies through the whole exchange, from a client with all scopes: the contract's fixtures, and
+//! bodies for the seeded data.
 
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ async fn signed_in_for_all(sandbox: &Sandbox) -> Client {
     signed_in_for(sandbox, &names).await
 }
 
-/// Advances the clock beyond every limit's window, and refreshes the expired token.
+/// Advances the clock beyond the window of every limit and refreshes the expired token.
 async fn wait(sandbox: &Sandbox, client: &mut Client) {
     sandbox.advance(Duration::from_secs(360));
     assert_eq!(client.renew().await.0, 200);
 }
 
-/// Checks the response to a valid body: accepted, or refused with a reason that the specification allows.
+/// Asserts that a valid body was accepted, or rejected with a reason that the specification allows.
 #[track_caller]
 fn assert_accepted(path: &str, sent: &Value, response: &ClientResponse) {
     let (status, body) = (response.status.as_u16(), &response.body);
@@ -49,13 +49,14 @@ fn assert_accepted(path: &str, sent: &Value, response: &ClientResponse) {
         };
         let index = usize::try_from(outcome["index"].as_u64().unwrap()).unwrap();
         let op = format!("{area}.{}", ops[index]["op"].as_str().unwrap());
-        assert!(reason.ops().unwrap().contains(&&*op), "{reason:?} is no reason of {op}: {outcome}");
+        assert!(reason.ops().unwrap().contains(&&*op), "{reason:?} is not a reason of {op}: {outcome}");
         let result = reason.result().unwrap();
         assert_eq!(outcome["result"], result.as_str(), "{reason:?}");
     }
 }
 
-/// CON-02, CON-04, ERR-02, ERR-22, WRT-01, WRT-09: every fixture of every route, through gateway and backend.
+/// CON-02, CON-04, ERR-02, ERR-22, WRT-01, WRT-09: every fixture of every route has its expected result,
+/// through gateway and backend.
 #[tokio::test]
 async fn fixtures_pass_through_the_whole_exchange() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -68,7 +69,8 @@ async fn fixtures_pass_through_the_whole_exchange() {
             .map(|body| (body, None))
             .chain(invalid.iter().map(|(body, expect)| (body, Some(expect))))
         {
-            // LIM-05: account checks have a low limit; the other limits do not interfere, either.
+            // LIM-05: the limit for account checks is low; this also prevents that the other limits are
+            // reached.
             if sent % 50 == 0 || path.ends_with("account-check") {
                 wait(&sandbox, &mut client).await;
             }
@@ -88,7 +90,7 @@ async fn fixtures_pass_through_the_whole_exchange() {
     assert!(sent > 130, "{sent}");
 }
 
-/// CON-13: bodies for the seed's data are applied completely, and read again.
+/// CON-13: bodies for the seeded data are applied completely, and reads return the new state.
 #[tokio::test]
 async fn bodies_for_seeded_data_are_applied() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -165,7 +167,7 @@ async fn bodies_for_seeded_data_are_applied() {
     .into_iter()
     .enumerate()
     {
-        assert_eq!(ROUTES[number].0, path, "each route once");
+        assert_eq!(ROUTES[number].0, path, "each route is tested once");
         let key = format!("key-of-the-body-{number}");
         let response = client.send_text(path, &body.to_string(), &key).await;
         assert_eq!(response.status, 200, "{path}: {}", response.body);

@@ -1,4 +1,4 @@
-//! Exhausted budgets of the whole exchange, reached by requests only.
+//! Tests of exhausted budgets of the whole exchange, which requests alone exhaust.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{knife, signed_in};
 
-/// Starts a sandbox with other limits.
+/// Starts a sandbox with changed limits.
 async fn start_limited(change: impl FnOnce(&mut Config)) -> Sandbox {
     let mut config = Config::default();
     (config.idp.password_kib, config.idp.password_passes) = (64, 1);
@@ -16,11 +16,11 @@ async fn start_limited(change: impl FnOnce(&mut Config)) -> Sandbox {
     Sandbox::with_options(SandboxOptions { config: Some(config), ..SandboxOptions::default() }).await.unwrap()
 }
 
-/// ERR-35, LIM-20, GW-11: a stored response uses its budget for a day. If the budget is exhausted, writes are
-/// refused before they start, and stored responses are still returned.
+/// ERR-35, LIM-20, GW-11: a stored response counts towards its budget for a day. If the budget is exhausted,
+/// writes are rejected before they start, and stored responses are still returned.
 #[tokio::test]
 async fn stored_responses_use_the_budget() {
-    // One more response of the largest size fits, and no further one.
+    // One further response of the maximum size fits into the budget.
     let sandbox = start_limited(|config| {
         config.limits.kept_bytes_of_member = config.limits.kept_answer_bytes as u64 + 600;
     });
@@ -45,8 +45,8 @@ async fn stored_responses_use_the_budget() {
     assert_eq!((done.status.as_u16(), &done.body["applied"]), (200, &json!(1)), "{}", done.body);
 }
 
-/// ERR-36, LIM-02: a set of more than 100 ops needs a slot. Without one, it is refused without cost, and
-/// smaller sets proceed.
+/// ERR-36, LIM-02: a change set of more than 100 ops needs a slot. Without a slot, it is rejected and does
+/// not count, and smaller change sets are still accepted.
 #[tokio::test]
 async fn large_sets_need_a_slot() {
     let sandbox =
@@ -59,6 +59,6 @@ async fn large_sets_need_a_slot() {
         assert_eq!(refused.headers["retry-after"], "10");
     }
     let done = client.write(ops(100), "key-of-the-small-one").await;
-    assert_eq!(done.status, 200, "the day's one write is left: {}", done.body);
+    assert_eq!(done.status, 200, "one write of the daily quota is left: {}", done.body);
     assert_eq!(client.write(ops(100), "key-of-one-more").await.code(), "QUOTA_EXCEEDED");
 }

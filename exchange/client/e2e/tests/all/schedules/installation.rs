@@ -1,4 +1,5 @@
-//! One installation of a client: a program that is started, runs, ends at any moment, and is started again.
+//! An installation of a client: a program that is started, runs, is ended at any moment, and is started
+//! again.
 
 use std::{
     path::PathBuf,
@@ -36,7 +37,7 @@ pub(super) const MEMBER: &str = "sandbox-member";
 const OTHER: &str = "sandbox-member-2";
 pub(super) const UNIT: &str = "unit-squadron";
 
-/// Capabilities of which the member sometimes revokes one.
+/// The capabilities of which the member sometimes revokes one.
 static OPTIONAL: [Scope; 4] = [
     Scope::ExchangeOrgstockDetails,
     Scope::ExchangeOrgstockRead,
@@ -50,7 +51,7 @@ enum Stores {
     Files(TempDir),
 }
 
-/// A set that is identified by its effect: no other set uses its quality.
+/// A change set that can be recognized by its effect, because no other change set uses its quality.
 #[derive(Debug)]
 pub(super) struct PlantedSet {
     pub(super) entry: EntryNumber,
@@ -68,14 +69,14 @@ pub(super) struct Installation {
     credentials: MemoryCredentials,
     stores: Stores,
     program: Program,
-    /// The service document of the member's first sign-in, which a program stores across restarts.
+    /// The service document of the member's first sign-in, which a program keeps across restarts.
     connection: Connection,
     /// The signed-in member.
     pub(super) signed_in: &'static str,
-    /// The capability missing from the last sign-in.
+    /// The capability that is missing from the last sign-in.
     lacks: Option<&'static Scope>,
     pub(super) planted: Vec<PlantedSet>,
-    /// Displayed and logged output.
+    /// All output that was displayed or logged.
     pub(super) shown: String,
 }
 
@@ -97,7 +98,7 @@ impl Installation {
     ) -> Self {
         let wire = Wire::new(sandbox, time, SplitMix64(dice.roll()));
         let stores = if in_files {
-            // In memory if possible: schedules do not test the speed of a disk.
+            // The files are in memory if possible, because schedules do not test the speed of a disk.
             let memory = PathBuf::from("/dev/shm");
             let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
             Stores::Files(tempfile::tempdir_in(base).unwrap())
@@ -139,15 +140,15 @@ impl Installation {
         self.program = Program::begin(session, exchange, &self.connection, stores);
     }
 
-    /// Sets the clock ahead by this many seconds.
+    /// Sets the clock ahead of the true time by this many seconds, or behind it if the number is negative.
     pub(super) fn set_clock_offset(&self, seconds: i64) {
         if self.wrong_by.swap(seconds, Ordering::Relaxed) < seconds {
             self.wire.seen().set_forward = true;
         }
     }
 
-    /// Signs a member in without interleaving. The program may notice it late, because another program of
-    /// this profile may have done it.
+    /// Signs a member in without running the program meanwhile. The program may detect the sign-in late, as
+    /// if another program with this profile had performed it.
     async fn sign_in(&mut self, who: &'static str, lacks: Option<&'static Scope>) {
         let scopes: Vec<Scope> = Scope::ALL.iter().filter(|scope| Some(*scope) != lacks).cloned().collect();
         let Program { session, exchange, .. } = &self.program;
@@ -158,7 +159,8 @@ impl Installation {
         }
     }
 
-    /// Signs the other member in at this machine, or the member again. The member's outbox keeps its entries.
+    /// Signs the other member in at this machine, or the member if the other one is signed in. The member's
+    /// outbox keeps its entries.
     pub(super) async fn change_places(&mut self) {
         self.sign_in(if self.signed_in == MEMBER { OTHER } else { MEMBER }, None).await;
     }
@@ -176,7 +178,7 @@ impl Installation {
         }
     }
 
-    /// Returns the roster reference of this member.
+    /// Returns the roster's reference to the member.
     pub(super) async fn holder(&self) -> HolderRef {
         let roster = self.program.exchange.api().org_stock_members(&UNIT.parse().unwrap()).await.unwrap();
         let member = roster.into_body().items.into_iter().find(|member| member.name == "Sandbox Member");
@@ -216,13 +218,13 @@ impl Installation {
         self.program.outbox.enqueue(changes).await.unwrap();
     }
 
-    /// Requests a synchronization as the member does.
+    /// Requests a synchronization, as a member can do.
     pub(super) fn ask(&self) {
         self.program.sync.request_sync();
     }
 
-    /// Runs for this time, ends at any point, and then performs the actions that the program requires of a
-    /// person.
+    /// Runs the program for this time and stops it at an arbitrary point. Then performs the actions that the
+    /// program requires of a person.
     pub(super) async fn run(&mut self, time: Duration) {
         let Program { session, exchange, outbox, sync, knows_session } = &mut self.program;
         let mut events = outbox.events();
@@ -242,7 +244,7 @@ impl Installation {
             async { tokio::join!(connecting, outbox.run(), sync.follow_outbox(outbox), sync.run()) };
         let _ = tokio::time::timeout(time, running).await;
         while let Ok(event) = events.try_recv() {
-            // The link is only for the member, and `Debug` does not print it.
+            // The link is meant only for the member, and `Debug` does not print it.
             let error = match &event {
                 OutboxEvent::Waiting { error, .. } => format!("{error} {error:?}"),
                 _ => String::new(),
@@ -255,7 +257,7 @@ impl Installation {
         self.is_nothing_too_old();
     }
 
-    /// Makes the decisions that require a person.
+    /// Makes the decisions that the program requires of a person.
     async fn decide(&mut self) {
         if matches!(self.program.session.state(), SessionState::Ended(_)) {
             self.sign_in(self.signed_in, None).await;
@@ -263,7 +265,7 @@ impl Installation {
         let Program { outbox, sync, .. } = &self.program;
         outbox.resume_parked().await.unwrap();
         if self.signed_in != MEMBER {
-            // Another member cannot compare entries that do not belong to them.
+            // The other member cannot compare entries that belong to the member.
             return;
         }
         for entry in outbox.entries().await.unwrap() {
@@ -271,7 +273,7 @@ impl Installation {
             let number = entry.number();
             match entry.state() {
                 EntryState::Unknown => {
-                    // Wait until a comparison is possible.
+                    // The comparison requires that the feed was read successfully.
                     let read = sync.sync_area(entry.lane().into()).await;
                     if read.is_ok() {
                         outbox.resolve_unknown(number, self.found(&entry)).await.unwrap();
@@ -288,7 +290,7 @@ impl Installation {
         }
     }
 
-    /// Compares the replica with the request of an entry.
+    /// Compares an entry's request with the replica.
     fn found(&self, entry: &OutboxEntry) -> ComparisonResult {
         let planted = self.planted.iter().find(|planted| planted.entry == entry.number());
         let replica = self.program.sync.replica();
@@ -299,13 +301,13 @@ impl Installation {
             (Lane::Stock, Some(planted)) => {
                 replica.stock().any(|lot| lot.unwrap().quality.get() == planted.quality)
             }
-            // Adding an existing blueprint changes nothing.
+            // The result `Missing` does no harm, because adding an existing blueprint changes nothing.
             _ => false,
         };
         if is_there { ComparisonResult::Applied } else { ComparisonResult::Missing }
     }
 
-    /// OST-14: no organization data older than seven days.
+    /// OST-14: asserts that no organization data is older than seven days.
     fn is_nothing_too_old(&self) {
         let replica = self.program.sync.replica();
         let freshness = replica.freshness(Area::OrgStock).unwrap();
@@ -314,21 +316,31 @@ impl Installation {
             .expires_at
             .is_some_and(|expires| now.saturating_since(expires) > Duration::from_secs(600))
         {
-            assert_eq!(replica.count(Area::OrgStock).unwrap(), 0, "{}: kept for too long", self.name);
+            assert_eq!(
+                replica.count(Area::OrgStock).unwrap(),
+                0,
+                "{}: organization data is too old",
+                self.name
+            );
         }
     }
 
-    /// OST-10, OST-14: the data of a lost capability is deleted once the program knows about the sign-in.
+    /// OST-10, OST-14: asserts that the data of a lost capability is deleted once the program has detected
+    /// the sign-in.
     fn has_what_it_may_read(&self) {
         if !self.program.knows_session {
             return;
         }
         if self.lacks == Some(&Scope::ExchangeOrgstockRead) {
-            assert_eq!(self.pool(), 0, "{}: pools outlived the word of the member", self.name);
+            assert_eq!(self.pool(), 0, "{}: pools are stored without their capability", self.name);
         }
         if self.lacks == Some(&Scope::ExchangeOrgstockDetails) {
             let mut lots = self.replica().org_stock().map(Result::unwrap);
-            assert!(lots.all(|lot| lot.entries.is_none()), "{}: holders outlived it", self.name);
+            assert!(
+                lots.all(|lot| lot.entries.is_none()),
+                "{}: holders are stored without their capability",
+                self.name
+            );
         }
     }
 
@@ -341,7 +353,7 @@ impl Installation {
         })
     }
 
-    /// Returns the contents of all files, as far as they are text.
+    /// Returns the contents of all files as one string, in which invalid UTF-8 is replaced.
     pub(super) fn files(&self) -> String {
         let Stores::Files(folder) = &self.stores else { return String::new() };
         let files = std::fs::read_dir(folder.path()).unwrap();
@@ -349,18 +361,18 @@ impl Installation {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Returns true if the outcome of each pool change is known.
+    /// Returns true if all changes of the pool are decided.
     pub(super) async fn has_sent_everything(&self) -> bool {
         let entries = self.program.outbox.entries().await.unwrap();
         entries.iter().all(|entry| entry.lane() != Lane::OrgStock || entry.state() == EntryState::Done)
     }
 
-    /// Returns the number of pool lots.
+    /// Returns the number of lots in the pool.
     pub(super) fn pool(&self) -> u64 {
         self.program.sync.replica().count(Area::OrgStock).unwrap()
     }
 
-    /// Returns true if nothing is left to send and all feeds are read to their end.
+    /// Returns true if no change is left to send and all feeds are read to their end.
     pub(super) async fn is_settled(&self) -> bool {
         let entries = self.program.outbox.entries().await.unwrap();
         if entries.iter().any(|entry| entry.state() != EntryState::Done) || !self.program.knows_session {
@@ -368,14 +380,14 @@ impl Installation {
         }
         self.program.sync.request_sync();
         let read = self.program.sync.sync_once().await;
-        // Areas with a requested wait are not read by that.
+        // An area with a `Retry-After` is not read by this call, so the status has to be checked as well.
         let status = self.program.sync.status();
         let status = status.borrow();
         let waits = |area| matches!(status.area(area).activity, AreaActivity::BackingOff { .. });
         read.is_ok() && !Area::ALL.into_iter().any(waits)
     }
 
-    /// Returns the reason why it is not finished.
+    /// Returns a description of the work that is left.
     pub(super) async fn unsettled(&self) -> String {
         let entries = self.program.outbox.entries().await.unwrap();
         let open: Vec<_> = entries.iter().filter(|entry| entry.state() != EntryState::Done).collect();
@@ -387,7 +399,7 @@ impl Installation {
         self.program.sync.replica()
     }
 
-    /// Returns the current state of the service.
+    /// Returns a new replica with the current state of the service.
     pub(super) async fn fresh(&self) -> Replica {
         let exchange = &self.program.exchange;
         let sync = exchange.sync(&Replica::in_memory());
@@ -399,7 +411,8 @@ impl Installation {
     }
 }
 
-/// Repeats a call while waits that the service requested before the network recovered are in force.
+/// Repeats a call while it has to wait because of a `Retry-After` from the time before the network was
+/// repaired.
 async fn patiently<T, F: Future<Output = Result<T, exchange_client::Error>>>(
     clock: &Environment,
     mut work: impl FnMut() -> F,
@@ -413,7 +426,7 @@ async fn patiently<T, F: Future<Output = Result<T, exchange_client::Error>>>(
             }
         }
     }
-    panic!("it is asked to wait again and again");
+    panic!("the call has to wait too often");
 }
 
 async fn sign_in(
@@ -432,7 +445,7 @@ async fn sign_in(
     wire.seen().weather = weather;
 }
 
-/// Starts a process.
+/// Starts a process and opens its session.
 async fn opened(
     name: &'static str,
     sandbox: &Arc<Sandbox>,
@@ -445,7 +458,7 @@ async fn opened(
     let place = ExchangeAddress::from_variable(|_| Some(sandbox.origin())).unwrap().unwrap();
     let identity =
         ClientIdentity::new("sandbox-client", "Schedules", "1.0.0", "https://client.example").unwrap();
-    // A different random seed for each process, because equal seeds would produce equal proofs.
+    // Each process has a different random seed, because equal seeds would produce equal proofs.
     let environment = Environment::new(watch, VirtualEnvironment::new(seed));
     let session = Session::builder(&place, &identity)
         .profile(name)
@@ -462,7 +475,7 @@ async fn opened(
 }
 
 impl Program {
-    /// Creates the objects that every program has.
+    /// Creates the objects that every program needs.
     fn begin(session: Session, exchange: Exchange, connection: &Connection, stores: &Stores) -> Self {
         let (outbox, replica) = match stores {
             Stores::Memory { outbox, replica } => {

@@ -1,4 +1,4 @@
-//! The connection between a client and the service: injects faults and checks the traffic.
+//! The connection between a client and the service. It injects faults and checks the traffic.
 
 mod cut;
 
@@ -44,7 +44,7 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number from 0 to below `end`.
+    /// Returns a number from 0 up to but not including `end`.
     pub(super) fn below(&mut self, end: u64) -> u64 {
         self.roll() % end
     }
@@ -58,7 +58,7 @@ impl SplitMix64 {
     }
 }
 
-/// The clock of the service, driven by tokio's paused clock, so that tests run in virtual time.
+/// The clock of the service, which follows tokio's paused clock, so that tests run in virtual time.
 #[derive(Clone)]
 pub(super) struct Time(Arc<TimeInner>);
 
@@ -72,7 +72,7 @@ struct TimeInner {
 impl Time {
     pub(super) fn of(sandbox: &Sandbox) -> Self {
         let clock = sandbox.clock().clone();
-        // Later than all times of the seed.
+        // This time is later than all times in the seed data.
         let start = clock.now().as_millis();
         Self(Arc::new(TimeInner { clock, begun: Instant::now(), start, moved: Mutex::default() }))
     }
@@ -103,7 +103,7 @@ impl Time {
 #[derive(Clone)]
 pub(super) struct MachineClock {
     pub(super) time: Time,
-    /// Offset in seconds.
+    /// The offset of the wall clock in seconds.
     pub(super) wrong_by: Arc<AtomicI64>,
 }
 
@@ -119,7 +119,7 @@ impl Clock for MachineClock {
     }
 }
 
-/// Waits for work in other threads while virtual time is paused.
+/// Awaits work of other threads while virtual time is paused.
 pub(super) async fn held<T>(work: impl Future<Output = T>) -> T {
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     drop(tokio::task::spawn_blocking(move || waiting.recv()));
@@ -134,18 +134,18 @@ pub(super) enum Fault {
     Refused,
     CutBefore,
     CutAfter,
-    /// Delivered at once; the response is late, perhaps after the client's timeout.
+    /// The request is delivered immediately, and the response is late, possibly after the client's timeout.
     LateAnswer,
-    /// The client sees a closed connection, and the request is delivered afterwards.
+    /// The client's connection is closed, and the request is delivered afterwards.
     LateDelivery,
-    /// Delivered twice; the second response is returned.
+    /// The request is delivered twice, and the second response is returned.
     Twice,
     Truncated,
     Garbage,
     HtmlBefore,
     HtmlAfter,
     Unavailable,
-    /// The same, and the connection ends in the middle of the page.
+    /// The server is unavailable, and the connection ends in the middle of the page.
     UnavailableCut,
     Limited,
 }
@@ -166,7 +166,7 @@ const FAULTS: [Fault; 13] = [
     Fault::Limited,
 ];
 
-/// The connection of one installation.
+/// The connection of one installation to the service.
 #[derive(Clone)]
 pub(super) struct Wire(Arc<Inner>);
 
@@ -176,29 +176,30 @@ struct Inner {
     seen: Mutex<WireTraffic>,
 }
 
-/// A requested wait: its start and its end.
+/// A wait that a server requested, with its start and its end.
 #[derive(Clone, Copy, Default)]
 struct RequestedWait {
     at: Duration,
     until: Duration,
 }
 
-/// The observed traffic.
+/// The traffic that was observed, and the state of the faults.
 pub(super) struct WireTraffic {
     dice: SplitMix64,
-    /// Percentage of requests with a fault; above 100 there is no network.
+    /// The percentage of requests with a fault. If it is above 100, there is no network.
     pub(super) weather: u64,
     ids: HashSet<String>,
-    /// Requested waits by operation, or by server if the wait applies to all its operations.
+    /// The waits that servers requested, by operation, or by server if a wait applies to all of its
+    /// operations.
     not_before: HashMap<&'static str, RequestedWait>,
-    /// The machine's clock was set forward, so that stored waits seem to be over.
+    /// True if the machine's clock was set forward, so that saved waits seem to have ended.
     pub(super) set_forward: bool,
     pub(super) secrets: HashSet<String>,
     pub(super) requests: u64,
-    /// Cursors that the service refused (FED-09).
+    /// The number of cursors that the service refused (FED-09).
     pub(super) refused_cursors: u64,
     pub(super) faults: BTreeMap<Fault, u64>,
-    /// Violations of the rules by the client.
+    /// The client's violations of the rules.
     pub(super) breaks: Vec<String>,
 }
 
@@ -223,8 +224,9 @@ impl Wire {
         self.0.seen.lock().unwrap()
     }
 
-    /// Starts a new process. Requested waits of the former one end with it unless it has files; then the rest
-    /// of each wait applies, except for a wait received at the moment of the end.
+    /// Starts a new process. Without files, the waits of the previous process no longer apply. With files,
+    /// the rest of each wait applies, except for a wait that was received at the moment when the process
+    /// ended.
     pub(super) fn new_process(&self, has_files: bool) {
         let now = self.0.time.passed();
         let mut seen = self.seen();
@@ -252,8 +254,8 @@ impl Wire {
             Fault::LateDelivery => seen.dice.of(&[1, 5, 24, 50]),
             _ => seen.dice.of(&[1, 3, 20, 400]),
         };
-        // The refresh token is spent by the request. A client that loses that response has to sign in again,
-        // which another test covers.
+        // A request with the refresh token consumes it. If the client loses the response, it has to sign in
+        // again, which another test covers.
         let late = Duration::from_secs(late);
         let spends = operation.id.starts_with("oauth.");
         let loses = !matches!(
@@ -298,7 +300,7 @@ impl Wire {
         }
     }
 
-    /// Records the end of a requested wait; the longest one counts.
+    /// Records the end of a wait that a server requested. The longest wait applies.
     fn record_requested_wait(&self, whom: &'static str, wait: Duration) {
         let now = self.0.time.passed();
         let until = now + wait;
@@ -309,7 +311,7 @@ impl Wire {
         }
     }
 
-    /// Passes a response to the client.
+    /// Records the `Retry-After` and the secrets of a response, and returns it.
     fn hand(&self, operation: &'static Operation, response: Response<Bytes>) -> Response<Bytes> {
         let wait = response.headers().get("retry-after").and_then(|wait| wait.to_str().ok());
         if let Some(wait) = wait.and_then(|wait| wait.parse().ok()) {
@@ -378,7 +380,7 @@ impl Wire {
             Fault::Unavailable => Ok(page(503, Some(late))),
             Fault::UnavailableCut => {
                 let came = held(cut::page(operation, late)).await;
-                // The response was delivered, even if the client drops it.
+                // The response was delivered even if the client discards it.
                 self.record_requested_wait(server(operation), late);
                 came
             }
@@ -387,13 +389,15 @@ impl Wire {
     }
 }
 
-/// Returns the server of an operation; provider and gateway request waits separately.
+/// Returns the server of an operation. A `Retry-After` of the provider does not apply to the gateway, and
+/// vice versa.
 fn server(operation: &Operation) -> &'static str {
     if operation.id.starts_with("oauth.") { "the whole provider" } else { "the whole gateway" }
 }
 
-/// Returns true if a response requests a wait of all calls (CLI-02): the server is down, or the gateway names
-/// no limit. The limits of the provider belong to single endpoints.
+/// Returns true if the `Retry-After` of a response applies to all calls (CLI-02): the server is down, or a
+/// response of the gateway with status 429 has no error code. The provider's limits apply to single
+/// endpoints.
 fn is_for_all(operation: &Operation, response: &Response<Bytes>) -> bool {
     let is_down = response.status().is_server_error();
     if operation.id.starts_with("oauth.") {

@@ -19,7 +19,7 @@ use exchange_client_sqlite::SqliteOutbox;
 use exchange_service::sandbox::Sandbox;
 use tempfile::TempDir;
 
-/// Extracts the outcome of an area.
+/// Extracts the outcome from a [`WriteOutcome`] of this area.
 macro_rules! outcome {
     ($written:expr, $lane:ident) => {
         match $written {
@@ -40,7 +40,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// Starts a sandbox in which the member signed in with all scopes.
+    /// Starts a sandbox and signs the member in with all scopes.
     pub(super) async fn open() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
         let (place, identity) = (place(&sandbox), identity("sandbox-client"));
@@ -56,7 +56,7 @@ impl Desk {
         Self { sandbox, outbox, exchange, connection, network, folder }
     }
 
-    /// Reopens the outbox from its file.
+    /// Opens the outbox again from its file.
     pub(super) async fn restarted(self) -> Self {
         let outbox = outbox(&self.exchange, &self.connection, &self.folder);
         Self { outbox, ..self }
@@ -86,7 +86,7 @@ impl Desk {
         self.api().ships_read(ShipsReadOptions::new()).await.unwrap().into_body().items
     }
 
-    /// Returns the largest entry of this quality.
+    /// Returns the entry of this quality with the largest quantity.
     pub(super) async fn entry(&self, quality: i64) -> OrgStockEntry {
         let page = self.api().org_stock_read(OrgStockReadOptions::new()).await.unwrap().into_body();
         let lots = page.items.into_iter().filter(|lot| lot.quality.get() == quality);
@@ -94,8 +94,8 @@ impl Desk {
         entries.max_by_key(|entry| entry.quantity.amount.get().to_scaled_i64(3)).unwrap()
     }
 
-    /// Signs the member in on the web, opens a link and confirms; returns false if there was nothing to
-    /// confirm.
+    /// Signs the member in to the web application, opens the link and confirms. Returns false if there was
+    /// nothing to confirm.
     pub(super) async fn confirm(&self, link: &str) -> bool {
         let origin = self.sandbox.origin();
         let account = self.sandbox.directory().accounts.into_iter().find(|one| one.username == MEMBER);
@@ -118,7 +118,7 @@ fn outbox(exchange: &Exchange, connection: &Connection, folder: &TempDir) -> Out
     exchange.outbox(SqliteOutbox::open(folder.path()).unwrap(), connection).unwrap()
 }
 
-/// Sends a request as a browser; returns status, cookie and page.
+/// Sends a request as a browser does. Returns the status, the cookie and the page.
 async fn browse(method: &str, address: &str, cookie: &str, form: String) -> (u16, String, String) {
     let request = http::Request::builder().method(method).uri(address).header("cookie", cookie);
     let request = request.header("content-type", "application/x-www-form-urlencoded");
@@ -131,7 +131,7 @@ async fn browse(method: &str, address: &str, cookie: &str, form: String) -> (u16
     (response.status().as_u16(), set.unwrap_or_default().to_owned(), page)
 }
 
-/// The token of a page's form.
+/// Returns the CSRF token of the form on a page.
 fn csrf(page: &str) -> String {
     let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
     rest.split('"').next().unwrap().to_owned()

@@ -1,5 +1,5 @@
-//! The ledger of a change set: applies decided ops to entries in memory. It makes no decisions and refuses
-//! nothing.
+//! The ledger of a change set, which applies decided ops to the loaded entries in memory. It makes no
+//! decisions and rejects nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use super::super::pool_record::{PoolEntry, PoolRecord, StockSale};
 use crate::ids::{MemberId, UnitId};
 use crate::time::Moment;
 
-/// Stock between its source and its destination entry.
+/// Stock that was taken out of an entry and not yet added to another.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StockPart {
     pub(super) holder: MemberId,
@@ -23,14 +23,14 @@ pub(super) struct StockPart {
     pub(super) earmarks: EarmarkSet,
 }
 
-/// The entries of a change set before and after the ops so far.
+/// The entries of a change set, before the first op and after the ops applied so far.
 pub(super) struct PoolLedger<'w> {
     writer: &'w WriteContext,
     before: BTreeMap<String, PoolEntry>,
     current: BTreeMap<String, PoolEntry>,
-    /// Entry ids by holder and lot (twins share a list), in order of age. New entries follow existing ones of
-    /// the same moment. Ops on an entry change its pool or its stolen flag only, so an entry never changes
-    /// its list.
+    /// The ids of entries by holder and lot, sorted from oldest to newest. A lot and its stolen twin have the
+    /// same list. Among entries with the same time, new ones follow existing ones. An op changes only the
+    /// pool or the stolen flag of an entry, so an entry always stays in its list.
     joinable: HashMap<(MemberId, Lot), Vec<(Moment, String)>>,
     sales: Vec<(String, StockSale)>,
     notices: BTreeSet<MemberNotice>,
@@ -38,7 +38,7 @@ pub(super) struct PoolLedger<'w> {
 }
 
 impl<'w> PoolLedger<'w> {
-    /// Creates a ledger over entries, which are sorted from the oldest to the newest.
+    /// Creates a ledger over entries, which must be sorted from oldest to newest.
     pub(super) fn new(entries: Vec<PoolEntry>, writer: &'w WriteContext) -> Self {
         let mut joinable: HashMap<_, Vec<_>> = HashMap::with_capacity(entries.len());
         for PoolEntry { holder, lot, row, .. } in &entries {
@@ -62,12 +62,12 @@ impl<'w> PoolLedger<'w> {
         self.writer.now
     }
 
-    /// Returns an entry after the ops so far.
+    /// Returns an entry in its current state, after the ops applied so far.
     pub(super) fn entry(&self, id: &str) -> Option<&PoolEntry> {
         self.current.get(id)
     }
 
-    /// Adds a notice for a member, unless the member is the writer (OST-19).
+    /// Adds a notice to a member, unless the member is the writer (OST-19).
     pub(super) fn notify_member(&mut self, member: &MemberId, kind: &'static str) {
         if *member != self.writer.member {
             self.notices.insert(MemberNotice { member: member.clone(), kind });
@@ -83,8 +83,8 @@ impl<'w> PoolLedger<'w> {
         }
     }
 
-    /// Takes an amount out of an entry, with the given shares of its earmarks. An empty entry is deleted, and
-    /// an offer that exceeds the rest is lowered to it (OST-19).
+    /// Takes an amount out of an entry, with the given shares of its earmarks. Deletes the entry if it is
+    /// then empty. Lowers an offer that exceeds the remaining amount (OST-19).
     pub(super) fn take_stock(
         &mut self,
         id: &str,
@@ -114,8 +114,9 @@ impl<'w> PoolLedger<'w> {
         part
     }
 
-    /// Adds stock to a pool: to the holder's oldest entry that it can join if `joins` is set, else as a new
-    /// entry. The joined entry keeps its note unless a new one is given.
+    /// Adds stock to a pool. If `joins` is set, the stock is merged with the holder's oldest suitable entry;
+    /// otherwise, or if there is none, it becomes a new entry. An existing entry keeps its note unless `note`
+    /// is given.
     pub(super) fn put_stock(&mut self, part: StockPart, joins: bool, note: Option<String>) {
         let other = if joins { self.find_joinable(&part, None) } else { None };
         let StockPart { holder, lot, unit, amount, earmarks, .. } = part;
@@ -149,8 +150,8 @@ impl<'w> PoolLedger<'w> {
         });
     }
 
-    /// Moves a whole entry to another pool, or joins it to an entry there. An entry with an offer is never
-    /// joined because the offer refers to it.
+    /// Moves a whole entry to another pool, or merges it with an entry in that pool. An entry with an offer
+    /// is never merged, because the offer refers to the entry.
     pub(super) fn move_whole(&mut self, id: &str, unit: UnitId, joins: bool) {
         let Some(PoolEntry { holder, lot, row, earmarks }) = self.current.get(id).cloned() else { return };
         let StockRow { amount, note, booked_at, offer, .. } = row;
@@ -163,7 +164,7 @@ impl<'w> PoolLedger<'w> {
         }
     }
 
-    /// Records a sale with the missions' income.
+    /// Records a sale with the income of the missions.
     pub(super) fn record_sale(
         &mut self,
         part: StockPart,
@@ -178,8 +179,8 @@ impl<'w> PoolLedger<'w> {
         self.sales.push((id, StockSale { unit, kind, material, amount, terminal, proceeds, incomes }));
     }
 
-    /// Finds the oldest entry that a part can join: same holder, lot and pool, compatible earmarks, and a
-    /// total within the maximum of a quantity.
+    /// Finds the oldest entry with which a part can be merged: same holder, lot and pool, compatible
+    /// earmarks, and a sum within the maximum of a quantity.
     fn find_joinable(&self, part: &StockPart, but: Option<&str>) -> Option<String> {
         let fits = |id: &&String| {
             let Some(entry) = self.current.get(*id).filter(|_| but != Some(id.as_str())) else {
@@ -200,14 +201,14 @@ impl<'w> PoolLedger<'w> {
         let offers_unsaid = count_offer_changes(&before, &now);
         let ids: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
         let mut changed: Vec<_> = ids.into_iter().filter(|id| before.get(*id) != now.get(*id)).collect();
-        // Existing entries by age, then new ones in the order of creation, which is also the order of
-        // insertion (STK-16).
+        // Existing entries come first, by age. New entries follow in the order of their creation, which is
+        // also the order in which they are inserted (STK-16).
         changed.sort_by_key(|id| (made.position(id), before.get(*id).map(|entry| entry.row.age_key())));
         let entry = |id: &String| EntryDelta {
             key: id.clone(),
             before: before.get(id).cloned().map(PoolRecord::Entry),
             after: now.get(id).cloned().map(PoolRecord::Entry),
-            // A16: the guard does not apply.
+            // A16: the guard does not apply to org stock.
             removal: false,
             overridden: false,
         };
@@ -224,12 +225,12 @@ impl<'w> PoolLedger<'w> {
     }
 }
 
-/// Returns the key that a lot and its stolen twin have in common.
+/// Returns a key that is equal for a lot and its stolen twin.
 fn twin_key(holder: &MemberId, lot: &Lot) -> (MemberId, Lot) {
     (holder.clone(), Lot { stolen: false, ..lot.clone() })
 }
 
-/// Counts the offers that were lowered and those that ended.
+/// Counts the offers that were lowered and the offers that were removed.
 fn count_offer_changes(
     before: &BTreeMap<String, PoolEntry>,
     now: &BTreeMap<String, PoolEntry>,

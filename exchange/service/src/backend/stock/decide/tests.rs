@@ -1,5 +1,5 @@
-//! Property tests with batches of up to 500 ops over lots of arbitrary rows: the bookings match the ops, and
-//! reserved or offered stock is never lost. `MODEL_CASES` sets the number of batches.
+//! Property tests with batches of up to 500 ops over lots of arbitrary rows. They check that the bookings
+//! match the ops, and that no reserved stock is lost. `MODEL_CASES` sets the number of batches.
 
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ fn lot_states() -> impl Strategy<Value = BTreeMap<Lot, LotState>> {
     })
 }
 
-/// Ops with the lot's correct expected amount in nine of ten cases.
+/// Generates ops; nine of ten contain the correct expected amount of the lot.
 fn goals() -> impl Strategy<Value = Vec<(usize, i64, bool)>> {
     let one = (0..LOTS, select(vec![0, 0, 1, 2, 5, 10, 20, 60]), prop::bool::weighted(0.9));
     prop_oneof![9 => prop::collection::vec(one.clone(), 1..12), 1 => prop::collection::vec(one, 480..=500)]
@@ -107,7 +107,8 @@ fn cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(cases())]
 
-    /// STK-02, STK-10, STK-11, STK-13, STK-15, STK-16, STK-17, STK-19, WRT-02.
+    /// STK-02, STK-10, STK-11, STK-13, STK-15, STK-16, STK-17, STK-19, WRT-02: the statuses of the ops, the
+    /// booked rows, the offers and the removals match a simple model of the lots.
     #[test]
     fn bookings_match_the_ops(lot_states in lot_states(), goals in goals()) {
         let mut held: BTreeMap<Lot, i64> =
@@ -139,15 +140,15 @@ proptest! {
         for touched in &decided.touched {
             let Some(holding) = touched.after.as_ref().or(touched.before.as_ref()) else {
                 let emptied = held.iter().any(|(lot, held)| lot.key() == touched.key && *held == 0);
-                prop_assert!(emptied, "filled and emptied");
+                prop_assert!(emptied, "only a lot that was filled and emptied has no holding");
                 continue;
             };
-            let lot_state = after.get_mut(&holding.lot).expect("a lot that is known");
+            let lot_state = after.get_mut(&holding.lot).expect("the lot exists");
             prop_assert_eq!(&touched.key, &holding.lot.key());
             prop_assert_eq!(touched.before.as_ref().map_or(0, |before| before.held), super::total_amount(&lot_state.rows));
             let (was, current) = (journalled(touched.before.as_ref()), journalled(touched.after.as_ref()));
             prop_assert!(was.iter().all(|row| lot_state.rows.contains(row)));
-            prop_assert!(!was.iter().any(|row| current.contains(row)), "what stays as it is is not journalled");
+            prop_assert!(!was.iter().any(|row| current.contains(row)), "unchanged rows are not journaled");
             lot_state.rows.retain(|row| !was.contains(row));
             lot_state.rows.extend_from_slice(current);
             prop_assert_eq!(touched.after.as_ref().map(|after| after.held).unwrap_or_default(), super::total_amount(&lot_state.rows));
@@ -178,7 +179,7 @@ proptest! {
             }
         }
         for (id, (_, was)) in &were {
-            prop_assert!(are.contains_key(id) || was.reserved == 0, "reserved stock stays");
+            prop_assert!(are.contains_key(id) || was.reserved == 0, "rows with reserved stock are kept");
         }
         let offers = |rows: &BTreeMap<String, (Lot, StockRow)>| -> BTreeMap<String, i64> {
             rows.values().filter_map(|(_, row)| row.offer.clone()).map(|offer| (offer.id, offer.amount)).collect()
@@ -189,7 +190,7 @@ proptest! {
         let extras = (decided.extras.offers_removed, decided.extras.offers_reduced);
         prop_assert_eq!(extras, (Some(lost as i64), Some(lowered as i64)));
 
-        // Twins: re-marking never turns shared stock into personal stock, and never increases it.
+        // Re-marking stock as stolen or not stolen never turns personal stock into shared or pool stock.
         for lot in (0..LOTS).step_by(2).map(lot) {
             let pair = [lot.clone(), lot.stolen_twin()];
             let of = |lot_states: &BTreeMap<Lot, LotState>| -> BTreeMap<StockOwnership, i64> {
@@ -203,19 +204,19 @@ proptest! {
             let level = sum(&lot_states, 0) + sum(&lot_states, 1) == sum(&after, 0) + sum(&after, 1);
             let is_fixed = pair.iter().flat_map(|lot| &lot_states[lot].rows).any(|row| row.movable_amount() < row.amount);
             if level && !is_fixed {
-                prop_assert_eq!(current, was, "re-marked, and nothing else");
+                prop_assert_eq!(current, was, "re-marking keeps the amounts per ownership");
             }
         }
         let removed: BTreeSet<&str> =
             decided.touched.iter().filter(|touched| touched.removal).map(|touched| &*touched.key).collect();
         for (lot, lot_state) in lot_states.iter().filter(|(lot, _)| removed.contains(&*lot.key())) {
-            prop_assert!(held[lot] * 10 <= super::total_amount(&lot_state.rows), "cut to a tenth at least");
+            prop_assert!(held[lot] * 10 <= super::total_amount(&lot_state.rows), "at most a tenth remains");
         }
     }
 }
 
-/// STK-12, WRT-14: filling a lot that another author emptied needs the member's permission, which is
-/// recorded. A lot that the batch itself emptied needs none.
+/// STK-12, WRT-14: filling a lot that another author emptied requires the member's permission, and the
+/// journal records that it was given. Refilling a lot that the same batch emptied requires none.
 #[test]
 fn refilling_a_foreign_emptied_lot_needs_override() {
     let gone = |installation: &str| Some(KeyRemoval { at: NOW, by: author(installation) });

@@ -1,11 +1,11 @@
-//! A direct interpreter of the eight ops over maps, written from the specification. It shares no code with
-//! the service.
+//! A direct interpreter of the eight ops on maps, written from the specification. It shares no code with the
+//! service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::stock::{GUN, LotKey, METAL, ORE, PARTS};
 
-/// A location of stock with its properties.
+/// Returns the lots of the model.
 pub(super) fn places() -> Vec<LotKey> {
     let plain = [ORE, ORE.place("Station"), METAL.quality(7), PARTS, GUN];
     plain.into_iter().flat_map(|lot_key| [lot_key, lot_key.stolen()]).collect()
@@ -14,18 +14,18 @@ pub(super) fn places() -> Vec<LotKey> {
 pub(super) const MEMBERS: [&str; 3] = ["m-1", "m-2", "m-3"];
 pub(super) const UNITS: [&str; 2] = ["u-1", "u-2"];
 pub(super) const MISSIONS: [&str; 2] = ["mi-1", "mi-2"];
-/// `j-1` needs ore, `j-2` is done, `j-3` needs metal and guns.
+/// The job orders: `j-1` needs ore, `j-2` is done, `j-3` needs metal and guns.
 pub(super) const ORDERS: [&str; 3] = ["j-1", "j-2", "j-3"];
 
-/// An entry, or a row in no pool.
+/// An entry of a pool, or a row outside of pools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Its id and insertion order, once the service has assigned them.
+    /// The id and the insertion order, once the service has assigned them.
     pub(super) id: String,
     pub(super) number: i64,
     pub(super) holder: usize,
     pub(super) at: LotKey,
-    /// The pool; none for personal stock and for shared stock in no pool.
+    /// The pool; `None` for personal stock and for shared stock outside of pools.
     pub(super) unit: Option<usize>,
     pub(super) shared: bool,
     pub(super) amount: i64,
@@ -47,7 +47,7 @@ impl Entry {
         self.missions.values().sum()
     }
 
-    /// The reserved part for ops that name no earmarks.
+    /// Returns the amount that ops without named earmarks must leave.
     pub(super) fn standing(&self) -> i64 {
         self.jobs().max(self.missions()).max(self.donated)
     }
@@ -72,15 +72,15 @@ pub(super) struct Oracle {
     pub(super) names: Vec<String>,
     pub(super) missions: Vec<String>,
     pub(super) no_marking: bool,
-    /// The holders with taken or moved stock, and the writers, in the current change set.
+    /// The members who receive a notice about taken or moved stock in the current change set, with its kind.
     pub(super) sent_notices: BTreeSet<(usize, &'static str)>,
-    /// The missions' income, and the proceeds of sales.
+    /// The income of missions, and the proceeds of all sales.
     pub(super) income: BTreeMap<String, i64>,
     pub(super) proceeds: i64,
     pub(super) now: i64,
 }
 
-/// Earmarked parts of stock by target.
+/// Earmarked amounts by target.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shares {
     pub(super) jobs: Vec<(String, i64)>,
@@ -156,7 +156,7 @@ pub(super) enum Op {
     },
 }
 
-/// Returns `None` if the op is applied, else `result reason`.
+/// `Ok` if the op is applied, otherwise its result and its reason.
 type OpResult = Result<(), &'static str>;
 
 const UNCHANGED: OpResult = Err("unchanged -");
@@ -171,7 +171,7 @@ impl Oracle {
         if is_permitted { Ok(()) } else { rejected("rejected NOT_PERMITTED") }
     }
 
-    /// Returns the index of an entry in a pool of the member's units.
+    /// Returns the index of an entry in a pool of the member's units, or the reason for rejecting the op.
     fn find_entry(&self, who: usize, unit: usize, id: &str) -> Result<usize, &'static str> {
         self.check_permission(who, unit)?;
         let matches_entry = |entry: &Entry| entry.id == id && entry.unit == Some(unit) && entry.amount > 0;
@@ -238,7 +238,7 @@ impl Oracle {
                 let part = self.take(at, amount, &shares)?;
                 self.proceeds += proceeds;
                 for (mission, sold) in part.missions {
-                    // Only member one takes part in a mission, the first one.
+                    // Only member one takes part in a mission, which is `mi-1`.
                     if who == 0 && mission == "mi-1" {
                         *self.income.entry(mission).or_default() += proceeds * sold / amount;
                     }
@@ -378,7 +378,7 @@ impl Oracle {
         }
     }
 
-    /// Takes a part with named earmarks; the rest must be free.
+    /// Takes an amount with the named earmarks from an entry; the rest of the amount must be free.
     fn take(&mut self, index: usize, amount: i64, shares: &Shares) -> Result<Entry, &'static str> {
         let mut entry = self.entries[index].clone();
         for (named_targets, has) in [(&shares.jobs, &mut entry.jobs), (&shares.missions, &mut entry.missions)]
@@ -391,7 +391,7 @@ impl Oracle {
                 }
             }
             for (target, part) in named_targets {
-                *has.get_mut(target).expect("it is there") -= part;
+                *has.get_mut(target).expect("the target exists") -= part;
             }
             has.retain(|_, amount| *amount > 0);
             if named_targets.iter().map(|(_, part)| part).sum::<i64>() > amount {
@@ -410,14 +410,14 @@ impl Oracle {
         }
         entry.offer = entry.offer.min(entry.amount);
         entry.version += 1;
-        let unit = entry.unit.expect("a pool");
+        let unit = entry.unit.expect("the entry is in a pool");
         let part = self.new_entry(entry.holder, entry.at, unit, amount, shares.clone());
         let part = Entry { note: entry.note.clone(), booked: entry.booked, ..part };
         self.entries[index] = entry;
         Ok(part)
     }
 
-    /// Takes a free part.
+    /// Takes a free amount from an entry.
     fn split(&mut self, index: usize, amount: i64) -> Result<Entry, &'static str> {
         let entry = &self.entries[index];
         if amount > entry.amount {
@@ -432,12 +432,12 @@ impl Oracle {
         self.take(index, amount, &Shares::default())
     }
 
-    /// Finds the oldest entry of the same holder, lot and pool.
+    /// Returns the oldest other entry of the same holder, lot and pool.
     fn find_mergeable(&self, part: &Entry) -> Option<usize> {
         let mut candidates: Vec<usize> = (0..self.entries.len())
             .filter(|index| self.entries[*index].key() == part.key() && self.entries[*index].amount > 0)
             .collect();
-        // At the same age, entries of this change set follow existing ones.
+        // Of entries with the same age, those of this change set follow existing ones.
         candidates.sort_by_key(|index| {
             let entry = &self.entries[*index];
             (entry.booked, entry.id.is_empty(), entry.number, *index)
@@ -466,7 +466,7 @@ impl Oracle {
         self.entries.retain(|entry| entry.amount > 0);
     }
 
-    /// Sets a holder's lot on the web; `None` if reservations forbid it.
+    /// Sets the amount of a holder's lot through the web pages.
     pub(super) fn set(&mut self, holder: usize, lot_key: LotKey, to: i64) -> OpResult {
         let mut own: Vec<usize> = (0..self.entries.len())
             .filter(|one| self.entries[*one].holder == holder && self.entries[*one].at == lot_key)
@@ -515,7 +515,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Returns the pools that a member reads: each lot with its entries where permitted.
+    /// Returns the lots of the pools that a member reads, with entries where these are permitted.
     pub(super) fn view(&self, member: usize, details: bool) -> Vec<String> {
         let mut lots: BTreeMap<(usize, LotKey), Vec<&Entry>> = BTreeMap::new();
         for entry in &self.entries {
@@ -556,11 +556,11 @@ impl Oracle {
             entry.note.as_ref().filter(|_| !withheld).map(|note| format!(" '{note}'")).unwrap_or_default();
         let mut marks = String::new();
         for (order, amount) in &entry.jobs {
-            let number = 11 + ORDERS.iter().position(|one| one == order).expect("an order");
+            let number = 11 + ORDERS.iter().position(|one| one == order).expect("a known order");
             marks += &format!(" {order}({number}):{}", format_amount(lot_key, *amount));
         }
         for (mission, amount) in &entry.missions {
-            let at_list = MISSIONS.iter().position(|one| one == mission).expect("a mission");
+            let at_list = MISSIONS.iter().position(|one| one == mission).expect("a known mission");
             marks +=
                 &format!(" {mission}(\"{}\"):{}", self.missions[at_list], format_amount(lot_key, *amount));
         }

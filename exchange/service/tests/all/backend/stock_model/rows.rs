@@ -1,4 +1,4 @@
-//! Rows of stock in a direct interpreter: booking order, re-marking, joining, and offers.
+//! A direct interpreter of the rows of stock: booking order, re-marking, joining, and offers.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) enum RowOwnership {
 }
 
 impl RowOwnership {
-    /// The rank for booking; the same for all pools.
+    /// Returns the rank in the booking order, which is the same for all pools.
     fn turn(self) -> u8 {
         match self {
             Self::Personal => 0,
@@ -39,7 +39,7 @@ impl Row {
         self.amount - self.reserved
     }
 
-    /// Returns the amount without reservation and offer.
+    /// Returns the amount that is neither reserved nor offered.
     fn movable(&self) -> i64 {
         self.amount - self.reserved.max(self.offered)
     }
@@ -50,11 +50,11 @@ impl Row {
     }
 }
 
-/// When a row was booked in, and its insertion order at that moment; none until the service has inserted it,
-/// which makes it the youngest.
+/// The time at which a row was booked in, and its insertion order at that time. The insertion order is `None`
+/// until the service has inserted the row, which makes it the youngest.
 pub(super) type Age = (Moment, Option<i64>);
 
-/// A member's rows by lot, the oldest first.
+/// The rows of a member by lot, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows(BTreeMap<LotKey, Vec<(Age, Row)>>);
 
@@ -71,12 +71,12 @@ impl Rows {
         self.of(lot_key).iter().map(|(_, row)| row.amount).sum()
     }
 
-    /// Returns the amount of a lot that cannot be booked out.
+    /// Returns the amount of a lot that is reserved.
     pub(super) fn reserved(&self, lot_key: LotKey) -> i64 {
         self.of(lot_key).iter().map(|(_, row)| row.reserved).sum()
     }
 
-    /// Returns the lots that are not empty.
+    /// Returns the amounts of all lots that are not empty.
     pub(super) fn lots(&self) -> BTreeMap<LotKey, i64> {
         self.0.keys().map(|lot_key| (*lot_key, self.held(*lot_key))).filter(|(_, held)| *held > 0).collect()
     }
@@ -86,7 +86,7 @@ impl Rows {
         let mut lacks = changes.clone();
         for (&lot_key, &change) in changes.iter().filter(|(_, change)| **change < 0) {
             let twin = LotKey { stolen: !lot_key.stolen, ..lot_key };
-            // STK-19
+            // STK-19: stock that is only re-marked moves between the twins.
             let rise = changes.get(&twin).copied().unwrap_or(0).max(0);
             let remarked = take(self.of_mut(lot_key), rise.min(-change), Row::movable);
             let sum: i64 = remarked.iter().map(|(_, row)| row.amount).sum();
@@ -102,7 +102,7 @@ impl Rows {
         self.0.values_mut().for_each(|rows| rows.sort_by_key(|(age, _)| written(*age)));
     }
 
-    /// Receives another member's stock: it is inserted anew, without offers.
+    /// Adds rows of another member as new rows without offers.
     pub(super) fn get(&mut self, lot_key: LotKey, received: Vec<(Age, Row)>) {
         let received = received.into_iter().map(|((time, _), row)| ((time, None), Row { offered: 0, ..row }));
         let rows = self.of_mut(lot_key);
@@ -110,7 +110,7 @@ impl Rows {
         rows.sort_by_key(|(age, _)| written(*age));
     }
 
-    /// STK-15: adds personal stock; pieces join existing ones.
+    /// STK-15: adds personal stock; pieces join an existing row.
     fn put(&mut self, lot_key: LotKey, amount: i64, now: Moment) {
         let rows = self.of_mut(lot_key);
         let personal = rows.iter_mut().filter(|(_, row)| row.ownership == RowOwnership::Personal);
@@ -129,8 +129,9 @@ fn written((time, number): Age) -> (Moment, i64) {
     (time, number.unwrap_or(i64::MAX))
 }
 
-/// STK-16: takes up to an amount from the free parts of rows: personal stock first, then shared, then pools,
-/// each from the oldest. A taken part keeps the row's age and is inserted as a new row.
+/// STK-16: takes up to an amount from rows, of which `may` returns the available part: personal stock first,
+/// then shared stock, then pools, each from the oldest row. A part that is taken keeps the age of its row and
+/// is inserted as a new row.
 fn take(rows: &mut Vec<(Age, Row)>, amount: i64, may: fn(&Row) -> i64) -> Vec<(Age, Row)> {
     let mut turns: Vec<&mut (Age, Row)> = rows.iter_mut().collect();
     turns.sort_by_key(|(age, row)| (row.ownership.turn(), written(*age)));

@@ -1,4 +1,4 @@
-//! A proxy page whose connection ends in the middle, read by the real transport of programs.
+//! The page of a proxy whose connection ends in the middle. It is read by the real network transport.
 
 use std::{
     io::{Read as _, Write as _},
@@ -15,7 +15,7 @@ use exchange_client::api::{
 };
 use http::{Request, Response};
 
-/// The address of the server, shared by all schedules of this process.
+/// The origin of the server, which all schedules of this process share.
 static ORIGIN: LazyLock<String> = LazyLock::new(|| {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -27,10 +27,11 @@ static ORIGIN: LazyLock<String> = LazyLock::new(|| {
     origin
 });
 
-/// Connections are not reused, so that they belong to no runtime.
+/// The shared transport. The server closes each connection, so no connection belongs to the runtime of a
+/// schedule.
 static TRANSPORT: LazyLock<ReqwestTransport> = LazyLock::new(|| ReqwestTransport::new().unwrap());
 
-/// Returns the result of `503 Service Unavailable` with `Retry-After` and half a body.
+/// Returns the result of reading `503 Service Unavailable` with `Retry-After` and an incomplete body.
 pub(super) async fn page(
     operation: &'static Operation,
     wait: Duration,
@@ -39,7 +40,8 @@ pub(super) async fn page(
     TRANSPORT.send(operation, request).await
 }
 
-/// Reads the complete request, so that the client only misses the end of the body.
+/// Reads the complete request and writes the incomplete response, so that only the end of the body is
+/// missing.
 fn answer(mut stream: TcpStream) {
     let (mut request, mut bytes) = (Vec::new(), [0; 4096]);
     while !request.ends_with(b"\r\n\r\n") {
@@ -51,6 +53,6 @@ fn answer(mut stream: TcpStream) {
     let text = String::from_utf8_lossy(&request);
     let seconds = text.split([' ', '/']).find(|word| word.parse::<u64>().is_ok()).unwrap_or("0");
     let head = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/html\r\nContent-Length: 16";
-    // A client that closed the connection is no error of the server.
+    // A client that has closed the connection is not an error of the server.
     let _ = write!(stream, "{head}\r\nRetry-After: {seconds}\r\n\r\n<h1>Not");
 }
