@@ -13,6 +13,8 @@ mod split_mix;
 mod stored;
 #[path = "harness/texts.rs"]
 mod texts;
+#[path = "operations_run/wire.rs"]
+pub mod wire;
 
 #[rustfmt::skip]
 #[path = "cases/operations_all/expected/responses.rs"]
@@ -432,7 +434,7 @@ fn forms_are_serialized_with_their_encoding() {
     let body = std::str::from_utf8(request.body()).unwrap();
     assert_eq!(
         body,
-        "text=a%26b%3Dc%20%2B%C3%A4&tags=x%2Cy,z&filter%5Bname%5D=n&filter%5Bages%5D=1&filter%5Bages%5D=2\
+        "text=a%26b%3Dc%20%2B%C3%A4&tags=x%2Cy,z&filter%5Bname%5D=n&filter%5Bages%5D%5B%5D=1&filter%5Bages%5D%5B%5D=2\
          &filter%5Brange%5D%5Bfrom%5D=1.50"
     );
 }

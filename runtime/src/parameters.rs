@@ -21,8 +21,11 @@
 //!   other names belong to other parameters. Undeclared members are rejected, unless the shape defines their
 //!   type or declares no member.
 //! * Integers are encoded as digits, whatever their spelling in JSON (`5e2` as `500`).
-//! * Lists and objects inside of lists and objects are encoded as JSON. Below `deepObject`, they take further
-//!   brackets (`a[b][c]=1`), and lists of scalars repeat their name.
+//! * Lists and objects inside of lists and objects are encoded as JSON. `deepObject` parameters and those with a
+//!   [`WireConvention`] encode them with bracketed names: `a[b][c]=1`, `a[tags][]=x`, `a[items][0][price]=1`.
+//! * A member name that is empty or contains a bracket has no encoding below brackets and is rejected. So is a
+//!   list without indices whose elements cannot be told apart. An empty list or object is `name=`.
+//! * Servers read lists of a query or form in any notation: `tags=a`, `tags[]=a` and `tags[0]=a`.
 
 use std::fmt;
 
@@ -30,6 +33,10 @@ use crate::schema::{TypeSet, Validator};
 
 #[cfg(feature = "server")]
 mod attempt;
+#[cfg(feature = "server")]
+mod bracket_reader;
+#[cfg(feature = "client")]
+mod bracket_writer;
 #[cfg(feature = "client")]
 pub(crate) mod encode;
 #[cfg(feature = "server")]
@@ -40,7 +47,12 @@ mod reader;
 pub(crate) mod scalar;
 #[cfg(feature = "server")]
 mod split;
+mod wire_convention;
 
+#[cfg(any(feature = "client", feature = "server"))]
+mod brackets;
+#[cfg(all(test, feature = "client", feature = "server"))]
+mod brackets_round_trip;
 #[cfg(all(test, feature = "client", feature = "server"))]
 mod round_trip;
 
@@ -48,6 +60,7 @@ mod round_trip;
 pub use query::{MalformedQuery, QueryPairs};
 #[cfg(feature = "server")]
 pub use reader::{ParameterFault, ParameterFaultKind, ParameterReader, read_form};
+pub use wire_convention::{ArrayNotation, NestedNotation, WireConvention};
 
 /// One parameter of an operation, or one field of a form.
 #[derive(Clone, Copy)]
@@ -67,6 +80,9 @@ pub struct Parameter {
     /// Whether an empty value that violates the schema counts as absent (`allowEmptyValue` of an optional
     /// parameter).
     pub allow_empty: bool,
+    /// The convention for lists and nested values in queries and forms; `None` for the encoding that OpenAPI
+    /// defines, and for [`WireConvention::DEEP_OBJECT`] below `deepObject`.
+    pub wire: Option<WireConvention>,
     /// The type into which the encoded value is converted.
     pub shape: ValueShape,
     /// Validates the converted value; `None` if the parameter has no schema.
@@ -98,6 +114,7 @@ impl Parameter {
             explode,
             allow_reserved: false,
             allow_empty: false,
+            wire: None,
             shape: ValueShape::Scalar(ScalarType::Text),
             validator: None,
             route_match: None,
@@ -191,6 +208,10 @@ pub enum ValueShape {
     /// An object with these members and undeclared ones of a scalar type. In an exploded query, the
     /// undeclared members are all names that belong to no other parameter.
     Map(&'static [(&'static str, ValueShape)], ScalarType),
+    /// A list whose elements have this shape, encoded by a [`WireConvention`].
+    List(&'static ValueShape),
+    /// An object with these members and undeclared ones of this shape, encoded by a [`WireConvention`].
+    MapOf(&'static [(&'static str, ValueShape)], &'static ValueShape),
     /// One of several shapes, tried in this order.
     OneOf(&'static [ValueShape]),
     /// A JSON document (a parameter with `content`).

@@ -18,6 +18,7 @@ mod command_line;
 mod overlay;
 mod pages;
 mod position;
+mod wire;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -27,7 +28,11 @@ pub use self::pages::{
     CursorPagination, LinkPagination, LinkPaginationTable, LinkTargetScope, NextUrlPagination, NextUrlTable,
     OffsetIncrement, OffsetPagination, PageNumberPagination, PaginationConfig,
 };
-pub use self::{command_line::CommandLineConfig, overlay::OverlayEntry};
+pub use self::{
+    command_line::CommandLineConfig,
+    overlay::OverlayEntry,
+    wire::{ArraySetting, NestedSetting, WireConfig, WireSettings},
+};
 
 use crate::{
     diagnostics::{FaultPolicy, SourceText, SourceTextProvider},
@@ -80,6 +85,8 @@ pub struct Config {
     pub client: ClientConfig,
     /// Options of the operations table and the server interface.
     pub operations: OperationConfig,
+    /// Conventions for lists and nested values in queries and forms.
+    pub wire: WireConfig,
     /// Options for streamed bodies; absent: nothing is streamed.
     pub streams: Option<StreamConfig>,
     /// The paginated operations.

@@ -36,7 +36,7 @@ use crate::{
     naming::TypeNames,
     plan::{
         ContractPlan, OperationSide, PlanInput, SCOPE, SidePlan, assign_constants, build_plan,
-        check_ambiguous_paths,
+        check_ambiguous_paths, check_wire,
     },
     proof::structure::warn_of_gaps,
     prune::{NamedContract, prune_contract},
@@ -307,6 +307,7 @@ impl Project {
         let plans = self.operation_plans(&contract);
         command_line::check_config(config, &plans.paths, &mut diagnostics);
         operations::check_unused_options(config, &plans, &mut diagnostics);
+        check_wire(self.plan_input(&contract), config, &plans, &mut diagnostics);
         let views = views::view_modules(config, &contract, &plans, &emitter, &mut diagnostics);
         modules.insert_all(views, ModuleOrigin::Generator, config, &mut diagnostics);
         for plan in plans.iter().filter(|plan| self.has_output_for(plan)) {
@@ -371,6 +372,9 @@ impl Project {
             pages: &self.config.pages,
             scope_table: self.config.tables.iter().any(|table| table.name == SCOPE),
             implied_objects: contract.options.implied_objects,
+            wire: &self.config.wire,
+            wire_schemas: &contract.options.wire,
+            wire_selectors: &contract.options.wire_selectors,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    config::{TypeOptions, UnboundedIntegerType},
+    config::{TypeOptions, UnboundedIntegerType, WireSettings},
     formats::FormatTypes,
     schema::{SchemaId, SchemaRemapping},
 };
@@ -39,6 +39,10 @@ pub struct SchemaOptions {
     pub formats: FormatTypes,
     /// Attributes of types and fields, including derives.
     pub attributes: BTreeMap<SchemaId, Vec<String>>,
+    /// The settings for lists and nested values in queries and forms.
+    pub wire: BTreeMap<SchemaId, WireSettings>,
+    /// The selectors of these settings, with the schemas that they match.
+    pub wire_selectors: BTreeMap<String, Vec<SchemaId>>,
     /// The traits that every type derives; `Default` only where it is possible.
     pub common_derives: Vec<String>,
 }
@@ -74,6 +78,8 @@ impl SchemaOptions {
             unconstructible: endless,
             formats,
             attributes,
+            wire,
+            wire_selectors,
             common_derives: everywhere,
         } = self;
         Self {
@@ -91,6 +97,11 @@ impl SchemaOptions {
             unconstructible: moved.remap_set(endless),
             formats,
             attributes: moved.remap_keys(attributes),
+            wire: moved.remap_keys(wire),
+            wire_selectors: wire_selectors
+                .into_iter()
+                .map(|(selector, ids)| (selector, moved.remap_list(ids)))
+                .collect(),
             common_derives: everywhere,
         }
     }

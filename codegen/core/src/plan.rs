@@ -21,8 +21,9 @@ mod responses;
 mod streams;
 mod text_shape;
 mod unused_names;
+mod wire;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use bodies::{
     BodyFormat, BodyType, BodyVariant, MediaTypePlan, ParameterRow, RequestBodyPlan, RequestMark,
@@ -38,12 +39,13 @@ pub use streams::StreamItem;
 pub use streams::{StreamContent, StreamPlan, StreamedBody, check_stream_options as check_streams};
 pub use text_shape::{TextScalar, TextShape};
 pub use unused_names::check_names;
+pub use wire::check_wire;
 
 use contract_runtime::Json;
 
 use crate::{
     api::{self, OpenApiDocument, Operation, ParameterIn, tokens::is_token},
-    config::{self, ClientConfig, Config, OperationConfig, StreamConfig},
+    config::{self, ClientConfig, Config, OperationConfig, StreamConfig, WireConfig, WireSettings},
     diagnostics::{Diagnostic, Diagnostics},
     schema::{SchemaGraph, SchemaId},
     shape::{Shapes, TypeRef},
@@ -67,6 +69,12 @@ pub struct PlanInput<'a> {
     pub scope_table: bool,
     /// True if `properties` without `type` mean an object.
     pub implied_objects: bool,
+    /// The configuration section `[wire]`.
+    pub wire: &'a WireConfig,
+    /// The settings of `wire.schemas`.
+    pub wire_schemas: &'a BTreeMap<SchemaId, WireSettings>,
+    /// The selectors in `wire.schemas`, with the schemas that they match.
+    pub wire_selectors: &'a BTreeMap<String, Vec<SchemaId>>,
 }
 
 /// The group of operations that a plan covers.
@@ -426,34 +434,38 @@ fn plan_parameters<'a>(
     side: OperationSide,
     operation: &'a Operation,
 ) -> Vec<PlannedParameter<'a>> {
-    let settled = visible_parameters(given.operations, operation).map(|parameter| PlannedParameter {
-        parameter,
-        field: (parameter.constant.is_none() && !is_supplied(given.client, parameter)).then(String::new),
-        ty: match parameter.schema.map(|schema| given.shapes.type_of_schema(schema)) {
-            _ if parameter.constant.is_some() => TypeRef::String,
-            Some(TypeRef::Nullable(inner)) => (**inner).clone(),
-            Some(ty) => ty.clone(),
-            None => TypeRef::String,
-        },
-        allowed_values: given.allowed_values(parameter),
-        deprecated: parameter.deprecated
-            || parameter.schema.is_some_and(|schema| given.graph.schema(schema).deprecated),
-        row: ParameterRow {
-            name: parameter.name.clone(),
-            location: parameter.location,
-            // OpenAPI 3.1, 4.8.12.1: path parameters are always required.
-            required: parameter.required || parameter.location == ParameterIn::Path,
-            style: parameter.style.clone(),
-            explode: parameter.explode,
-            allow_reserved: parameter.allow_reserved,
-            // OpenAPI 3.1, 4.8.12.2.1: "This is valid only for query parameters".
-            allow_empty: parameter.allow_empty
-                && !parameter.required
-                && parameter.location == ParameterIn::Query,
-            shape: given.parameter_shape(parameter),
-            schema: parameter.schema,
-            mark: path_order::mark_of(given.graph, parameter).filter(|_| side == OperationSide::Paths),
-        },
+    let settled = visible_parameters(given.operations, operation).map(|parameter| {
+        let (shape, wire) = given.parameter_shape(parameter);
+        PlannedParameter {
+            parameter,
+            field: (parameter.constant.is_none() && !is_supplied(given.client, parameter)).then(String::new),
+            ty: match parameter.schema.map(|schema| given.shapes.type_of_schema(schema)) {
+                _ if parameter.constant.is_some() => TypeRef::String,
+                Some(TypeRef::Nullable(inner)) => (**inner).clone(),
+                Some(ty) => ty.clone(),
+                None => TypeRef::String,
+            },
+            allowed_values: given.allowed_values(parameter),
+            deprecated: parameter.deprecated
+                || parameter.schema.is_some_and(|schema| given.graph.schema(schema).deprecated),
+            row: ParameterRow {
+                name: parameter.name.clone(),
+                location: parameter.location,
+                // OpenAPI 3.1, 4.8.12.1: path parameters are always required.
+                required: parameter.required || parameter.location == ParameterIn::Path,
+                style: parameter.style.clone(),
+                explode: parameter.explode,
+                allow_reserved: parameter.allow_reserved,
+                // OpenAPI 3.1, 4.8.12.2.1: "This is valid only for query parameters".
+                allow_empty: parameter.allow_empty
+                    && !parameter.required
+                    && parameter.location == ParameterIn::Query,
+                wire,
+                shape,
+                schema: parameter.schema,
+                mark: path_order::mark_of(given.graph, parameter).filter(|_| side == OperationSide::Paths),
+            },
+        }
     });
     settled.collect()
 }

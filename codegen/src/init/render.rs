@@ -245,6 +245,16 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
         "Headers that middleware handles, so that server handlers do not receive or return them.",
     );
     page.add_comment("hidden-headers = []");
+    page.start_section(
+        "Lists and nested values in queries and forms, where OpenAPI leaves their encoding undefined.",
+    );
+    page.add_comment("[wire]");
+    page.add_comment("Nested values: \"json\", \"brackets\" (`a[b]=x`, `items[][price]=x`) or \"indices\" (`items[0][price]=x`).");
+    page.add_comment("nested = \"indices\"");
+    page.add_comment("Lists: \"repeat\" (`a=x&a=y`), \"brackets\" (`a[]=x`), \"indices\" (`a[0]=x`) or \"comma\" (`a=x,y`).");
+    page.add_comment("arrays = \"brackets\"");
+    page.add_comment("Other settings, by selector.");
+    page.add_comment("schemas = { \"#/components/schemas/Filter\" = { nested = \"json\" } }");
     page.add_table("client");
     page.add_comment("Header parameters that the transport supplies instead of the caller.");
     page.add_comment(&format!("transport-headers = [{}]", quote_all(&found.transport_headers).join(", ")));

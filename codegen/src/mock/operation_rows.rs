@@ -60,6 +60,7 @@ impl RowBuilder {
             explode: row.explode,
             allow_reserved: row.allow_reserved,
             allow_empty: row.allow_empty,
+            wire: row.wire,
             shape: self.build_shape(&row.shape),
             validator: self.build_validator(row.schema),
             route_match: row.mark.as_ref().map(|mark| match mark {
@@ -107,6 +108,14 @@ impl RowBuilder {
                     Some(others) => ValueShape::Map(fields.leak(), scalar_row(*others)),
                     None => ValueShape::Object(fields.leak()),
                 }
+            }
+            plan::TextShape::List(element) => {
+                ValueShape::List(Box::leak(Box::new(self.build_shape(element))))
+            }
+            plan::TextShape::MapOf(fields, others) => {
+                let fields: Vec<(&'static str, ValueShape)> =
+                    fields.iter().map(|(name, own)| (leak_string(name), self.build_shape(own))).collect();
+                ValueShape::MapOf(fields.leak(), Box::leak(Box::new(self.build_shape(others))))
             }
             plan::TextShape::OneOf(shapes) => ValueShape::OneOf(
                 shapes.iter().map(|own| self.build_shape(own)).collect::<Vec<ValueShape>>().leak(),

@@ -4,6 +4,7 @@
 
 mod every;
 mod sought;
+mod wire;
 
 use contract_codegen_core::load::Sources;
 use contract_runtime::Json;

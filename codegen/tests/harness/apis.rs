@@ -255,3 +255,14 @@ pub mod views {
     pub mod types;
     pub mod views;
 }
+
+#[path = "../cases/wire/expected"]
+pub mod wire {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}

@@ -295,6 +295,8 @@ pub mod views;
 pub mod vocabulary;
 #[path = "../cases/webhooks_only/expected/root.rs"]
 pub mod webhooks_only;
+#[path = "../cases/wire/expected/root.rs"]
+pub mod wire;
 
 /// The types of a case; `None` for a case that is not compiled.
 pub fn models(case: &str) -> Option<Vec<Model>> {
@@ -442,6 +444,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
         "webhooks_only" => models!(webhooks_only: Event),
+        "wire" => models!(wire: Cart, CartOwner, Codes, Item, Order, OrderCreated, OrderNote, OrderShipping, OrderShippingAddress, Range),
         _ => return None,
     })
 }

@@ -60,8 +60,9 @@ fn parse_shape(shape: ValueShape, texts: &[&str], as_text: bool) -> Result<Json,
             let field = |name: &str| fields.iter().find(|field| field.name == name).map(|field| field.shape);
             parse_object(&field, others, texts, as_text)
         }
-        // Unions inside of members can only be given as JSON.
-        ValueShape::OneOf(_) => parse_json(single_value(texts)?),
+        ValueShape::MapOf(fields, _) => parse_object(&member_shapes(fields), ScalarType::Any, texts, as_text),
+        // Nested lists, and unions inside of members, can only be given as JSON.
+        ValueShape::OneOf(_) | ValueShape::List(_) => parse_json(single_value(texts)?),
     }
 }
 

@@ -191,7 +191,11 @@ fn build_subcommand(row: &'static CommandSpec) -> Clap {
 fn is_positional(parameter: &Parameter) -> bool {
     let one = !matches!(
         parameter.shape,
-        ValueShape::Array(_) | ValueShape::Object(_) | ValueShape::Map(..) | ValueShape::OneOf(_)
+        ValueShape::Array(_)
+            | ValueShape::Object(_)
+            | ValueShape::Map(..)
+            | ValueShape::MapOf(..)
+            | ValueShape::OneOf(_)
     );
     parameter.location == ParameterLocation::Path && one
 }
@@ -219,13 +223,13 @@ fn build_argument(parameter: &Parameter, argument: &ArgumentSpec) -> Arg {
         }
         ValueShape::Scalar(scalar) => (arg, scalar),
         ValueShape::Array(scalar) => (arg.action(ArgAction::Append), scalar),
-        ValueShape::Object(_) | ValueShape::Map(..) | ValueShape::Form(..) => {
+        ValueShape::Object(_) | ValueShape::Map(..) | ValueShape::MapOf(..) | ValueShape::Form(..) => {
             return arg.action(ArgAction::Append).value_name("NAME=VALUE").allow_hyphen_values(true);
         }
         ValueShape::OneOf(_) => {
             return arg.action(ArgAction::Append).value_name("VALUE").allow_hyphen_values(true);
         }
-        ValueShape::Json => (arg, ScalarType::Json),
+        ValueShape::Json | ValueShape::List(_) => (arg, ScalarType::Json),
     };
     let (form, parser): (_, ValueParser) = match scalar {
         _ if !argument.values.is_empty() => {

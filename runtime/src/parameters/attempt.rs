@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use super::query::{decode_percent, decode_query};
 use super::reader::read_form;
 use super::split::{split_elements, split_members, strip_style_prefix};
-use super::{Parameter, ParameterLocation, ParameterStyle, QueryPairs, ScalarType, ValueShape};
-use crate::{Json, Map, depth};
+use super::{
+    Parameter, ParameterLocation, ParameterStyle, QueryPairs, ScalarType, ValueShape, WireConvention,
+};
+use crate::{Json, Map};
 
 /// The value is not valid in its style.
 pub(super) struct UnreadableText;
@@ -20,12 +22,12 @@ pub(super) struct ReadAttempt {
     /// Never [`ValueShape::OneOf`].
     pub(super) shape: ValueShape,
     /// Whether scalars of several possible types are read as strings.
-    prefer_string: bool,
+    pub(super) prefer_string: bool,
     /// Whether another interpretation is a list, so that a separator indicates one.
     has_list_alternative: bool,
 }
 
-type DecodeFn = fn(&str) -> Option<Cow<'_, str>>;
+pub(super) type DecodeFn = fn(&str) -> Option<Cow<'_, str>>;
 
 /// Headers are not percent-encoded.
 fn trim_header(raw: &str) -> Option<Cow<'_, str>> {
@@ -37,7 +39,8 @@ impl Parameter {
     pub(super) fn read_attempts(&self) -> impl Iterator<Item = ReadAttempt> + use<> {
         let alone = [self.shape];
         let shapes = match self.shape {
-            ValueShape::OneOf(shapes) => shapes.to_vec(),
+            // Bracketed names show the shape.
+            ValueShape::OneOf(shapes) if self.bracket_convention().is_none() => shapes.to_vec(),
             _ => alone.to_vec(),
         };
         let or_list = shapes.len() > 1 && shapes.iter().any(|shape| matches!(shape, ValueShape::Array(_)));
@@ -73,7 +76,10 @@ fn is_mixed(shape: ValueShape) -> bool {
         ValueShape::Map(members, others) => {
             mixed(others) || others == ScalarType::Json || is_mixed(ValueShape::Object(members))
         }
-        ValueShape::OneOf(_) | ValueShape::Json | ValueShape::Form(..) => false,
+        ValueShape::List(element) => is_mixed(*element),
+        ValueShape::MapOf(members, others) => is_mixed(ValueShape::Object(members)) || is_mixed(*others),
+        ValueShape::OneOf(shapes) => shapes.iter().any(|shape| is_mixed(*shape)),
+        ValueShape::Json | ValueShape::Form(..) => false,
     }
 }
 
@@ -86,25 +92,25 @@ impl ReadAttempt {
         pairs: &QueryPairs<'_>,
         claimed: &dyn Fn(&str) -> bool,
     ) -> FoundValue {
+        if let Some(convention) = parameter.bracket_convention() {
+            return self.read_brackets(parameter, convention, pairs, claimed);
+        }
         let decode = parameter.decode_fn();
-        match (self.shape, parameter.style) {
-            (ValueShape::Object(fields), ParameterStyle::DeepObject) => {
-                self.read_deep_object(fields, ScalarType::Text, pairs.iter(), parameter.name)
-            }
-            (ValueShape::Map(fields, others), ParameterStyle::DeepObject) => {
-                self.read_deep_object(fields, others, pairs.iter(), parameter.name)
-            }
-            (ValueShape::Object(fields), _) if parameter.explode => {
+        match self.shape {
+            ValueShape::Object(fields) if parameter.explode => {
                 let declared = |name: &str| fields.iter().any(|(field, _)| *field == name);
                 let own = pairs.iter().filter(|(name, _)| declared(name));
                 non_empty_object(self.read_object(fields, ScalarType::Text, own, decode, true)?)
             }
-            (ValueShape::Map(fields, others), _) if parameter.explode => {
+            ValueShape::Map(fields, others) if parameter.explode => {
                 let declared = |name: &str| fields.iter().any(|(field, _)| *field == name);
                 let own = pairs.iter().filter(|(name, _)| declared(name) || !claimed(name));
                 non_empty_object(self.read_object(fields, others, own, decode, true)?)
             }
-            (ValueShape::Array(scalar), _) if parameter.explode => {
+            ValueShape::Array(_) if parameter.explode && parameter.location == ParameterLocation::Query => {
+                self.read_brackets(parameter, WireConvention::REPEATED, pairs, claimed)
+            }
+            ValueShape::Array(scalar) if parameter.explode => {
                 let mut values = pairs.values(parameter.name).peekable();
                 if values.peek().is_none() {
                     return Ok(None);
@@ -112,7 +118,7 @@ impl ReadAttempt {
                 self.read_list(scalar, values, decode).map(Some)
             }
             // A value of any type is a list if its name is repeated.
-            (ValueShape::Scalar(scalar @ ScalarType::Any), _)
+            ValueShape::Scalar(scalar @ ScalarType::Any)
                 if parameter.explode && pairs.values(parameter.name).nth(1).is_some() =>
             {
                 self.read_list(scalar, pairs.values(parameter.name), decode).map(Some)
@@ -138,9 +144,12 @@ impl ReadAttempt {
             ValueShape::Form(fields, others) => read_form(fields, others, raw).ok_or(UnreadableText),
             ValueShape::Json => parse_json(&decode_percent(raw).ok_or(UnreadableText)?),
             ValueShape::Scalar(scalar) => self.read_scalar(scalar, raw, decode_percent),
-            ValueShape::Array(_) | ValueShape::Object(_) | ValueShape::Map(..) | ValueShape::OneOf(_) => {
-                Err(UnreadableText)
-            }
+            ValueShape::Array(_)
+            | ValueShape::Object(_)
+            | ValueShape::Map(..)
+            | ValueShape::List(_)
+            | ValueShape::MapOf(..)
+            | ValueShape::OneOf(_) => Err(UnreadableText),
         };
         found.map(Some)
     }
@@ -168,7 +177,10 @@ impl ReadAttempt {
                 let pairs = split_members(raw, parameter).ok_or(UnreadableText)?;
                 self.read_object(fields, others, pairs.into_iter(), decode, false).map(Json::Object)
             }
-            ValueShape::OneOf(_) | ValueShape::Form(..) => Err(UnreadableText),
+            // Lists and maps of nested values are read from bracketed names only.
+            ValueShape::OneOf(_) | ValueShape::Form(..) | ValueShape::List(_) | ValueShape::MapOf(..) => {
+                Err(UnreadableText)
+            }
             ValueShape::Json => parse_json(
                 &decode(strip_style_prefix(raw, parameter).ok_or(UnreadableText)?).ok_or(UnreadableText)?,
             ),
@@ -207,94 +219,14 @@ impl ReadAttempt {
         Ok(object)
     }
 
-    /// Reads members of the form `name[a]=1`, `name[a][b]=2`, `name[c]=3&name[c]=4`.
-    fn read_deep_object<'a>(
-        self,
-        fields: &'static [(&'static str, ValueShape)],
-        others: ScalarType,
-        pairs: impl Iterator<Item = (&'a str, &'a str)>,
-        name: &str,
-    ) -> FoundValue {
-        let mut object = Map::new();
-        for (key, raw) in pairs {
-            let Some(path) = key.strip_prefix(name).filter(|path| path.starts_with('[')) else { continue };
-            let steps: Option<Vec<&str>> =
-                path.split_inclusive(']').map(|step| step.strip_prefix('[')?.strip_suffix(']')).collect();
-            let steps = steps.ok_or(UnreadableText)?;
-            // Each step is a nesting level below the object itself.
-            if steps.len() >= depth::DEFAULT_DEPTH {
-                return Err(UnreadableText);
-            }
-            self.insert_nested(&mut object, (fields, others), &steps, raw)?;
-        }
-        non_empty_object(object)
-    }
-
-    fn insert_nested(
-        self,
-        object: &mut Map<Json>,
-        (fields, others): (&'static [(&'static str, ValueShape)], ScalarType),
-        steps: &[&str],
-        raw: &str,
-    ) -> Result<(), UnreadableText> {
-        let [name, below @ ..] = steps else { return Err(UnreadableText) };
-        let shape = shape_of(fields, others, name);
-        let inner = match shape {
-            ValueShape::Object(fields) => Some((fields, ScalarType::Text)),
-            ValueShape::Map(fields, others) => Some((fields, others)),
-            _ => None,
-        };
-        match (shape, below) {
-            // `a[]=1` and `a[0]=1` are other spellings of a repeated name.
-            (ValueShape::Array(scalar), []) => self.push_element(object, name, scalar, raw),
-            (ValueShape::Array(scalar), [index]) if index.bytes().all(|byte| byte.is_ascii_digit()) => {
-                self.push_element(object, name, scalar, raw)
-            }
-            (ValueShape::Scalar(scalar), []) => {
-                let value = self.read_nested(scalar, raw, decode_query)?;
-                insert_member(object, name, value, may_repeat(fields, shape, name))
-            }
-            (_, []) => {
-                let value = self.read_nested(ScalarType::Json, raw, decode_query)?;
-                insert_member(object, name, value, may_repeat(fields, shape, name))
-            }
-            (_, below) => {
-                let anything = matches!(
-                    shape,
-                    ValueShape::Scalar(ScalarType::Any | ScalarType::Json) | ValueShape::Json
-                );
-                let inner = inner.unwrap_or((&[], if anything { ScalarType::Any } else { ScalarType::Text }));
-                if !object.contains_key(name) {
-                    object.insert((*name).to_owned(), Json::Object(Map::new()));
-                }
-                match object.get_mut(name) {
-                    Some(Json::Object(members)) => self.insert_nested(members, inner, below, raw),
-                    _ => Err(UnreadableText),
-                }
-            }
-        }
-    }
-
-    fn push_element(
-        self,
-        object: &mut Map<Json>,
-        name: &str,
-        scalar: ScalarType,
-        raw: &str,
-    ) -> Result<(), UnreadableText> {
-        let item = self.read_scalar(scalar, raw, decode_query)?;
-        match object.get_mut(name) {
-            Some(Json::Array(items)) => {
-                items.push(item);
-                Ok(())
-            }
-            _ => insert_member(object, name, Json::Array(vec![item]), false),
-        }
-    }
-
     /// Reads an element of a list or object, where nested lists and objects are JSON. A value that may be
     /// JSON and is not stays a string.
-    fn read_nested(self, scalar: ScalarType, raw: &str, decode: DecodeFn) -> Result<Json, UnreadableText> {
+    pub(super) fn read_nested(
+        self,
+        scalar: ScalarType,
+        raw: &str,
+        decode: DecodeFn,
+    ) -> Result<Json, UnreadableText> {
         let text = decode(raw).ok_or(UnreadableText)?;
         let may_be_json = match scalar {
             ScalarType::Json => true,
@@ -364,6 +296,6 @@ fn insert_member(
     Ok(())
 }
 
-fn parse_json(text: &str) -> Result<Json, UnreadableText> {
+pub(super) fn parse_json(text: &str) -> Result<Json, UnreadableText> {
     Json::parse(text.as_bytes()).map_err(|_| UnreadableText)
 }

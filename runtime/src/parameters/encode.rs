@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Parameter, ParameterLocation, ParameterStyle, ScalarType, ValueShape, scalar::normalize_integers,
+    Parameter, ParameterLocation, ParameterStyle, ScalarType, ValueShape, bracket_writer::write_brackets,
+    scalar::normalize_integers,
 };
 use crate::{Json, Map, violation::InstancePath};
 
@@ -14,15 +15,18 @@ pub(crate) struct ParameterEncodingError {
     pub(crate) keyword: &'static str,
 }
 
-type EncodeResult<T = ()> = Result<T, ParameterEncodingError>;
+pub(super) type EncodeResult<T = ()> = Result<T, ParameterEncodingError>;
 
-fn unencodable<T>(at: &InstancePath<'_>, keyword: &'static str) -> EncodeResult<T> {
+pub(super) fn unencodable<T>(at: &InstancePath<'_>, keyword: &'static str) -> EncodeResult<T> {
     Err(ParameterEncodingError { pointer: at.to_pointer(), keyword })
 }
 
 /// Encodes `name=value` pairs of a query, a form or a cookie. Empty for `null`.
 pub(crate) fn write_pairs(parameter: &Parameter, value: &Json) -> EncodeResult<Vec<(String, String)>> {
     let value = &*normalize_integers(parameter.shape, value);
+    if let Some(convention) = parameter.bracket_convention() {
+        return write_brackets(parameter, convention, value);
+    }
     check_distinguishable(parameter, value, parameter.explode)?;
     let mut out = Vec::new();
     let name = parameter.encode_name(parameter.name);
@@ -39,10 +43,6 @@ pub(crate) fn write_pairs(parameter: &Parameter, value: &Json) -> EncodeResult<V
                 let text = value_to_string(item, &InstancePath::Root.index(index))?;
                 out.push((name.clone(), parameter.encode_value(&text, &[])));
             }
-        }
-        Json::Object(members) if parameter.style == ParameterStyle::DeepObject => {
-            write_deep_object(parameter, parameter.shape, &name, members, &InstancePath::Root, &mut out)?;
-            require_member(parameter, &out)?;
         }
         Json::Object(members) if parameter.explode => {
             for (member, text) in member_strings(members)? {
@@ -77,6 +77,10 @@ pub(crate) fn write_field(
     value: &Json,
 ) -> EncodeResult<Vec<(String, String)>> {
     match fields.iter().find(|field| field.name == name) {
+        // A field that is present is encoded, even if it is empty.
+        Some(row) if row.wire.is_some() || row.style == ParameterStyle::DeepObject => {
+            write_pairs(&Parameter { required: true, ..*row }, value)
+        }
         Some(row) => write_pairs(row, value),
         None => write_undeclared_field(name, value),
     }
@@ -233,7 +237,7 @@ fn check_distinguishable(parameter: &Parameter, value: &Json, repeats: bool) -> 
 impl ValueShape {
     /// Returns true if servers read a member of this name where members are encoded separately.
     fn has_member(self, name: &str) -> bool {
-        let is_object = |shape: &Self| matches!(shape, Self::Object(_) | Self::Map(..));
+        let is_object = |shape: &Self| matches!(shape, Self::Object(_) | Self::Map(..) | Self::MapOf(..));
         match self {
             Self::Object(fields) => fields.iter().any(|(field, _)| *field == name),
             Self::OneOf(shapes) => {
@@ -242,16 +246,6 @@ impl ValueShape {
             }
             _ => true,
         }
-    }
-
-    /// Returns the shape of a member, if it is defined.
-    fn member_shape(self, name: &str) -> Option<Self> {
-        let (fields, others) = match self {
-            Self::Object(fields) => (fields, None),
-            Self::Map(fields, others) => (fields, Some(Self::Scalar(others))),
-            _ => return None,
-        };
-        fields.iter().find(|(field, _)| *field == name).map(|(_, shape)| *shape).or(others)
     }
 }
 
@@ -262,7 +256,7 @@ impl Parameter {
 
     /// Percent-encodes a value. Besides unreserved characters, those that the parameter allows stay:
     /// characters that a query can contain and that separate nothing (RFC 3986, 3.4).
-    fn encode_value(&self, text: &str, reserved: &[u8]) -> String {
+    pub(super) fn encode_value(&self, text: &str, reserved: &[u8]) -> String {
         if self.style == ParameterStyle::Cookie {
             return text.to_owned();
         }
@@ -336,41 +330,6 @@ fn write_joined(parameter: &Parameter, value: &Json) -> EncodeResult<String> {
     }
 }
 
-/// Encodes members in the form `name[a]=1`, `name[a][b]=2`, `name[c]=3&name[c]=4`.
-fn write_deep_object(
-    parameter: &Parameter,
-    shape: ValueShape,
-    name: &str,
-    members: &Map<Json>,
-    at: &InstancePath<'_>,
-    out: &mut Vec<(String, String)>,
-) -> EncodeResult {
-    for (member, value) in members.iter() {
-        let at = at.key(member);
-        if member.contains(['[', ']']) {
-            return unencodable(&at, "propertyNames");
-        }
-        let name = format!("{name}%5B{}%5D", percent_encode(member, &[]));
-        let shape = shape.member_shape(member).unwrap_or(ValueShape::Scalar(ScalarType::Any));
-        let is_json = matches!(shape, ValueShape::Json | ValueShape::Scalar(ScalarType::Json));
-        match value {
-            Json::Null => {}
-            Json::Object(members) if !members.is_empty() => {
-                write_deep_object(parameter, shape, &name, members, &at, out)?;
-            }
-            // A list of one element would decode as that element.
-            Json::Array(items) if !(items.iter().any(is_nested) || (is_json && items.len() == 1)) => {
-                for (index, item) in items.iter().enumerate() {
-                    let text = value_to_string(item, &at.index(index))?;
-                    out.push((name.clone(), parameter.encode_value(&text, &[])));
-                }
-            }
-            other => out.push((name, parameter.encode_value(&value_to_string(other, &at)?, &[]))),
-        }
-    }
-    Ok(())
-}
-
 fn require_member(parameter: &Parameter, pairs: &[(String, String)]) -> EncodeResult {
     if pairs.is_empty() && parameter.required {
         unencodable(&InstancePath::Root, "minProperties")
@@ -386,16 +345,12 @@ fn member_strings(members: &Map<Json>) -> EncodeResult<Vec<(&str, String)>> {
 }
 
 /// Converts a value into a string: lists and objects into JSON.
-fn value_to_string(value: &Json, at: &InstancePath<'_>) -> EncodeResult<String> {
+pub(super) fn value_to_string(value: &Json, at: &InstancePath<'_>) -> EncodeResult<String> {
     match value {
         Json::Null => unencodable(at, "type"),
         Json::String(text) => Ok(text.clone()),
         other => Ok(other.to_string()),
     }
-}
-
-const fn is_nested(value: &Json) -> bool {
-    matches!(value, Json::Array(_) | Json::Object(_))
 }
 
 /// Percent-encodes all but unreserved characters (RFC 3986, 2.3), and of these the ones in `reserved`.
@@ -489,7 +444,7 @@ mod tests {
         check(
             ParameterStyle::DeepObject,
             true,
-            ["color=", "color=blue", "color=blue&color=black&color=brown", deep],
+            ["color=", "color=blue", "color%5B%5D=blue&color%5B%5D=black&color%5B%5D=brown", deep],
         );
     }
 

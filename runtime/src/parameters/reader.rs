@@ -9,7 +9,7 @@ use http::request::Parts;
 use http::{HeaderName, header};
 
 use super::attempt::{FoundValue, ReadAttempt, UnreadableText};
-use super::{Parameter, ParameterLocation, ParameterStyle, QueryPairs, ScalarType, ValueShape};
+use super::{Parameter, ParameterLocation, QueryPairs, ScalarType, ValueShape};
 use crate::violation::InstancePath;
 use crate::{Json, Map, path_template};
 
@@ -123,17 +123,13 @@ impl ParameterReader<'_> {
     fn is_claimed(&self, own: &Parameter, name: &str) -> bool {
         let others = self.parameters.iter();
         let mut others = others.filter(|other| other.location == own.location && other.name != own.name);
-        others.any(|other| {
-            let below = || name.strip_prefix(other.name).is_some_and(|rest| rest.starts_with('['));
-            match other.shape {
-                ValueShape::Object(_) | ValueShape::Map(..) if other.style == ParameterStyle::DeepObject => {
-                    below()
-                }
-                ValueShape::Object(members) | ValueShape::Map(members, _) if other.explode => {
-                    members.iter().any(|(member, _)| *member == name)
-                }
-                _ => other.name == name,
+        others.any(|other| match other.shape {
+            ValueShape::Object(members) | ValueShape::Map(members, _)
+                if other.explode && other.bracket_convention().is_none() =>
+            {
+                members.iter().any(|(member, _)| *member == name)
             }
+            _ => other.owns_name(name),
         })
     }
 
@@ -204,32 +200,26 @@ pub fn read_form(fields: &[Parameter], others: ScalarType, body: &str) -> Option
     let pairs = QueryPairs::parse(body).ok()?;
     let mut object = Map::new();
     for field in fields {
-        let nobody = |name: &str| fields.iter().any(|other| other.name != field.name && other.name == name);
+        // A field may have a literal name like `tags[]`.
+        let claimed = |name: &str| fields.iter().any(|other| other.name != field.name && other.name == name);
         // Violations are reported later, with those of the whole body.
         let lenient = Parameter { validator: None, ..*field };
         let attempts =
-            |row: &Parameter| row.resolve_value(&|attempt| attempt.read_pairs(field, &pairs, &nobody));
+            |row: &Parameter| row.resolve_value(&|attempt| attempt.read_pairs(field, &pairs, &claimed));
         let value = attempts(field).or_else(|_| attempts(&lenient)).ok()?;
         if let Some(value) = value {
             object.insert(field.name.to_owned(), value);
         }
     }
     let own = |name: &str| {
-        fields.iter().any(|field| {
-            let members = match field.shape {
-                ValueShape::Object(members) | ValueShape::Map(members, _) => members,
-                _ => &[],
-            };
-            let below = || name.strip_prefix(field.name).is_some_and(|rest| rest.starts_with('['));
-            match field.style {
-                ParameterStyle::DeepObject => below(),
-                // It contains all names that belong to no other field.
-                _ if field.explode && matches!(field.shape, ValueShape::Map(..)) => true,
-                _ if field.explode && !members.is_empty() => {
-                    members.iter().any(|(member, _)| *member == name)
-                }
-                _ => field.name == name,
+        fields.iter().any(|field| match field.shape {
+            _ if !field.explode || field.bracket_convention().is_some() => field.owns_name(name),
+            // It contains all names that belong to no other field.
+            ValueShape::Map(..) => true,
+            ValueShape::Object(members) if !members.is_empty() => {
+                members.iter().any(|(member, _)| *member == name)
             }
+            _ => field.owns_name(name),
         })
     };
     for (name, raw) in pairs.iter().filter(|(name, _)| !own(name)) {

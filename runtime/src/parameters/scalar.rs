@@ -91,11 +91,18 @@ pub(crate) fn normalize_integers(shape: ValueShape, value: &Json) -> Cow<'_, Jso
                 items.iter().map(|item| normalize_integers(ValueShape::Scalar(scalar), item).into_owned());
             Cow::Owned(Json::Array(items.collect()))
         }
+        (ValueShape::List(element), Json::Array(items)) => {
+            let items = items.iter().map(|item| normalize_integers(*element, item).into_owned());
+            Cow::Owned(Json::Array(items.collect()))
+        }
         (ValueShape::Object(fields), Json::Object(members)) => {
-            normalize_member_integers(fields, ScalarType::Text, members)
+            normalize_member_integers(fields, ValueShape::Scalar(ScalarType::Text), members)
         }
         (ValueShape::Map(fields, others), Json::Object(members)) => {
-            normalize_member_integers(fields, others, members)
+            normalize_member_integers(fields, ValueShape::Scalar(others), members)
+        }
+        (ValueShape::MapOf(fields, others), Json::Object(members)) => {
+            normalize_member_integers(fields, *others, members)
         }
         // The value is the same for every alternative.
         (ValueShape::OneOf(shapes), _) => {
@@ -112,12 +119,12 @@ pub(crate) fn normalize_integers(shape: ValueShape, value: &Json) -> Cow<'_, Jso
 #[cfg(any(feature = "client", feature = "server"))]
 fn normalize_member_integers<'v>(
     fields: &[(&str, ValueShape)],
-    others: ScalarType,
+    others: ValueShape,
     members: &'v Map<Json>,
 ) -> Cow<'v, Json> {
     let written = members.iter().map(|(name, value)| {
         let shape = fields.iter().find(|(field, _)| *field == name);
-        let shape = shape.map_or(ValueShape::Scalar(others), |(_, shape)| *shape);
+        let shape = shape.map_or(others, |(_, shape)| *shape);
         (name.to_owned(), normalize_integers(shape, value).into_owned())
     });
     Cow::Owned(Json::Object(written.collect()))

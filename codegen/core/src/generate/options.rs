@@ -115,6 +115,11 @@ impl Project {
             &mut problems.borrow_mut(),
         );
         options.formats = resolve_formats(config, graph, &mut problems.borrow_mut());
+        for (selector, settings) in &config.wire.schemas {
+            let found = find(selector, "wire.schemas");
+            options.wire.extend(found.iter().map(|id| (*id, *settings)));
+            options.wire_selectors.insert(selector.clone(), found);
+        }
         for view in &config.views {
             let found = view.types.iter().flat_map(|selector| find(selector, "view.types"));
             options.views.push(found.collect());

@@ -54,6 +54,17 @@ impl RowWriter<'_> {
         });
         let reserved = row.allow_reserved.then(|| quote!(allow_reserved: true,));
         let empty = row.allow_empty.then(|| quote!(allow_empty: true,));
+        let wire = row.wire.map(|wire| {
+            self.used.parameters.extend(["ArrayNotation", "NestedNotation", "WireConvention"]);
+            let (nested, arrays) =
+                (ident(&format!("{:?}", wire.nested)), ident(&format!("{:?}", wire.arrays)));
+            quote! {
+                wire: Some(WireConvention {
+                    nested: NestedNotation::#nested,
+                    arrays: ArrayNotation::#arrays,
+                }),
+            }
+        });
         let shape = (row.shape != TextShape::Scalar(TextScalar::Text)).then(|| {
             let shape = self.shape_expression(&row.shape);
             quote!(shape: #shape,)
@@ -72,7 +83,7 @@ impl RowWriter<'_> {
         });
         quote! {
             Parameter {
-                name: #name, #required #style #explode #reserved #empty #shape #validator #mark ..Parameter::#plain
+                name: #name, #required #style #explode #reserved #empty #wire #shape #validator #mark ..Parameter::#plain
             }
         }
     }
@@ -204,6 +215,17 @@ impl RowWriter<'_> {
                     Some(others) => quote!(ValueShape::Map(#fields, #others)),
                     None => quote!(ValueShape::Object(#fields)),
                 }
+            }
+            TextShape::List(element) => {
+                let element = self.shape_expression(element);
+                quote!(ValueShape::List(&#element))
+            }
+            TextShape::MapOf(fields, others) => {
+                let names = fields.iter().map(|(name, _)| name);
+                let shapes: Vec<TokenStream> =
+                    fields.iter().map(|(_, shape)| self.shape_expression(shape)).collect();
+                let others = self.shape_expression(others);
+                quote!(ValueShape::MapOf(&[#((#names, #shapes)),*], &#others))
             }
             TextShape::OneOf(shapes) => {
                 let shapes: Vec<TokenStream> =

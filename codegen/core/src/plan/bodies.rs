@@ -3,12 +3,13 @@
 //! A body with one type is that type. If media types have different types, the body is an enum with one
 //! variant for each type; JSON and a form of the same type share a variant.
 
-use contract_runtime::{Json, media_type::MediaType};
+use contract_runtime::{Json, media_type::MediaType, parameters::WireConvention};
 
 use super::{
     PlanInput,
     parts::MultipartPart,
     text_shape::{DeclaredMember, TextScalar, TextShape},
+    wire::WireSite,
 };
 use crate::{
     api::{self, ParameterIn, RequestBody},
@@ -96,6 +97,8 @@ pub struct ParameterRow {
     pub allow_reserved: bool,
     /// The OpenAPI `allowEmptyValue`, for optional parameters.
     pub allow_empty: bool,
+    /// The convention for lists and nested values, if it is not the one that OpenAPI or the style defines.
+    pub wire: Option<WireConvention>,
     pub shape: TextShape,
     pub schema: Option<SchemaId>,
     /// The mark that distinguishes requests for operations with the same method and path.
@@ -225,8 +228,11 @@ impl PlanInput<'_> {
     ) -> (Vec<ParameterRow>, TextScalar) {
         let Some(schema) = schema else { return (Vec::new(), TextScalar::Any) };
         let facts = self.facts_of(&SchemaConjunction::from_schema(schema));
-        let fields =
-            self.members_of(&facts).into_iter().map(|member| self.form_field(encoding, member)).collect();
+        let fields = self
+            .members_of(&facts)
+            .into_iter()
+            .map(|member| self.form_field(schema, encoding, member))
+            .collect();
         let others = self.additional_members(&facts).map(|others| self.shape_at(&others));
         let others = match others {
             Some(TextShape::Scalar(scalar)) => scalar,
@@ -236,7 +242,12 @@ impl PlanInput<'_> {
         (fields, others)
     }
 
-    fn form_field(&self, encoding: &[(String, Json)], member: DeclaredMember) -> ParameterRow {
+    fn form_field(
+        &self,
+        form: SchemaId,
+        encoding: &[(String, Json)],
+        member: DeclaredMember,
+    ) -> ParameterRow {
         let encoding = encoding.iter().find(|(name, _)| *name == member.name);
         let encoding = encoding.map(|(_, encoding)| encoding);
         let text = |key: &str| encoding?.pointer(key)?.as_str().map(str::to_owned);
@@ -246,10 +257,19 @@ impl PlanInput<'_> {
         let reserved = flag("/allowReserved");
         let plain = style.is_none() && reserved.is_none() && flag("/explode").is_none();
         let json = text("/contentType").is_some_and(|name| MediaType::parse(&name).is_json());
-        let shape = match self.member_shape(&member) {
+        let usual = match self.member_shape(&member) {
             TextShape::Object(..) | TextShape::OneOf(_) if plain => TextShape::Json,
             TextShape::Scalar(_) | TextShape::Array(_) if json => TextShape::Json,
             other => other,
+        };
+        let style = style.unwrap_or_else(|| "form".to_owned());
+        // A media type defines the encoding.
+        let (shape, wire) = if json && plain {
+            (usual, None)
+        } else {
+            let places = member.places.as_slice();
+            let site = WireSite { places, form: Some(form), style: &style, explode, usual };
+            self.wire_shape(site, || self.nested_member_shape(&member))
         };
         // Only the schema can resolve an ambiguous string.
         let schema = member.single_schema().filter(|_| shape.is_ambiguous());
@@ -257,10 +277,11 @@ impl PlanInput<'_> {
             name: member.name,
             location: ParameterIn::Query,
             required: false,
-            style: style.unwrap_or_else(|| "form".to_owned()),
+            style,
             explode,
             allow_reserved: reserved.unwrap_or(false),
             allow_empty: false,
+            wire,
             shape,
             schema,
             mark: None,

@@ -2,9 +2,9 @@
 
 use std::cell::Cell;
 
-use contract_runtime::{Json, media_type::MediaType};
+use contract_runtime::{Json, media_type::MediaType, parameters::WireConvention};
 
-use super::{ParameterRow, PlanInput};
+use super::{ParameterRow, PlanInput, wire::WireSite};
 use crate::{
     api::{Parameter, ParameterIn},
     conjunction::{SchemaConjunction, SchemaFacts},
@@ -27,6 +27,10 @@ pub enum TextShape {
     Array(TextScalar),
     /// An object: its properties, and the form of undeclared ones if allowed.
     Object(Vec<(String, TextShape)>, Option<TextScalar>),
+    /// A list whose elements are not scalars, encoded by a convention.
+    List(Box<TextShape>),
+    /// An object with undeclared properties that are not scalars, encoded by a convention.
+    MapOf(Vec<(String, TextShape)>, Box<TextShape>),
     OneOf(Vec<TextShape>),
     Json,
     /// A form: its fields, and the form of undeclared ones.
@@ -62,6 +66,10 @@ impl TextShape {
         }
     }
 
+    fn is_untyped(&self) -> bool {
+        *self == Self::Json
+    }
+
     /// Returns true if a string may be several values, so that only the schema can decide.
     pub(super) fn is_ambiguous(&self) -> bool {
         match self {
@@ -69,6 +77,11 @@ impl TextShape {
             Self::Object(fields, others) => {
                 others.is_some_and(TextScalar::is_mixed)
                     || fields.iter().any(|(_, shape)| shape.is_ambiguous())
+            }
+            Self::List(inner) => inner.is_untyped() || inner.is_ambiguous(),
+            Self::MapOf(fields, others) => {
+                let mut shapes = fields.iter().map(|(_, shape)| shape).chain([&**others]);
+                shapes.any(|shape| shape.is_untyped() || shape.is_ambiguous())
             }
             Self::OneOf(_) => true,
             Self::Json | Self::Form(..) => false,
@@ -83,6 +96,8 @@ struct DepthBudget<'r> {
     free: usize,
     /// The number of values left for all other levels together.
     places: &'r Cell<usize>,
+    /// Whether nested values have a shape of their own instead of being JSON.
+    nested: bool,
 }
 
 impl DepthBudget<'_> {
@@ -104,8 +119,8 @@ impl DepthBudget<'_> {
 }
 
 /// Expands properties as deep as the limits allow, all to the same depth.
-fn deepest_fitting(look: impl Fn(&DepthBudget<'_>) -> Option<TextShape>) -> TextShape {
-    let within = |depth| look(&DepthBudget { depth, free: 2, places: &Cell::new(MAX_PLACES) });
+fn deepest_fitting(nested: bool, look: impl Fn(&DepthBudget<'_>) -> Option<TextShape>) -> TextShape {
+    let within = |depth| look(&DepthBudget { depth, free: 2, places: &Cell::new(MAX_PLACES), nested });
     MAX_DEPTHS.into_iter().find_map(within).unwrap_or(TextShape::Json)
 }
 
@@ -130,8 +145,25 @@ impl DeclaredMember {
 }
 
 impl PlanInput<'_> {
-    /// Returns the string form of a parameter.
-    pub(super) fn parameter_shape(&self, parameter: &Parameter) -> TextShape {
+    /// Returns the string form of a parameter, and its convention.
+    pub(super) fn parameter_shape(&self, parameter: &Parameter) -> (TextShape, Option<WireConvention>) {
+        let usual = self.usual_shape(parameter);
+        let schema = parameter
+            .schema
+            .filter(|_| parameter.content.is_none() && parameter.location == ParameterIn::Query);
+        let Some(place) = schema.map(SchemaConjunction::from_schema) else { return (usual, None) };
+        let site = WireSite {
+            places: std::slice::from_ref(&place),
+            form: None,
+            style: &parameter.style,
+            explode: parameter.explode,
+            usual,
+        };
+        self.wire_shape(site, || deepest_fitting(true, |room| self.shape_within(&place, room)))
+    }
+
+    /// Returns the string form of a parameter without a convention.
+    fn usual_shape(&self, parameter: &Parameter) -> TextShape {
         if let Some(content) = &parameter.content {
             let media_type = MediaType::parse(content);
             if parameter.location == ParameterIn::QueryString && media_type.is_form() {
@@ -170,7 +202,7 @@ impl PlanInput<'_> {
 
     /// Returns the string form of a place; an unconstrained place is a single value.
     pub(super) fn shape_at(&self, place: &SchemaConjunction) -> TextShape {
-        deepest_fitting(|room| self.shape_within(place, room))
+        deepest_fitting(false, |room| self.shape_within(place, room))
     }
 
     /// Returns the facts about a place.
@@ -197,21 +229,28 @@ impl PlanInput<'_> {
             shapes.push(TextShape::Scalar(self.scalar_of(plain, &facts)));
         }
         if types.contains(TypeSet::ARRAY) {
-            shapes.push(TextShape::Array(match self.items_of(&facts) {
-                None => TextScalar::Any,
-                Some(items) => self.shape_within(&items, &below)?.as_scalar().unwrap_or(TextScalar::Json),
-            }));
+            let items = match self.items_of(&facts) {
+                None => TextShape::Scalar(TextScalar::Any),
+                Some(items) => self.shape_within(&items, &below)?,
+            };
+            shapes.push(match items.as_scalar() {
+                None if room.nested => TextShape::List(Box::new(items)),
+                scalar => TextShape::Array(scalar.unwrap_or(TextScalar::Json)),
+            });
         }
         if types.contains(TypeSet::OBJECT) {
             let fields = self.members_of(&facts).into_iter().map(|member| {
                 // Nested arrays and unions inside an object are JSON.
                 let shape = match self.member_shape_within(&member, &below)? {
-                    TextShape::OneOf(_) | TextShape::Array(TextScalar::Json) => TextShape::Json,
+                    TextShape::OneOf(_) | TextShape::Array(TextScalar::Json) if !room.nested => {
+                        TextShape::Json
+                    }
                     other => other,
                 };
                 Some((member.name, shape))
             });
             let fields = fields.collect::<Option<Vec<_>>>()?;
+            let mut nested_others = None;
             let others = match self.additional_members(&facts) {
                 // An object without declared properties consists of undeclared ones (JSON Schema, 10.3.2.3:
                 // an absent keyword equals `true`). Beside declared ones they would absorb parameters of
@@ -219,10 +258,18 @@ impl PlanInput<'_> {
                 None if fields.is_empty() && self.is_open(&facts) => Some(TextScalar::Any),
                 None => None,
                 Some(others) => {
-                    Some(self.shape_within(&others, &below)?.as_scalar().unwrap_or(TextScalar::Json))
+                    let shape = self.shape_within(&others, &below)?;
+                    let scalar = shape.as_scalar();
+                    if room.nested && scalar.is_none() {
+                        nested_others = Some(shape);
+                    }
+                    Some(scalar.unwrap_or(TextScalar::Json))
                 }
             };
-            shapes.push(TextShape::Object(fields, others));
+            shapes.push(match nested_others {
+                Some(others) => TextShape::MapOf(fields, Box::new(others)),
+                None => TextShape::Object(fields, others),
+            });
         }
         Some(match shapes.len() {
             0 => TextShape::Scalar(TextScalar::Any),
@@ -256,7 +303,12 @@ impl PlanInput<'_> {
 
     /// Returns the string form of a property; if branches disagree, any scalar.
     pub(super) fn member_shape(&self, member: &DeclaredMember) -> TextShape {
-        deepest_fitting(|room| self.member_shape_within(member, room))
+        deepest_fitting(false, |room| self.member_shape_within(member, room))
+    }
+
+    /// Returns the form of a property with a shape for each nested value.
+    pub(super) fn nested_member_shape(&self, member: &DeclaredMember) -> TextShape {
+        deepest_fitting(true, |room| self.member_shape_within(member, room))
     }
 
     fn member_shape_within(&self, member: &DeclaredMember, room: &DepthBudget) -> Option<TextShape> {

@@ -1,6 +1,7 @@
 //! One table per style; validation is tested with the schema engine.
 
 use super::*;
+use crate::parameters::ParameterStyle;
 use crate::schema::{
     Keyword, ResourceId, Schema, SchemaId, SchemaResource, SchemaTables, TypeSet, Validator,
 };

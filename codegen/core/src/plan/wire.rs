@@ -1,0 +1,267 @@
+//! Decides the convention for lists and nested values of query parameters and form fields, and reports those
+//! whose encoding neither OpenAPI nor an option defines.
+
+use std::collections::BTreeSet;
+
+use contract_runtime::parameters::{ArrayNotation, NestedNotation, WireConvention};
+
+use super::{
+    BodyFormat, ContractPlan, ParameterRow, PlanInput, PlannedCall,
+    text_shape::{DeclaredMember, TextScalar, TextShape},
+};
+use crate::{
+    api::ParameterIn,
+    config::{Config, WireSettings},
+    conjunction::SchemaConjunction,
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::SchemaId,
+    tree::DocumentLocation,
+};
+
+/// The encoding that OpenAPI defines for exploded lists of the style `form`.
+const FORM: WireConvention = WireConvention { nested: NestedNotation::Json, arrays: ArrayNotation::Repeat };
+
+/// A query parameter or form field whose convention is decided.
+pub(super) struct WireSite<'a> {
+    /// The schemas of the value.
+    pub(super) places: &'a [SchemaConjunction],
+    /// The schema of the form; `None` for a parameter.
+    pub(super) form: Option<SchemaId>,
+    pub(super) style: &'a str,
+    pub(super) explode: bool,
+    /// The shape without a convention.
+    pub(super) usual: TextShape,
+}
+
+impl PlanInput<'_> {
+    /// Returns the shape and the convention of a value; without a convention, its usual shape.
+    pub(super) fn wire_shape(
+        &self,
+        site: WireSite<'_>,
+        nested_shape: impl Fn() -> TextShape,
+    ) -> (TextShape, Option<WireConvention>) {
+        let deep = site.style == "deepObject";
+        let (settings, selected) = self.wire_settings(&site);
+        if !deep && (settings.is_empty() || site.style != "form" || !site.explode) {
+            return (site.usual, None);
+        }
+        let base = if deep { WireConvention::DEEP_OBJECT } else { FORM };
+        let convention = WireConvention {
+            nested: settings.nested.map_or(base.nested, Into::into),
+            arrays: settings.arrays.map_or(base.arrays, Into::into),
+        };
+        let in_brackets = convention.nested != NestedNotation::Json;
+        if deep {
+            let shape = if in_brackets { nested_shape() } else { site.usual };
+            return (shape, (!settings.is_empty()).then_some(convention));
+        }
+        let lists_change = convention.arrays != FORM.arrays;
+        if !in_brackets {
+            let applies = lists_change && site.usual.has_list() && !site.usual.has_object();
+            return (site.usual, applies.then_some(convention));
+        }
+        let whole = nested_shape();
+        // OpenAPI defines flat objects of parameters (`R=100&G=200`); only a selector changes them.
+        let may_change = selected || site.form.is_some() || whole.has_list() || whole.is_nested();
+        let changes = lists_change || whole.is_nested() || whole.has_object();
+        if whole.has_structure() && may_change && changes {
+            (whole, Some(convention))
+        } else {
+            (site.usual, None)
+        }
+    }
+
+    /// Returns the settings of a value, and whether a selector has any.
+    fn wire_settings(&self, site: &WireSite<'_>) -> (WireSettings, bool) {
+        let whole = self.wire.settings();
+        if self.wire_schemas.is_empty() {
+            return (whole, false);
+        }
+        let ids = self.wire_ids(site.places, site.form);
+        let selected = ids.iter().filter_map(|id| self.wire_schemas.get(id));
+        let selected = selected.fold(WireSettings::default(), |all, each| all.or(*each));
+        (selected.or(whole), !selected.is_empty())
+    }
+
+    /// Returns the schemas that select a value: its own, with the targets of references, then those of the form.
+    fn wire_ids(&self, places: &[SchemaConjunction], form: Option<SchemaId>) -> Vec<SchemaId> {
+        let form = form.map(SchemaConjunction::from_schema);
+        let places = places.iter().chain(&form);
+        places.flat_map(|place| place.ids.iter().copied().chain(self.facts_of(place).unconditional)).collect()
+    }
+}
+
+impl TextShape {
+    /// Returns true if the value may be a list.
+    fn has_list(&self) -> bool {
+        match self {
+            Self::Array(_) | Self::List(_) => true,
+            Self::OneOf(shapes) => shapes.iter().any(Self::has_list),
+            _ => false,
+        }
+    }
+
+    /// Returns true if the value may be an object.
+    fn has_object(&self) -> bool {
+        match self {
+            Self::Object(..) | Self::MapOf(..) => true,
+            Self::OneOf(shapes) => shapes.iter().any(Self::has_object),
+            _ => false,
+        }
+    }
+
+    fn has_structure(&self) -> bool {
+        self.has_list() || self.has_object()
+    }
+
+    /// Returns true if a list or an object may contain further ones.
+    fn is_nested(&self) -> bool {
+        let inner = |shape: &Self| shape.has_structure() || matches!(shape, Self::Json);
+        match self {
+            Self::Array(scalar) => *scalar == TextScalar::Json,
+            Self::List(_) => true,
+            Self::Object(fields, others) => {
+                *others == Some(TextScalar::Json) || fields.iter().any(|(_, shape)| inner(shape))
+            }
+            Self::MapOf(..) => true,
+            Self::OneOf(shapes) => shapes.iter().any(Self::is_nested),
+            Self::Scalar(_) | Self::Json | Self::Form(..) => false,
+        }
+    }
+}
+
+/// A kind of values whose encoding OpenAPI leaves undefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum UndefinedEncoding {
+    /// A list of the style `deepObject`.
+    DeepList,
+    /// A list or an object inside of a `deepObject` value.
+    DeepNested,
+    /// A list or an object inside of a query parameter of the style `form`.
+    FormNested,
+}
+
+impl UndefinedEncoding {
+    const ALL: [Self; 3] = [Self::DeepList, Self::DeepNested, Self::FormNested];
+
+    /// Returns the kind of a row; `None` if OpenAPI or an option defines its encoding.
+    fn of_row(row: &ParameterRow, in_body: bool) -> Option<Self> {
+        if row.wire.is_some() || row.location != ParameterIn::Query {
+            return None;
+        }
+        match row.style.as_str() {
+            "deepObject" if row.shape.has_list() => Some(Self::DeepList),
+            "deepObject" if row.shape.is_nested() => Some(Self::DeepNested),
+            // Lists of a form have one encoded value for each element (OpenAPI 3.1, 4.8.15).
+            "form" if row.explode && row.shape.is_nested() && !(in_body && row.shape.has_list()) => {
+                Some(Self::FormNested)
+            }
+            _ => None,
+        }
+    }
+
+    const fn describe(self) -> (&'static str, &'static str) {
+        match self {
+            Self::DeepList => (
+                "OpenAPI does not define the encoding of a list with the style `deepObject`",
+                "`x[]=a` is sent, and `x[0][y]=a` for a list of objects",
+            ),
+            Self::DeepNested => (
+                "OpenAPI does not define the encoding of lists and objects inside of a `deepObject` value",
+                "`x[y][z]=a`, `x[y][]=a` and `x[y][0][z]=a` are sent",
+            ),
+            Self::FormNested => (
+                "OpenAPI does not define the encoding of lists and objects inside of a value with the style `form`",
+                "they are sent as JSON",
+            ),
+        }
+    }
+}
+
+const HELP: &str = "set `nested` and `arrays` in `[wire]` to the convention of the API, for the whole contract or \
+                    by selector in `wire.schemas`";
+
+/// Reports values without a defined encoding, once for each kind, and selectors in `wire.schemas` without effect.
+pub fn check_wire(
+    given: PlanInput<'_>,
+    config: &Config,
+    plans: &ContractPlan<'_>,
+    diagnostics: &mut Diagnostics,
+) {
+    let calls = || plans.iter().flat_map(|plan| &plan.calls);
+    let rows: Vec<WireRow<'_>> = calls().flat_map(|call| wire_rows(given, call)).collect();
+    for kind in UndefinedEncoding::ALL {
+        let mut found =
+            rows.iter().filter(|row| UndefinedEncoding::of_row(row.row, row.in_body) == Some(kind));
+        let Some(first) = found.next() else { continue };
+        let (problem, sent) = kind.describe();
+        let more = match found.count() {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        let message = format!("{problem}: `{}`{more}; {sent}", first.row.name);
+        diagnostics.push(
+            Diagnostic::warning("undefined-encoding", message).with_place(first.place.clone()).help(HELP),
+        );
+    }
+    let used: BTreeSet<SchemaId> =
+        rows.iter().filter(|row| row.row.wire.is_some()).flat_map(|row| row.ids.iter().copied()).collect();
+    for (selector, ids) in given.wire_selectors {
+        if !ids.is_empty() && ids.iter().all(|id| !used.contains(id)) {
+            let option = "wire.schemas";
+            let message = format!("`{option}` does nothing for `{selector}`");
+            diagnostics.push(
+                Diagnostic::error("config", message)
+                    .with_optional_place(config.option_place(option, selector))
+                    .help("select the schema of a list or object that is a query parameter with the style `form` or `deepObject`, a field of a form, or a form; remove the option if there is none"),
+            );
+        }
+    }
+}
+
+/// A row of the plan with the location of its value.
+struct WireRow<'a> {
+    row: &'a ParameterRow,
+    place: DocumentLocation,
+    in_body: bool,
+    /// The schemas that select the row.
+    ids: Vec<SchemaId>,
+}
+
+/// Returns the query parameters and form fields of a call.
+fn wire_rows<'a>(given: PlanInput<'_>, call: &'a PlannedCall<'_>) -> Vec<WireRow<'a>> {
+    let mut rows = Vec::new();
+    for parameter in call.parameters.iter().filter(|each| each.row.location == ParameterIn::Query) {
+        let place = parameter.parameter.schema.map(SchemaConjunction::from_schema);
+        rows.push(WireRow {
+            row: &parameter.row,
+            place: parameter.parameter.place.clone(),
+            in_body: false,
+            ids: given.wire_ids(place.as_slice(), None),
+        });
+    }
+    for content in call.body.iter().flat_map(|body| &body.contents) {
+        let (BodyFormat::Form(fields, _), Some(schema)) = (&content.format, content.media.schema) else {
+            continue;
+        };
+        let members = given.members_of(&given.facts_of(&SchemaConjunction::from_schema(schema)));
+        for row in fields {
+            let member = members.iter().find(|member| member.name == row.name);
+            let places: &[SchemaConjunction] = member.map_or(&[], |member| &member.places);
+            rows.push(WireRow {
+                row,
+                place: given.graph.schema(member.and_then(first_schema).unwrap_or(schema)).place.clone(),
+                in_body: true,
+                ids: given.wire_ids(places, Some(schema)),
+            });
+        }
+    }
+    rows
+}
+
+fn first_schema(member: &DeclaredMember) -> Option<SchemaId> {
+    member.places.first()?.ids.first().copied()
+}
+
+#[cfg(test)]
+mod tests;

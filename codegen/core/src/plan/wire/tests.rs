@@ -1,0 +1,135 @@
+//! Options and warnings of `[wire]`.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::{
+    config::{ArraySetting, NestedSetting},
+    generate::Project,
+    load::Sources,
+};
+
+const SHOP: &str = r"
+openapi: 3.1.0
+info: { title: Shop, version: '1' }
+paths:
+  /orders:
+    get:
+      operationId: list
+      parameters:
+        - { name: expand, in: query, style: deepObject, schema: { type: array, items: { type: string } } }
+        - { name: filter, in: query, style: deepObject, schema: { $ref: '#/components/schemas/Flat' } }
+        - { name: deep, in: query, style: deepObject, schema: { $ref: '#/components/schemas/Deep' } }
+        - { name: since, in: query, style: deepObject, schema: { anyOf: [{ type: integer }, { $ref: '#/components/schemas/Flat' }] } }
+        - { name: ids, in: query, schema: { type: array, items: { type: integer } } }
+        - { name: color, in: query, schema: { $ref: '#/components/schemas/Flat' } }
+        - { name: nested, in: query, schema: { $ref: '#/components/schemas/Deep' } }
+        - { name: joined, in: query, explode: false, schema: { type: array, items: { type: integer } } }
+        - { name: X-Ids, in: header, schema: { type: array, items: { type: integer } } }
+      responses: { '204': { description: '' } }
+    post:
+      operationId: make
+      requestBody:
+        content:
+          application/x-www-form-urlencoded:
+            encoding: { flat: { style: deepObject }, json: { contentType: application/json } }
+            schema: { $ref: '#/components/schemas/Form' }
+      responses: { '204': { description: '' } }
+components:
+  schemas:
+    Flat: { type: object, properties: { a: { type: integer } } }
+    Deep: { type: object, properties: { b: { $ref: '#/components/schemas/Flat' } } }
+    Form:
+      type: object
+      properties:
+        flat: { $ref: '#/components/schemas/Flat' }
+        plain: { $ref: '#/components/schemas/Flat' }
+        json: { $ref: '#/components/schemas/Flat' }
+        items: { type: array, items: { $ref: '#/components/schemas/Flat' } }
+        tags: { type: array, items: { type: string } }
+        text: { type: string }
+";
+
+/// Returns the convention of each row that has one, and the messages.
+fn plan(change: impl FnOnce(&mut crate::config::WireConfig)) -> (Vec<String>, Vec<String>) {
+    let mut project = Project::default();
+    change(&mut project.config.wire);
+    let sources = Sources::from_texts(&[("api.yaml", "", SHOP)]).unwrap();
+    let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
+    let plans = project.operation_plans(&contract);
+    let mut diagnostics = Diagnostics::new();
+    check_wire(project.plan_input(&contract), &project.config, &plans, &mut diagnostics);
+    let rows = plans.paths.calls.iter().flat_map(|call| wire_rows(project.plan_input(&contract), call));
+    let rows = rows.filter_map(|row| {
+        let wire = row.row.wire?;
+        Some(format!("{} {:?} {:?}", row.row.name, wire.nested, wire.arrays))
+    });
+    let messages = diagnostics.iter().map(|each| {
+        let pointer = each.place.as_ref().map_or("", |place| place.pointer.as_str());
+        format!("{pointer} {}", each.message.split([':', ';']).next().unwrap())
+    });
+    (rows.collect(), messages.collect())
+}
+
+#[test]
+fn undefined_encodings_are_reported_once_for_each_kind() {
+    let (rows, messages) = plan(|_| {});
+    assert!(rows.is_empty(), "{rows:?}");
+    assert_eq!(
+        messages,
+        [
+            "/paths/~1orders/get/parameters/0 OpenAPI does not define the encoding of a list with the style `deepObject`",
+            "/paths/~1orders/get/parameters/2 OpenAPI does not define the encoding of lists and objects inside of a `deepObject` value",
+            "/paths/~1orders/get/parameters/6 OpenAPI does not define the encoding of lists and objects inside of a value with the style `form`",
+        ]
+    );
+}
+
+#[test]
+fn options_for_the_contract_leave_what_openapi_defines() {
+    let (rows, messages) = plan(|wire| {
+        wire.nested = Some(NestedSetting::Brackets);
+        wire.arrays = Some(ArraySetting::Brackets);
+    });
+    let names: Vec<&str> = rows.iter().map(|row| row.split(' ').next().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["expand", "filter", "deep", "since", "ids", "nested", "flat", "plain", "items", "tags"],
+        "not the flat `color`, the comma-separated `joined`, headers and declared JSON"
+    );
+    assert!(rows.iter().all(|row| row.ends_with("Brackets Brackets")), "{rows:?}");
+    assert!(messages.is_empty(), "{messages:?}");
+    // Each option applies alone.
+    let (rows, _) = plan(|wire| wire.arrays = Some(ArraySetting::Indices));
+    assert!(rows.contains(&"ids Json Indices".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"tags Json Indices".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"deep Indices Indices".to_owned()), "{rows:?}");
+    assert!(!rows.iter().any(|row| row.starts_with("plain")), "{rows:?}");
+    let (rows, _) = plan(|wire| wire.nested = Some(NestedSetting::Json));
+    assert!(rows.contains(&"deep Json Brackets".to_owned()), "{rows:?}");
+    assert!(!rows.iter().any(|row| row.starts_with("plain") || row.starts_with("ids")), "{rows:?}");
+}
+
+#[test]
+fn selectors_choose_values_and_forms() {
+    let settings = WireSettings { nested: Some(NestedSetting::Indices), arrays: None };
+    let (rows, messages) = plan(|wire| {
+        wire.schemas.insert("#/components/schemas/Form".to_owned(), settings);
+    });
+    assert_eq!(rows, ["flat Indices Brackets", "plain Indices Repeat", "items Indices Repeat"]);
+    assert_eq!(messages.len(), 3);
+    let (rows, _) = plan(|wire| {
+        wire.arrays = Some(ArraySetting::Comma);
+        let selector = "#/paths/~1orders/get/parameters/5/schema".to_owned();
+        wire.schemas.insert(selector, settings);
+    });
+    assert!(rows.contains(&"color Indices Comma".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"ids Json Comma".to_owned()), "{rows:?}");
+    let (_, messages) = plan(|wire| {
+        wire.schemas.insert("#/components/schemas/Form/properties/text".to_owned(), settings);
+    });
+    assert_eq!(
+        messages.last().unwrap(),
+        " `wire.schemas` does nothing for `#/components/schemas/Form/properties/text`"
+    );
+}
