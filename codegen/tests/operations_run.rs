@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 #![allow(dead_code, reason = "these tests do not use all generated items")]
 
+#[path = "operations_run/idempotency_keys.rs"]
+pub mod idempotency_keys;
 #[path = "operations_run/round_trip.rs"]
 mod round_trip;
 #[path = "harness/split_mix.rs"]

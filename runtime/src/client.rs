@@ -26,12 +26,14 @@
 
 use std::{fmt, sync::Arc};
 
+use self::idempotency_key::RandomSource;
 use crate::{operation::Operation, transport::Transport};
 
 mod call;
 #[cfg(feature = "credentials")]
 pub mod credentials;
 mod error;
+mod idempotency_key;
 #[cfg(feature = "pages")]
 pub mod pages;
 mod raw_response;
@@ -78,6 +80,7 @@ pub struct ApiClient {
     checks: RequestChecks,
     base_url_only: bool,
     shown_fields: &'static [&'static str],
+    random: RandomSource,
     #[cfg(feature = "stream")]
     stream_limits: crate::stream::StreamLimits,
 }
@@ -94,6 +97,7 @@ impl ApiClient {
             checks: RequestChecks::default(),
             base_url_only: false,
             shown_fields: &[],
+            random: RandomSource::default(),
             #[cfg(feature = "stream")]
             stream_limits: crate::stream::StreamLimits::default(),
         }
@@ -122,6 +126,14 @@ impl ApiClient {
         self
     }
 
+    /// Returns the client with this source of randomness for idempotency keys that callers do not pass. By default
+    /// the standard library's hash seeds are used.
+    #[must_use]
+    pub fn with_random(mut self, random: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        self.random = RandomSource::new(random);
+        self
+    }
+
     /// Returns the client with every request sent to its own base URL. By default an operation with
     /// servers of its own ([`Operation::servers`]) is sent to the first of them.
     #[must_use]
@@ -139,7 +151,7 @@ impl ApiClient {
     /// Starts building a request for an operation.
     pub fn request(&self, operation: &'static Operation) -> RequestBuilder {
         let server = operation.servers.first().copied().filter(|_| !self.base_url_only);
-        RequestBuilder::new(operation, self.checks, server)
+        RequestBuilder::new(operation, self.checks, server, self.random.clone())
     }
 
     /// Sends a call to the base URL.

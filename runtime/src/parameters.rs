@@ -80,6 +80,8 @@ pub struct Parameter {
     /// Whether an empty value that violates the schema counts as absent (`allowEmptyValue` of an optional
     /// parameter).
     pub allow_empty: bool,
+    /// Whether it is an idempotency key, which clients generate if the caller passes none.
+    pub idempotency_key: bool,
     /// The convention for lists and nested values in queries and forms; `None` for the encoding that OpenAPI
     /// defines, and for [`WireConvention::DEEP_OBJECT`] below `deepObject`.
     pub wire: Option<WireConvention>,
@@ -114,6 +116,7 @@ impl Parameter {
             explode,
             allow_reserved: false,
             allow_empty: false,
+            idempotency_key: false,
             wire: None,
             shape: ValueShape::Scalar(ScalarType::Text),
             validator: None,

@@ -460,7 +460,7 @@ pub struct ClientConfig {
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct OperationConfig {
     /// The header that makes an operation idempotent when it is present.
-    pub idempotency_header: Option<String>,
+    pub idempotency_header: Option<IdempotencyHeader>,
     /// Headers that a layer around the handlers reads or writes: request parameters and response headers.
     /// Handlers have no access to them, and clients leave them to their transport.
     pub hidden_headers: Vec<String>,
@@ -475,6 +475,33 @@ pub struct OperationConfig {
     pub include: Vec<OperationSelector>,
     /// Removes operations from those that `include` selects.
     pub exclude: Vec<OperationSelector>,
+}
+
+/// The header with an idempotency key: `"Idempotency-Key"`, or `{ name = "Idempotency-Key", operations = [{ path =
+/// "/v1/**" }] }`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum IdempotencyHeader {
+    /// The header of all operations that declare it.
+    Declared(String),
+    /// The header of selected operations, whether they declare it or not.
+    #[serde(rename_all = "kebab-case")]
+    Selected {
+        /// The name of the header.
+        name: String,
+        /// The operations.
+        operations: Vec<OperationSelector>,
+    },
+}
+
+impl IdempotencyHeader {
+    /// Returns the name of the header.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Declared(name) | Self::Selected { name, .. } => name,
+        }
+    }
 }
 
 impl OperationConfig {

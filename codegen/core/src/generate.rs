@@ -35,8 +35,8 @@ use crate::{
     load::{self, Sources, load_all},
     naming::TypeNames,
     plan::{
-        ContractPlan, OperationSide, PlanInput, SCOPE, SidePlan, assign_constants, build_plan,
-        check_ambiguous_paths, check_wire,
+        ContractPlan, OperationSide, PlanInput, SCOPE, SidePlan, add_idempotency_headers, assign_constants,
+        build_plan, check_ambiguous_paths, check_wire,
     },
     proof::structure::warn_of_gaps,
     prune::{NamedContract, prune_contract},
@@ -203,6 +203,7 @@ impl Project {
         let (named, whole) = prune_contract(named, &self.config, &sources, &mut diagnostics);
         let NamedContract { mut graph, mut api, options, names } = named;
         check_ambiguous_paths(&graph, &self.config.operations, &api.operations, &mut diagnostics);
+        add_idempotency_headers(&self.config.operations, &mut api);
         assign_constants(&graph, &self.config, &mut api.operations);
         step(&format!("determining the types of {} schemas", graph.schemas.len()));
         let (compiled, refused) = compile_patterns(&graph);

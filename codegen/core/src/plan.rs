@@ -12,6 +12,7 @@
 //! operation; the index of a parameter is its row in the table. The entry point is [`build_plan`].
 
 mod bodies;
+mod idempotency;
 mod operation_names;
 mod pages;
 mod parts;
@@ -28,6 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use bodies::{
     BodyFormat, BodyType, BodyVariant, MediaTypePlan, ParameterRow, RequestBodyPlan, RequestMark,
 };
+pub(crate) use idempotency::{add_idempotency_headers, check_idempotency_header};
 pub use pages::{
     NextPage, PageLimit, PageProblem, Pagination, ValuePath, ValuePathStep, report_problems as check_pages,
 };
@@ -387,7 +389,7 @@ fn build_call<'a>(
     let mut call = PlannedCall {
         unsendable_reason: find_unsendable_reason(side, operation, &parameters, body.as_ref()),
         retry: retry_safety(given, operation),
-        requires_key: carries_key(given, operation),
+        requires_key: given.key_parameter(operation).is_some_and(|key| key.required),
         anonymous: operation.security.is_empty() || operation.security.iter().any(Vec::is_empty),
         scopes: scope_alternatives(operation),
         operation,
@@ -434,6 +436,7 @@ fn plan_parameters<'a>(
     side: OperationSide,
     operation: &'a Operation,
 ) -> Vec<PlannedParameter<'a>> {
+    let key = given.key_parameter(operation);
     let settled = visible_parameters(given.operations, operation).map(|parameter| {
         let (shape, wire) = given.parameter_shape(parameter);
         PlannedParameter {
@@ -460,6 +463,10 @@ fn plan_parameters<'a>(
                 allow_empty: parameter.allow_empty
                     && !parameter.required
                     && parameter.location == ParameterIn::Query,
+                // The transport supplies other keys.
+                idempotency_key: !parameter.required
+                    && key.is_some_and(|key| std::ptr::eq(key, parameter))
+                    && !is_supplied(given.client, parameter),
                 wire,
                 shape,
                 schema: parameter.schema,
@@ -476,19 +483,11 @@ fn retry_safety(given: PlanInput<'_>, operation: &Operation) -> RetrySafety {
         RetrySafety::Safe
     } else if config.idempotent.contains(&operation.id) {
         RetrySafety::Idempotent
-    } else if carries_key(given, operation) {
+    } else if given.key_parameter(operation).is_some() {
         RetrySafety::Keyed
     } else {
         RetrySafety::ByMethod
     }
-}
-
-fn carries_key(given: PlanInput<'_>, operation: &Operation) -> bool {
-    let key = given.operations.idempotency_header.as_deref().unwrap_or("");
-    operation.parameters.iter().any(|parameter| {
-        let header = parameter.location == ParameterIn::Header && parameter.required;
-        header && parameter.name.eq_ignore_ascii_case(key)
-    })
 }
 
 /// Returns the reason if no client can send the operation.

@@ -238,7 +238,12 @@ fn write_operations(page: &mut TomlPage, found: &InitFindings) {
         TomlString(tag)
     ));
     page.add_comment("exclude = []");
-    page.add_comment("Header parameter with the idempotency key, which makes a call safe to retry.");
+    page.add_comment(
+        "Header with the idempotency key, which makes a call safe to retry. Clients add a random key if the",
+    );
+    page.add_comment(
+        "caller passes none. `{ name, operations }` selects operations that do not declare the header.",
+    );
     let header = found.idempotency_headers.first().map_or("Idempotency-Key", String::as_str);
     page.add_comment(&format!("idempotency-header = {}", TomlString(header)));
     page.add_comment(

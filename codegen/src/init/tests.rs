@@ -204,7 +204,10 @@ fn generated_file_is_valid_with_and_without_comments() {
     let config: Config = toml::from_str(&awake).unwrap_or_else(|e| panic!("{e}\n{awake}"));
     assert_eq!((config.secrets.len(), config.open.len(), config.areas.len()), (4, 0, 1));
     assert_eq!(config.mounts["https://vendor.example/v1/"], PathBuf::from("vendor"));
-    assert_eq!(config.operations.idempotency_header.as_deref(), Some("Idempotency-Key"));
+    assert_eq!(
+        config.operations.idempotency_header.as_ref().map(|header| header.name()),
+        Some("Idempotency-Key")
+    );
     assert_eq!((config.names.len(), config.replace.len()), (1, 1), "{awake}");
     assert_eq!(config.pages.len(), 2, "{awake}");
     assert!(

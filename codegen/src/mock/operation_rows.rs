@@ -60,6 +60,7 @@ impl RowBuilder {
             explode: row.explode,
             allow_reserved: row.allow_reserved,
             allow_empty: row.allow_empty,
+            idempotency_key: row.idempotency_key,
             wire: row.wire,
             shape: self.build_shape(&row.shape),
             validator: self.build_validator(row.schema),

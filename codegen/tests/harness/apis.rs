@@ -103,6 +103,17 @@ pub mod hangar {
     pub mod types;
 }
 
+#[path = "../cases/idempotency_keys/expected"]
+pub mod idempotency_keys {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/openapi_30/expected"]
 pub mod openapi_30 {
     pub mod calls;

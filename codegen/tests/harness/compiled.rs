@@ -101,6 +101,8 @@ pub mod formats_chrono;
 pub mod formats_time;
 #[path = "../cases/hangar/expected/root.rs"]
 pub mod hangar;
+#[path = "../cases/idempotency_keys/expected/root.rs"]
+pub mod idempotency_keys;
 #[path = "../cases/if_then_else/expected/root.rs"]
 pub mod if_then_else;
 #[path = "../cases/implied_objects/expected/root.rs"]
@@ -347,6 +349,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "formats_chrono" => models!(formats_chrono: Input),
         "formats_time" => models!(formats_time: Input),
         "hangar" => models!(hangar: IdempotencyKey, ManualRange, Other, Problem, Ship, ShipChangeSet, ShipPage),
+        "idempotency_keys" => models!(idempotency_keys: Charge),
         "if_then_else" => models!(if_then_else: Input, InputUnit),
         "implied_objects" => models!(implied_objects: Input),
         "implied_otherwise" => models!(implied_otherwise: Any, AnyValue, Input, InputPlain),

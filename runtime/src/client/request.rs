@@ -9,7 +9,7 @@ use http::{
 };
 use serde::Serialize;
 
-use super::{RequestChecks, StoredRequest, error::SendError};
+use super::{RequestChecks, StoredRequest, error::SendError, idempotency_key::RandomSource};
 use crate::{
     contract::{Contract, to_json, validate_serialized},
     json::Json,
@@ -41,6 +41,7 @@ pub struct RequestBuilder {
     #[cfg(feature = "stream")]
     pub(super) body_stream: Option<crate::transport::ByteStream>,
     extensions: Extensions,
+    random: RandomSource,
     violations: Vec<Violation>,
 }
 
@@ -49,6 +50,7 @@ impl RequestBuilder {
         operation: &'static Operation,
         checks: RequestChecks,
         server: Option<&'static str>,
+        random: RandomSource,
     ) -> Self {
         let (path, pairs) = match operation.is_webhook() {
             // A webhook has no path; its target is the whole address.
@@ -69,6 +71,7 @@ impl RequestBuilder {
             #[cfg(feature = "stream")]
             body_stream: None,
             extensions: Extensions::new(),
+            random,
             violations: Vec::new(),
         }
     }
@@ -190,6 +193,21 @@ impl RequestBuilder {
             self.add_violation(name, "", "required");
         }
         json
+    }
+
+    /// Adds a random idempotency key if the operation takes one and the caller passed none. All attempts to send
+    /// the request have the same key.
+    pub(super) fn add_missing_key(&mut self) {
+        let Some(index) = self.operation.parameters.iter().position(|row| row.idempotency_key) else {
+            return;
+        };
+        let row = &self.operation.parameters[index];
+        if self.headers.contains_key(row.name) {
+            return;
+        }
+        let key = Json::String(self.random.idempotency_key());
+        let key = self.check_argument(row, Some(key));
+        self.write_header(row, &key);
     }
 
     /// Returns the encoded argument, or records a violation for a value that cannot be encoded.
@@ -367,6 +385,7 @@ impl RequestBuilder {
         mut self,
         base_url: &str,
     ) -> Result<(&'static Operation, http::Request<Bytes>), SendError> {
+        self.add_missing_key();
         Violations::ensure_empty(self.violations).map_err(SendError::InvalidRequest)?;
         let cannot = || TransportError::new(TransportFault::Request, Delivery::NotSent);
         #[cfg(feature = "stream")]
@@ -415,7 +434,8 @@ impl RequestBuilder {
     ///
     /// # Errors
     /// All violations, if the request violates the contract.
-    pub fn into_stored(self) -> Result<StoredRequest, Violations> {
+    pub fn into_stored(mut self) -> Result<StoredRequest, Violations> {
+        self.add_missing_key();
         Violations::ensure_empty(self.violations)?;
         let mut headers = self.headers;
         if let Ok(cookies) = HeaderValue::try_from(self.cookies.as_str())

@@ -149,6 +149,7 @@ impl Project {
         }
         crate::plan::check_operation_lists(config, api, &mut problems.borrow_mut());
         crate::plan::check_names(config, graph, api, &mut problems.borrow_mut());
+        crate::plan::check_idempotency_header(config, api, &mut problems.borrow_mut());
         assign_tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
     }
@@ -624,7 +625,6 @@ components:
             "secrets = ['#/components/schemas/Later/then/properties/b']",
             "secrets = ['#/components/schemas/Later/if']",
             "operations.idempotency-header = 'Idempotency-Kye'",
-            "operations.idempotency-header = 'X-Trace'",
             "operations.hidden-headers = ['X-Nope']",
             "client.transport-headers = ['X-Nope']",
             "client.transport-headers = ['order']",

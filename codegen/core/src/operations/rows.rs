@@ -54,6 +54,7 @@ impl RowWriter<'_> {
         });
         let reserved = row.allow_reserved.then(|| quote!(allow_reserved: true,));
         let empty = row.allow_empty.then(|| quote!(allow_empty: true,));
+        let key = row.idempotency_key.then(|| quote!(idempotency_key: true,));
         let wire = row.wire.map(|wire| {
             self.used.parameters.extend(["ArrayNotation", "NestedNotation", "WireConvention"]);
             let (nested, arrays) =
@@ -83,7 +84,7 @@ impl RowWriter<'_> {
         });
         quote! {
             Parameter {
-                name: #name, #required #style #explode #reserved #empty #wire #shape #validator #mark ..Parameter::#plain
+                name: #name, #required #style #explode #reserved #empty #key #wire #shape #validator #mark ..Parameter::#plain
             }
         }
     }

@@ -97,6 +97,8 @@ pub struct ParameterRow {
     pub allow_reserved: bool,
     /// The OpenAPI `allowEmptyValue`, for optional parameters.
     pub allow_empty: bool,
+    /// True for an optional idempotency key, which clients generate if the caller passes none.
+    pub idempotency_key: bool,
     /// The convention for lists and nested values, if it is not the one that OpenAPI or the style defines.
     pub wire: Option<WireConvention>,
     pub shape: TextShape,
@@ -281,6 +283,7 @@ impl PlanInput<'_> {
             explode,
             allow_reserved: reserved.unwrap_or(false),
             allow_empty: false,
+            idempotency_key: false,
             wire,
             shape,
             schema,

@@ -113,7 +113,8 @@ fn with_plan_options(
     let mut project = Project::default();
     // Options for headers that the document does not contain would be rejected.
     let setting = |text: &str, name: &str| document.contains(text).then(|| name.to_owned());
-    project.config.operations.idempotency_header = setting("Idempotency-Key", "Idempotency-Key");
+    project.config.operations.idempotency_header =
+        setting("Idempotency-Key", "Idempotency-Key").map(config::IdempotencyHeader::Declared);
     project.config.operations.hidden_headers = setting("DPoP", "dpop").into_iter().collect();
     change(&mut project.config.operations);
     let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));

@@ -35,18 +35,6 @@ pub fn check_names(
         all.filter(move |each| each.location == location && each.name.eq_ignore_ascii_case(&name))
     };
     let config = &options.operations;
-    if let Some(name) = &config.idempotency_header
-        && !parameters(ParameterIn::Header, name).any(|each| each.required)
-    {
-        let is_there = parameters(ParameterIn::Header, name).next().is_some();
-        let (why, help) = match is_there {
-            true => {
-                ("no operation requires it", "a call without it is not safe to repeat; remove the option")
-            }
-            false => ("no operation has this header parameter", CORRECT),
-        };
-        idle("operations.idempotency-header", name, why, help);
-    }
     let responses = || operations().flat_map(|operation| &operation.responses);
     for name in &config.hidden_headers {
         let mut response_headers =
