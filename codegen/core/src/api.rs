@@ -153,6 +153,8 @@ pub struct Parameter {
     pub content: Option<String>,
     /// `encoding` of that entry: the raw objects by property.
     pub encoding: Vec<(String, Json)>,
+    /// The entries of `example` and `examples`, in document order.
+    pub examples: Vec<Example>,
     /// The only value of the parameter, if it distinguishes operations with the same path and method. Clients
     /// send it without an argument.
     pub constant: Option<String>,
@@ -183,6 +185,8 @@ pub struct Example {
     pub place: DocumentLocation,
     /// Set if the value is the serialized string (`serializedValue` of OpenAPI 3.2).
     pub serialized: bool,
+    /// The value, if it is a string with `=`: it may show the encoding of a query or form.
+    pub pairs: Option<String>,
 }
 
 impl MediaType {

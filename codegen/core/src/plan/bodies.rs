@@ -12,7 +12,7 @@ use super::{
     wire::WireSite,
 };
 use crate::{
-    api::{self, ParameterIn, RequestBody},
+    api::{self, Example, ParameterIn, RequestBody},
     conjunction::SchemaConjunction,
     names,
     schema::SchemaId,
@@ -196,7 +196,7 @@ impl PlanInput<'_> {
             return BodyFormat::Multipart(parts, form);
         }
         if media_type.is_form() {
-            let (fields, others) = self.form_fields(media.schema, &media.encoding);
+            let (fields, others) = self.form_fields(media.schema, &media.encoding, &media.examples);
             return BodyFormat::Form(fields, others);
         }
         if media_type.is_range() {
@@ -227,13 +227,14 @@ impl PlanInput<'_> {
         &self,
         schema: Option<SchemaId>,
         encoding: &[(String, Json)],
+        examples: &[Example],
     ) -> (Vec<ParameterRow>, TextScalar) {
         let Some(schema) = schema else { return (Vec::new(), TextScalar::Any) };
         let facts = self.facts_of(&SchemaConjunction::from_schema(schema));
         let fields = self
             .members_of(&facts)
             .into_iter()
-            .map(|member| self.form_field(schema, encoding, member))
+            .map(|member| self.form_field(schema, (encoding, examples), member))
             .collect();
         let others = self.additional_members(&facts).map(|others| self.shape_at(&others));
         let others = match others {
@@ -247,7 +248,7 @@ impl PlanInput<'_> {
     fn form_field(
         &self,
         form: SchemaId,
-        encoding: &[(String, Json)],
+        (encoding, examples): (&[(String, Json)], &[Example]),
         member: DeclaredMember,
     ) -> ParameterRow {
         let encoding = encoding.iter().find(|(name, _)| *name == member.name);
@@ -270,7 +271,8 @@ impl PlanInput<'_> {
             (usual, None)
         } else {
             let places = member.places.as_slice();
-            let site = WireSite { places, form: Some(form), style: &style, explode, usual };
+            let (name, form) = (member.name.as_str(), Some(form));
+            let site = WireSite { name, examples, places, form, style: &style, explode, usual };
             self.wire_shape(site, || self.nested_member_shape(&member))
         };
         // Only the schema can resolve an ambiguous string.

@@ -33,6 +33,7 @@ pub(crate) fn add_idempotency_headers(config: &OperationConfig, api: &mut OpenAp
             schema: None,
             content: None,
             encoding: Vec::new(),
+            examples: Vec::new(),
             constant: None,
         });
     }

@@ -265,6 +265,7 @@ mod tests {
                     schema: None,
                     content: None,
                     encoding: Vec::new(),
+                    examples: Vec::new(),
                     constant: None,
                 })
                 .collect(),

@@ -153,6 +153,8 @@ impl PlanInput<'_> {
             .filter(|_| parameter.content.is_none() && parameter.location == ParameterIn::Query);
         let Some(place) = schema.map(SchemaConjunction::from_schema) else { return (usual, None) };
         let site = WireSite {
+            name: &parameter.name,
+            examples: &parameter.examples,
             places: std::slice::from_ref(&place),
             form: None,
             style: &parameter.style,
@@ -167,7 +169,8 @@ impl PlanInput<'_> {
         if let Some(content) = &parameter.content {
             let media_type = MediaType::parse(content);
             if parameter.location == ParameterIn::QueryString && media_type.is_form() {
-                let (fields, others) = self.form_fields(parameter.schema, &parameter.encoding);
+                let (fields, others) =
+                    self.form_fields(parameter.schema, &parameter.encoding, &parameter.examples);
                 return TextShape::Form(fields, others);
             }
             return if media_type.is_json() { TextShape::Json } else { TextShape::Scalar(TextScalar::Text) };

@@ -1,16 +1,20 @@
 //! Decides the convention for lists and nested values of query parameters and form fields, and reports those
 //! whose encoding neither OpenAPI nor an option defines.
 
+mod examples;
+
 use std::collections::BTreeSet;
 
 use contract_runtime::parameters::{ArrayNotation, NestedNotation, WireConvention};
+
+use examples::settings_from_examples;
 
 use super::{
     BodyFormat, ContractPlan, ParameterRow, PlanInput, PlannedCall,
     text_shape::{DeclaredMember, TextScalar, TextShape},
 };
 use crate::{
-    api::ParameterIn,
+    api::{Example, ParameterIn},
     config::{Config, WireSettings},
     conjunction::SchemaConjunction,
     diagnostics::{Diagnostic, Diagnostics},
@@ -23,6 +27,10 @@ const FORM: WireConvention = WireConvention { nested: NestedNotation::Json, arra
 
 /// A query parameter or form field whose convention is decided.
 pub(super) struct WireSite<'a> {
+    /// The name of the parameter or field.
+    pub(super) name: &'a str,
+    /// The examples of the parameter or form.
+    pub(super) examples: &'a [Example],
     /// The schemas of the value.
     pub(super) places: &'a [SchemaConjunction],
     /// The schema of the form; `None` for a parameter.
@@ -71,16 +79,18 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Returns the settings of a value, and whether a selector has any.
+    /// Returns the settings of a value by options and examples, and whether a selector or an example has any.
     fn wire_settings(&self, site: &WireSite<'_>) -> (WireSettings, bool) {
         let whole = self.wire.settings();
+        let shown = settings_from_examples(site.name, site.examples);
         if self.wire_schemas.is_empty() {
-            return (whole, false);
+            return (whole.or(shown), whole.is_empty() && !shown.is_empty());
         }
         let ids = self.wire_ids(site.places, site.form);
         let selected = ids.iter().filter_map(|id| self.wire_schemas.get(id));
         let selected = selected.fold(WireSettings::default(), |all, each| all.or(*each));
-        (selected.or(whole), !selected.is_empty())
+        let is_shown = whole.is_empty() && !shown.is_empty();
+        (selected.or(whole).or(shown), !selected.is_empty() || is_shown)
     }
 
     /// Returns the schemas that select a value: its own, with the targets of references, then those of the form.

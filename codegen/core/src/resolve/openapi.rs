@@ -416,19 +416,22 @@ impl<'t> OpenApiReader<'_, 't> {
 
     /// Returns `example`, then the entries of `examples` that have a value, which may be `null`.
     fn read_examples(&self, spot: &OpenApiNode<'t>) -> Vec<Example> {
-        let value =
-            |holder: &OpenApiNode<'t>, key: &str| Some(holder.member(holder.tree.member(key)?).place());
-        let unnamed = value(spot, "example").map(|place| (String::new(), place, false));
+        let value = |holder: &OpenApiNode<'t>, key: &str| {
+            let text = holder.tree.get(key).and_then(|value| value.as_str());
+            let pairs = text.filter(|text| text.contains('=')).map(str::to_owned);
+            Some((holder.member(holder.tree.member(key)?).place(), pairs))
+        };
+        let unnamed = value(spot, "example").map(|value| (String::new(), value, false));
         let named = spot.get("examples");
         let named = named.iter().flat_map(OpenApiNode::entries).filter_map(|(name, example)| {
             let example = self.follow_references(&example)?;
             let data = value(&example, "dataValue").or_else(|| value(&example, "value"));
-            let whole = data.map(|place| (place, false));
-            let (place, serialized) = whole.or_else(|| Some((value(&example, "serializedValue")?, true)))?;
-            Some((name.to_owned(), place, serialized))
+            let whole = data.map(|value| (value, false));
+            let (value, serialized) = whole.or_else(|| Some((value(&example, "serializedValue")?, true)))?;
+            Some((name.to_owned(), value, serialized))
         });
         let all = unnamed.into_iter().chain(named);
-        all.map(|(name, place, serialized)| Example { name, place, serialized }).collect()
+        all.map(|(name, (place, pairs), serialized)| Example { name, place, serialized, pairs }).collect()
     }
 
     /// Warns about positional and nested encodings, which are ignored (OpenAPI 3.2, 4.14.5).

@@ -52,9 +52,16 @@ components:
 
 /// Returns the convention of each row that has one, and the messages.
 fn plan(change: impl FnOnce(&mut crate::config::WireConfig)) -> (Vec<String>, Vec<String>) {
+    plan_document(SHOP, change)
+}
+
+fn plan_document(
+    document: &str,
+    change: impl FnOnce(&mut crate::config::WireConfig),
+) -> (Vec<String>, Vec<String>) {
     let mut project = Project::default();
     change(&mut project.config.wire);
-    let sources = Sources::from_texts(&[("api.yaml", "", SHOP)]).unwrap();
+    let sources = Sources::from_texts(&[("api.yaml", "", document)]).unwrap();
     let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
     let plans = project.operation_plans(&contract);
     let mut diagnostics = Diagnostics::new();
@@ -83,6 +90,29 @@ fn undefined_encodings_are_reported_once_for_each_kind() {
             "/paths/~1orders/get/parameters/6 OpenAPI does not define the encoding of lists and objects inside of a value with the style `form`",
         ]
     );
+}
+
+/// A serialized example decides before the default, and an option before the example.
+#[test]
+fn examples_decide_the_convention() {
+    let shop = SHOP.replace(
+        "            schema: { $ref: '#/components/schemas/Form' }",
+        "            example: 'flat[a]=1&items[][a]=1&plain[a]=1'\n            schema: { $ref: '#/components/schemas/Form' }",
+    );
+    let shop = shop.replace("{ name: expand,", "{ name: expand, example: 'expand[0]=a&expand[1]=b',");
+    let (rows, messages) = plan_document(&shop, |_| {});
+    assert_eq!(
+        rows,
+        [
+            "expand Indices Indices",
+            "flat Indices Brackets",
+            "plain Indices Repeat",
+            "items Brackets Brackets"
+        ]
+    );
+    assert_eq!(messages.len(), 2, "not the list `expand`: {messages:?}");
+    let (rows, _) = plan_document(&shop, |wire| wire.arrays = Some(ArraySetting::Repeat));
+    assert!(rows.contains(&"expand Indices Repeat".to_owned()), "{rows:?}");
 }
 
 #[test]

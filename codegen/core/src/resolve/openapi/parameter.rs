@@ -127,6 +127,7 @@ impl<'t> OpenApiReader<'_, 't> {
             allow_empty: spot.bool_field("allowEmptyValue"),
             schema,
             encoding: self.content_encoding(spot),
+            examples: self.read_examples(spot),
             content,
             constant: None,
         })

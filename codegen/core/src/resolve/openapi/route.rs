@@ -272,6 +272,7 @@ fn string_parameter(name: &str, location: ParameterIn, place: DocumentLocation) 
         schema: None,
         content: None,
         encoding: Vec::new(),
+        examples: Vec::new(),
         constant: None,
     }
 }
