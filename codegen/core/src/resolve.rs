@@ -6,6 +6,7 @@
 pub(crate) mod cycle;
 pub(crate) mod dialect;
 pub(crate) mod discover;
+pub(crate) mod dynamic;
 pub mod lenient;
 pub(crate) mod locate;
 pub(crate) mod nullable;
@@ -164,6 +165,8 @@ fn assemble_graph(
     }
     problems.append(parser.problems);
     nullable::apply_nullable(&mut graph, parser.nullable, &mut problems);
+    let is_openapi = |id| sources.get(id).is_some_and(|source| source.tree.get("openapi").is_some());
+    dynamic::bind_dynamic_references(&mut graph, is_openapi);
     cycle::cut_cycles(&mut graph, &mut problems);
     let apis = openapi::read_documents(discovery, &ids, &mut problems);
     problems.attach_sources(sources);

@@ -194,6 +194,9 @@ pub struct Schema {
     pub boolean: Option<bool>,
     /// The part that was dropped while parsing.
     pub gap: SchemaGap,
+    /// True for a schema that other schemas complete with a `$dynamicAnchor`, and for the anchored schema
+    /// that stands for the missing part. It has no type of its own unless a value uses it directly.
+    pub is_generic: bool,
 
     /// The resolved target of `$ref`.
     pub reference: Option<SchemaId>,

@@ -43,6 +43,17 @@ pub mod credentials {
     pub mod types;
 }
 
+#[path = "../cases/dynamic_ref_generic/expected"]
+pub mod dynamic_ref_generic {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/faults_operations/expected"]
 pub mod faults_operations {
     pub mod calls;

@@ -63,6 +63,8 @@ pub mod draft_07;
 pub mod dynamic_ref;
 #[path = "../cases/dynamic_ref_scope/expected/root.rs"]
 pub mod dynamic_ref_scope;
+#[path = "../cases/dynamic_ref_generic/expected/root.rs"]
+pub mod dynamic_ref_generic;
 #[path = "../cases/enum_all_of_ref/expected/root.rs"]
 pub mod enum_all_of_ref;
 #[path = "../cases/enum_case_clash/expected/root.rs"]
@@ -336,6 +338,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "enum_odd_names" => models!(enum_odd_names: Input),
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
         "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),
+        "dynamic_ref_generic" => models!(dynamic_ref_generic: AddShipsBody, Item, Person, PersonPage),
         "faults_negated" => models!(faults_negated: Input, InputEither, InputKept, InputPart, InputTagged, InputTaggedA, InputTaggedB, InputTitled, InputWord, Leaf, Node, NodeValue),
         "faults_operations" => models!(faults_operations: Name),
         "faults_paths" => models!(faults_paths: Name),

@@ -162,6 +162,7 @@ impl EqualityClasses<'_> {
             origin: Default::default(),
             boolean: schema.boolean,
             gap: schema.gap,
+            is_generic: false,
             reference: one(schema.reference),
             dynamic_reference: schema
                 .dynamic_reference

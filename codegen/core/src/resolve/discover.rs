@@ -21,7 +21,10 @@ use crate::{
 };
 
 use self::reach::ReferencedParts;
-use super::dialect::{DialectLookup, SchemaDialect, find_dialect, openapi_version};
+use super::{
+    dialect::{DialectLookup, SchemaDialect, find_dialect, openapi_version},
+    dynamic::enclosing_pointers,
+};
 
 /// A position that holds a schema.
 #[derive(Debug)]
@@ -518,6 +521,11 @@ impl<'t> Discovery<'t> {
             let (Some(node), Some(other)) = (self.nodes.get(index), self.nodes.get(first.0)) else {
                 continue;
             };
+            // Each Schema Object of an OpenAPI document is a scope of its own for dynamic anchors.
+            let openapi = self.resources.get(resource).is_some_and(|held| held.tree.get("openapi").is_some());
+            if dynamic && first.1 && openapi && self.schema_object(node) != self.schema_object(other) {
+                continue;
+            }
             let place = DocumentLocation {
                 source: other.source,
                 pointer: other.pointer.clone(),
@@ -529,6 +537,12 @@ impl<'t> Discovery<'t> {
                 .with_fallback("the first one is used");
             self.problems.push(problem.with_label(place, "first here"));
         }
+    }
+
+    /// Returns the pointer of the outermost schema around a schema of an OpenAPI document.
+    fn schema_object<'n>(&self, node: &'n SchemaNode<'t>) -> Option<&'n str> {
+        let known = self.schemas.get(node.source.0 as usize)?;
+        enclosing_pointers(&node.pointer).find(|outer| known.contains_key(*outer))
     }
 
     fn collect_references(&mut self, index: usize) {

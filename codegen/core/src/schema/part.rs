@@ -3,18 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ContainsConstraint, Discriminator, DynamicReference, Schema, SchemaGraph, SchemaId, SchemaResource,
+    ContainsConstraint, Discriminator, DynamicReference, ResourceId, Schema, SchemaGraph, SchemaId,
+    SchemaResource,
 };
 use crate::arena::{Arena, ArenaMap};
 
-/// The new ids of the schemas of a graph after others were removed.
+/// The new ids of the schemas and resources of a graph after others were removed.
 #[derive(Clone, Debug)]
-pub(crate) struct SchemaRemapping(ArenaMap<Schema, Option<SchemaId>>);
+pub(crate) struct SchemaRemapping {
+    schemas: ArenaMap<Schema, Option<SchemaId>>,
+    resources: ArenaMap<SchemaResource, Option<ResourceId>>,
+}
 
 impl SchemaRemapping {
     /// Returns the new id of a schema; `None` when it was removed.
     pub(crate) fn get(&self, id: SchemaId) -> Option<SchemaId> {
-        self.0[id]
+        self.schemas[id]
+    }
+
+    /// Returns the new id of a resource; `None` when all of its schemas were removed.
+    pub(crate) fn resource(&self, id: ResourceId) -> Option<ResourceId> {
+        self.resources[id]
     }
 
     /// Maps the ids of a set and drops removed schemas.
@@ -33,16 +42,27 @@ impl SchemaRemapping {
     }
 
     fn remap_named(&self, members: &mut Vec<(String, SchemaId)>) {
-        members.retain_mut(|(_, id)| self.get(*id).map(|left| *id = left).is_some());
+        replace_named(members, &mut |id| self.get(id));
     }
 
     /// Maps an optional id, which becomes `None` when the schema was removed.
     pub(crate) fn remap_option(&self, id: &mut Option<SchemaId>) {
         *id = id.and_then(|id| self.get(id));
     }
+}
 
+fn replace_named(
+    members: &mut Vec<(String, SchemaId)>,
+    replace: &mut dyn FnMut(SchemaId) -> Option<SchemaId>,
+) {
+    members.retain_mut(|(_, id)| replace(*id).map(|left| *id = left).is_some());
+}
+
+impl Schema {
+    /// Replaces every schema that this one refers to, and drops it where the result is `None`.
+    ///
     /// Destructures without `..`, so that a new keyword does not compile until it is handled here.
-    fn remap_schema(&self, mut schema: Schema) -> Schema {
+    pub(crate) fn replace_schemas(&mut self, replace: &mut dyn FnMut(SchemaId) -> Option<SchemaId>) {
         let Schema {
             place: _,
             resource: _,
@@ -50,6 +70,7 @@ impl SchemaRemapping {
             origin: _,
             boolean: _,
             gap: _,
+            is_generic: _,
             reference,
             dynamic_reference,
             definitions,
@@ -104,7 +125,7 @@ impl SchemaRemapping {
             condition,
             then,
             otherwise,
-        } = &mut schema;
+        } = self;
         for id in [
             reference,
             content_schema,
@@ -118,25 +139,24 @@ impl SchemaRemapping {
             then,
             otherwise,
         ] {
-            self.remap_option(id);
+            *id = id.and_then(&mut *replace);
         }
         for list in [prefix_items, all_of, any_of, one_of] {
-            *list = self.remap_list(std::mem::take(list));
+            *list = std::mem::take(list).into_iter().filter_map(&mut *replace).collect();
         }
         for members in [definitions, properties, pattern_properties, dependent_schemas] {
-            self.remap_named(members);
+            replace_named(members, replace);
         }
         if let Some(Discriminator { tag: _, mapping, default, family }) = discriminator {
-            self.remap_named(mapping);
-            self.remap_option(default);
-            *family = self.remap_list(std::mem::take(family));
+            replace_named(mapping, replace);
+            *default = default.and_then(&mut *replace);
+            *family = std::mem::take(family).into_iter().filter_map(&mut *replace).collect();
         }
         *contains =
-            contains.take().and_then(|c| Some(ContainsConstraint { schema: self.get(c.schema)?, ..c }));
+            contains.take().and_then(|c| Some(ContainsConstraint { schema: replace(c.schema)?, ..c }));
         *dynamic_reference = dynamic_reference
             .take()
-            .and_then(|d| Some(DynamicReference { initial: self.get(d.initial)?, ..d }));
-        schema
+            .and_then(|d| Some(DynamicReference { initial: replace(d.initial)?, ..d }));
     }
 }
 
@@ -146,28 +166,30 @@ impl SchemaGraph {
     /// The set must be closed: it contains every schema that one of its members applies.
     pub(crate) fn retain_schemas(self, kept: &BTreeSet<SchemaId>) -> (Self, SchemaRemapping) {
         let mut left = Arena::<Schema>::first_ids(kept.len());
-        let moved =
-            SchemaRemapping(self.schemas.map_ids(|id| kept.contains(&id).then(|| left.next()).flatten()));
+        let schemas = self.schemas.map_ids(|id| kept.contains(&id).then(|| left.next()).flatten());
+        let mut moved = SchemaRemapping { schemas, resources: self.resources.map_ids(|_| None) };
         let holds = self.resources.map_ids(|_| false);
         let holds = kept.iter().fold(holds, |mut holds, id| {
             holds[self.schemas[*id].resource] = true;
             holds
         });
         let mut part = Self::default();
-        let mut resources = self.resources.map_ids(|_| None);
         for (id, resource) in self.resources.ids().zip(self.resources).filter(|(id, _)| holds[*id]) {
             let SchemaResource { uri, source, mut root, mut dynamic_anchors } = resource;
             moved.remap_option(&mut root);
             moved.remap_named(&mut dynamic_anchors);
-            resources[id] = Some(part.resources.push(SchemaResource { uri, source, root, dynamic_anchors }));
+            moved.resources[id] =
+                Some(part.resources.push(SchemaResource { uri, source, root, dynamic_anchors }));
         }
         for (id, schema) in self.schemas.ids().zip(self.schemas).filter(|(id, _)| kept.contains(id)) {
             debug_assert!(
                 schema.child_schemas().all(|child| kept.contains(&child)),
                 "{id:?} applies what is gone"
             );
-            let resource = resources[schema.resource].unwrap_or_default();
-            part.schemas.push(Schema { resource, ..moved.remap_schema(schema) });
+            let resource = moved.resource(schema.resource).unwrap_or_default();
+            let mut schema = Schema { resource, ..schema };
+            schema.replace_schemas(&mut |id| moved.get(id));
+            part.schemas.push(schema);
         }
         (part, moved)
     }

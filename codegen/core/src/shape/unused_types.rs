@@ -1,5 +1,5 @@
-//! Removes types that no value uses: bases that occur only in an `allOf`, enumerations of tags without a
-//! field.
+//! Removes types that no value uses: bases that occur only in an `allOf`, generic schemas that others
+//! complete, enumerations of tags without a field.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,8 @@ pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, plac
     let mut work: Vec<TypeId> = Vec::new();
     for id in shapes.ids() {
         let named = shapes.get(id).schema;
-        work.extend(named.filter(|schema| !parts.contains(schema)).map(|_| id));
+        let is_used = |schema: &SchemaId| !parts.contains(schema) && !graph.schema(*schema).is_generic;
+        work.extend(named.filter(is_used).map(|_| id));
     }
     for &place in places {
         collect_named(shapes.type_of_schema(place), &mut work);

@@ -8,8 +8,8 @@ use crate::schema::{ResourceId, SchemaOrigin};
 macro_rules! each_field {
     ($whole:expr, $($field:ident),* $(,)?) => {{
         let Schema {
-            place: _, resource: _, location: _, origin: _, boolean: _, gap: _, extensions: _,
-            discriminator: _, implied_otherwise: _, one_way: _, $($field,)*
+            place: _, resource: _, location: _, origin: _, boolean: _, gap: _, is_generic: _,
+            extensions: _, discriminator: _, implied_otherwise: _, one_way: _, $($field,)*
         } = $whole;
         vec![$((stringify!($field), Schema { $field, ..Schema::default() }),)*]
     }};
@@ -27,6 +27,7 @@ fn full() -> Schema {
         origin: SchemaOrigin::Inline,
         boolean: None,
         gap: crate::schema::SchemaGap::None,
+        is_generic: false,
         reference: Some(id()),
         dynamic_reference: Some(DynamicReference { anchor: None, initial: id() }),
         definitions: named(),

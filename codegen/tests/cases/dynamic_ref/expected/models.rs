@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, contract, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Root` of the contract.
@@ -14,7 +16,7 @@ pub struct Root {
     /// `data`
     pub data: Option<Json>,
     /// `children`
-    pub children: Option<Vec<Json>>,
+    pub children: Option<Vec<Root>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
@@ -22,17 +24,8 @@ pub struct Root {
 ::contract_runtime::object! {
     Root {
         optional { data = "data", children = "children" }
+        nested { children = "children" }
         extra undeclared
-    }
-}
-
-impl From<Root> for Tree {
-    fn from(value: Root) -> Self {
-        Self {
-            data: value.data,
-            children: value.children,
-            extra: value.extra,
-        }
     }
 }
 
@@ -40,7 +33,11 @@ impl Contract for Root {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::ROOT);
 
     fn is_valid(&self) -> bool {
-        contract::satisfies_schema(self, schemas::validator(schemas::ROOT))
+        self
+            .children
+            .as_ref()
+            .is_none_or(|value| value.iter().all(|value| value.is_valid()))
+            && contract::satisfies_schema(self, schemas::validator(schemas::ROOT))
     }
 }
 
@@ -52,7 +49,7 @@ pub struct Tree {
     /// `data`
     pub data: Option<Json>,
     /// `children`
-    pub children: Option<Vec<Json>>,
+    pub children: Option<Vec<Tree>>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
@@ -60,6 +57,7 @@ pub struct Tree {
 ::contract_runtime::object! {
     Tree {
         optional { data = "data", children = "children" }
+        nested { children = "children" }
         extra undeclared
     }
 }
@@ -68,6 +66,10 @@ impl Contract for Tree {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::TREE);
 
     fn is_valid(&self) -> bool {
-        contract::satisfies_schema(self, schemas::validator(schemas::TREE))
+        self
+            .children
+            .as_ref()
+            .is_none_or(|value| value.iter().all(|value| value.is_valid()))
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

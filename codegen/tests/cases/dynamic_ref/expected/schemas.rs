@@ -19,7 +19,7 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
     }
     IN_TREE {
         /// `tree.json`
-        TREE = 4,
+        TREE = 5,
     }
 }
 
@@ -28,18 +28,19 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: SchemaTables<'static> = SchemaTables {
     schemas: &[
         // ROOT
-        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Ref(TREE), Keyword::UnevaluatedProperties(ROOT.offset_by(1))] },
+        Schema { resource: IN_ROOT, location: "", keywords: &[Keyword::Ref(TREE.offset_by(3)), Keyword::UnevaluatedProperties(ROOT.offset_by(1))] },
         Schema { resource: IN_ROOT, location: "/unevaluatedProperties", keywords: &[Keyword::False] },
         // TREE
         Schema { resource: IN_TREE, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("children", TREE.offset_by(2)), ("data", TREE.offset_by(1))], 0b0)] },
         Schema { resource: IN_TREE, location: "/properties/data", keywords: &[] },
-        Schema { resource: IN_TREE, location: "/properties/children", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: TREE.offset_by(3), from: 0 }] },
-        Schema { resource: IN_TREE, location: "/properties/children/items", keywords: &[Keyword::DynamicRef { anchor: "node", initial: TREE }] },
+        Schema { resource: IN_TREE, location: "/properties/children", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: TREE, from: 0 }] },
+        Schema { resource: IN_TREE, location: "", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("children", TREE.offset_by(4)), ("data", TREE.offset_by(1))], 0b0)] },
+        Schema { resource: IN_TREE, location: "/properties/children", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: ROOT, from: 0 }] },
     ],
     resources: &[
         // IN_ROOT
-        SchemaResource { uri: "https://example.com/root.json", dynamic_anchors: &[("node", ROOT)] },
+        SchemaResource { uri: "https://example.com/root.json", dynamic_anchors: &[] },
         // IN_TREE
-        SchemaResource { uri: "https://example.com/tree.json", dynamic_anchors: &[("node", TREE)] },
+        SchemaResource { uri: "https://example.com/tree.json", dynamic_anchors: &[] },
     ],
 };

@@ -3,9 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{
-    Contract, Json, contract, schema::Validator, text::char_count_at_most,
-};
+use ::contract_runtime::{Contract, Json, schema::Validator, text::char_count_at_most};
 use super::schemas;
 
 /// `Any` of the contract.
@@ -53,15 +51,15 @@ impl Contract for Element {
 ///
 /// Schema: `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Input(pub Vec<Json>);
+pub struct Input(pub Vec<Element>);
 
-::contract_runtime::wrapper!(Input, Vec < Json >);
+::contract_runtime::wrapper!(Input, Vec < Element >);
 
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        contract::satisfies_schema(self, schemas::validator(schemas::INPUT))
+        self.0.iter().all(|value| value.is_valid())
     }
 }
 
@@ -69,14 +67,14 @@ impl Contract for Input {
 ///
 /// Schema: `list`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct List(pub Vec<Json>);
+pub struct List(pub Vec<Any>);
 
-::contract_runtime::wrapper!(List, Vec < Json >);
+::contract_runtime::wrapper!(List, Vec < Any >);
 
 impl Contract for List {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::LIST);
 
     fn is_valid(&self) -> bool {
-        contract::satisfies_schema(self, schemas::validator(schemas::LIST))
+        self.0.iter().all(|value| value.is_valid())
     }
 }

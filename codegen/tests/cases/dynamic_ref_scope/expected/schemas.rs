@@ -32,19 +32,19 @@ pub const fn validator(row: SchemaId) -> Validator<'static> {
 pub static TABLES: SchemaTables<'static> = SchemaTables {
     schemas: &[
         // INPUT
-        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(LIST)] },
+        Schema { resource: IN_INPUT, location: "", keywords: &[Keyword::Ref(LIST.offset_by(1))] },
         // INPUT_DEFS_ELEMENT
         Schema { resource: IN_INPUT, location: "/$defs/element", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MaxLength(3)] },
         // LIST
-        Schema { resource: IN_LIST, location: "", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: LIST.offset_by(1), from: 0 }] },
-        Schema { resource: IN_LIST, location: "/items", keywords: &[Keyword::DynamicRef { anchor: "element", initial: LIST_DEFS_ANY }] },
+        Schema { resource: IN_LIST, location: "", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: LIST_DEFS_ANY, from: 0 }] },
+        Schema { resource: IN_LIST, location: "", keywords: &[Keyword::Type(TypeSet::ARRAY), Keyword::Items { schema: INPUT_DEFS_ELEMENT, from: 0 }] },
         // LIST_DEFS_ANY
         Schema { resource: IN_LIST, location: "/$defs/any", keywords: &[] },
     ],
     resources: &[
         // IN_INPUT
-        SchemaResource { uri: "https://example.com/names/input.json", dynamic_anchors: &[("element", INPUT_DEFS_ELEMENT)] },
+        SchemaResource { uri: "https://example.com/names/input.json", dynamic_anchors: &[] },
         // IN_LIST
-        SchemaResource { uri: "https://example.com/names/list", dynamic_anchors: &[("element", LIST_DEFS_ANY)] },
+        SchemaResource { uri: "https://example.com/names/list", dynamic_anchors: &[] },
     ],
 };

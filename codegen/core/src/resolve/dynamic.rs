@@ -1,0 +1,368 @@
+//! Replaces each `$dynamicRef` by a reference to the schema that it selects.
+//!
+//! The selected schema depends on the path of evaluation: the outermost schema resource with the anchor counts
+//! (Core 8.2.3.2). A schema that several resources reach with different anchors is therefore copied for each
+//! of them. After this step, validation and types no longer depend on the path.
+//!
+//! An OpenAPI document is one resource, in which an anchor may have only one meaning. Authors nevertheless
+//! give an anchor to each Schema Object that completes a generic one, so that each Schema Object of such a
+//! document is a scope of its own here.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::{
+    arena::{Arena, ArenaMap},
+    schema::{Schema, SchemaGap, SchemaGraph, SchemaId, SchemaOrigin, keywords::Keyword},
+    tree::SourceId,
+};
+
+/// The maximum number of copies. A graph that needs more keeps its dynamic references.
+const MAX_COPIES: usize = 20_000;
+
+/// The schemas that anchors select.
+type Bindings = BTreeMap<String, SchemaId>;
+
+/// The scope of a schema: its resource, or the Schema Object of an OpenAPI document that contains it.
+type ScopeId = usize;
+
+/// Replaces all dynamic references of a graph. `is_openapi` returns true for OpenAPI documents.
+pub(super) fn bind_dynamic_references(graph: &mut SchemaGraph, is_openapi: impl Fn(SourceId) -> bool) {
+    if graph.ids().all(|id| graph.schema(id).dynamic_reference.is_none()) {
+        return;
+    }
+    let binder = AnchorBinder::new(graph, is_openapi);
+    let Some(bound) = binder.bind_all() else { return };
+    for (id, schema) in bound.originals {
+        graph.schemas[id] = schema;
+    }
+    for schema in bound.copies {
+        graph.schemas.push(schema);
+    }
+    graph.resources.iter_mut().for_each(|resource| resource.dynamic_anchors.clear());
+}
+
+/// The schemas of a graph without dynamic references.
+struct BoundSchemas {
+    originals: Vec<(SchemaId, Schema)>,
+    /// Additional schemas, in the order of their ids.
+    copies: Vec<Schema>,
+}
+
+struct AnchorBinder<'g> {
+    graph: &'g SchemaGraph,
+    scopes: ArenaMap<Schema, ScopeId>,
+    /// The anchors of each scope.
+    bindings: Vec<Bindings>,
+    /// The anchors that each schema may look up, itself or by the schemas that it applies.
+    anchors: ArenaMap<Schema, BTreeSet<String>>,
+    /// The copies by original and by the anchors in effect.
+    known: BTreeMap<(SchemaId, Bindings), SchemaId>,
+    /// The copies without content.
+    waiting: Vec<(SchemaId, Bindings)>,
+    ids: Box<dyn Iterator<Item = SchemaId>>,
+}
+
+impl<'g> AnchorBinder<'g> {
+    fn new(graph: &'g SchemaGraph, is_openapi: impl Fn(SourceId) -> bool) -> Self {
+        let (scopes, count) = find_scopes(graph, is_openapi);
+        let mut bindings = vec![Bindings::new(); count];
+        for (name, id) in graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors) {
+            if let Some(scope) = bindings.get_mut(scopes[*id]) {
+                scope.entry(name.clone()).or_insert(*id);
+            }
+        }
+        let ids = Arena::first_ids(graph.schemas.len() + MAX_COPIES).skip(graph.schemas.len());
+        Self {
+            graph,
+            scopes,
+            bindings,
+            anchors: find_anchors(graph),
+            known: BTreeMap::new(),
+            waiting: Vec::new(),
+            ids: Box::new(ids),
+        }
+    }
+
+    /// Binds all schemas; `None` if this needs too many copies.
+    fn bind_all(mut self) -> Option<BoundSchemas> {
+        let mut originals = Vec::new();
+        let depends = |id: &SchemaId| !self.anchors[*id].is_empty() || self.is_dynamic(*id);
+        let dependent: Vec<SchemaId> = self.graph.ids().filter(depends).collect();
+        for id in dependent {
+            let own = self.bindings.get(self.scopes[id]).cloned().unwrap_or_default();
+            originals.push((id, self.bind_schema(id, &own)?));
+        }
+        let mut copies = Vec::new();
+        while let Some((id, bindings)) = self.waiting.get(copies.len()).cloned() {
+            let bound = self.bind_schema(id, &bindings)?;
+            copies.push(Schema { origin: SchemaOrigin::Inline, definitions: Vec::new(), ..bound });
+        }
+        let generic = self.generic_schemas();
+        originals.iter_mut().for_each(|(id, schema)| schema.is_generic = generic.contains(id));
+        let others = generic.into_iter().filter(|id| self.anchors[*id].is_empty() && !self.is_dynamic(*id));
+        let others: Vec<SchemaId> = others.collect();
+        originals.extend(
+            others.into_iter().map(|id| (id, Schema { is_generic: true, ..self.graph.schema(id).clone() })),
+        );
+        Some(BoundSchemas { originals, copies })
+    }
+
+    fn is_dynamic(&self, id: SchemaId) -> bool {
+        self.graph.schema(id).dynamic_reference.is_some()
+    }
+
+    /// Returns a schema with references in place of dynamic ones, for an evaluation with these anchors.
+    fn bind_schema(&mut self, id: SchemaId, bindings: &Bindings) -> Option<Schema> {
+        let mut schema = self.graph.schema(id).clone();
+        let definitions = std::mem::take(&mut schema.definitions);
+        if let Some(dynamic) = schema.dynamic_reference.take() {
+            let selected = match &dynamic.anchor {
+                Some(anchor) => {
+                    bindings.get(anchor).copied().or_else(|| self.only_bearer(anchor, dynamic.initial))
+                }
+                None => Some(dynamic.initial),
+            };
+            match (selected, schema.reference) {
+                (Some(target), None) => schema.reference = Some(target),
+                (Some(target), Some(_)) => schema.all_of.push(target),
+                // No Schema Object around the reference decides.
+                (None, _) => schema.gap = SchemaGap::Applicator,
+            }
+        }
+        let scope = self.scopes[id];
+        let mut is_complete = true;
+        schema.replace_schemas(&mut |target| {
+            let copy = self.copy_for(target, scope, bindings);
+            is_complete &= copy.is_some();
+            copy
+        });
+        schema.definitions = definitions;
+        is_complete.then_some(schema)
+    }
+
+    /// Returns the initial target of a reference, unless its resource has the anchor several times.
+    fn only_bearer(&self, anchor: &str, initial: SchemaId) -> Option<SchemaId> {
+        let resource = self.graph.resource(self.graph.schema(initial).resource);
+        let bearers = resource.dynamic_anchors.iter().filter(|(name, _)| name == anchor);
+        Some(initial).filter(|_| bearers.count() < 2)
+    }
+
+    /// Returns the schema to apply in place of `target` from a scope with these anchors: itself, if it selects
+    /// the same schemas on its own, or a copy.
+    fn copy_for(&mut self, target: SchemaId, from: ScopeId, bindings: &Bindings) -> Option<SchemaId> {
+        let used = &self.anchors[target];
+        if used.is_empty() {
+            return Some(target);
+        }
+        let scope = self.scopes[target];
+        let own = self.bindings.get(scope);
+        let own = || own.into_iter().flatten().filter(|(name, _)| used.contains(*name));
+        let mut effective: Bindings =
+            own().filter(|_| scope != from).map(|(name, id)| (name.clone(), *id)).collect();
+        let outer = bindings.iter().filter(|(name, _)| used.contains(*name));
+        effective.extend(outer.map(|(name, id)| (name.clone(), *id)));
+        if effective.iter().eq(own()) {
+            return Some(target);
+        }
+        let key = (target, effective);
+        if let Some(known) = self.known.get(&key) {
+            return Some(*known);
+        }
+        let copy = self.ids.next()?;
+        self.waiting.push(key.clone());
+        self.known.insert(key, copy);
+        Some(copy)
+    }
+
+    /// Returns the definitions and components that have copies and select no schema or one without content on
+    /// their own, and those schemas.
+    fn generic_schemas(&self) -> BTreeSet<SchemaId> {
+        let mut generic = BTreeSet::new();
+        let copied: BTreeSet<SchemaId> = self.known.keys().map(|(id, _)| *id).collect();
+        for id in copied.into_iter().filter(|id| is_part(self.graph, *id)) {
+            let own = self.bindings.get(self.scopes[id]);
+            let own = self.anchors[id].iter().map(|name| own.and_then(|own| own.get(name)).copied());
+            for selected in own {
+                if selected.is_none_or(|id| is_placeholder(self.graph, id)) {
+                    generic.insert(id);
+                    generic.extend(selected.filter(|id| is_part(self.graph, *id)));
+                }
+            }
+        }
+        generic
+    }
+}
+
+/// Returns true if a schema is neither a document nor a resource of its own.
+fn is_part(graph: &SchemaGraph, id: SchemaId) -> bool {
+    !matches!(graph.schema(id).origin, SchemaOrigin::Root(_))
+}
+
+/// Returns true if a schema accepts every value or none, as one does that others replace.
+fn is_placeholder(graph: &SchemaGraph, id: SchemaId) -> bool {
+    let schema = graph.schema(id);
+    let refused = schema.not.filter(|_| schema.is_constrained_only_by(&[Keyword::Not]));
+    schema.boolean == Some(false)
+        || schema.is_unconstrained()
+        || refused.is_some_and(|refused| graph.schema(refused).is_unconstrained())
+}
+
+/// Returns the scope of each schema and the number of scopes.
+fn find_scopes(
+    graph: &SchemaGraph,
+    is_openapi: impl Fn(SourceId) -> bool,
+) -> (ArenaMap<Schema, ScopeId>, usize) {
+    let is_document = |id: SchemaId| {
+        let resource = graph.resource(graph.schema(id).resource);
+        resource.root.is_none() && is_openapi(resource.source)
+    };
+    let positions: HashSet<(SourceId, &str)> = graph
+        .ids()
+        .filter(|id| is_document(*id))
+        .map(|id| (graph.schema(id).place.source, graph.schema(id).place.pointer.as_str()))
+        .collect();
+    let mut numbers: HashMap<(usize, &str), ScopeId> = HashMap::new();
+    let scopes = graph.schemas.map_ids(|id| {
+        let schema = graph.schema(id);
+        let pointer = schema.place.pointer.as_str();
+        let object = match is_document(id) {
+            true => enclosing_pointers(pointer)
+                .find(|outer| positions.contains(&(schema.place.source, *outer)))
+                .unwrap_or(pointer),
+            false => "",
+        };
+        let number = numbers.len();
+        *numbers.entry((schema.resource.index(), object)).or_insert(number)
+    });
+    (scopes, numbers.len())
+}
+
+/// Iterates over a pointer and the pointers of all values around it, outermost first.
+pub(super) fn enclosing_pointers(pointer: &str) -> impl Iterator<Item = &str> {
+    let ends = pointer.match_indices('/').map(|(at, _)| at).chain([pointer.len()]);
+    ends.filter_map(|end| pointer.get(..end))
+}
+
+/// Returns the anchors that each schema may look up.
+fn find_anchors(graph: &SchemaGraph) -> ArenaMap<Schema, BTreeSet<String>> {
+    let mut bearers: BTreeMap<&str, Vec<SchemaId>> = BTreeMap::new();
+    for (name, id) in graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors) {
+        bearers.entry(name).or_default().push(*id);
+    }
+    let mut users: ArenaMap<Schema, Vec<SchemaId>> = graph.schemas.map_ids(|_| Vec::new());
+    let mut anchors = graph.schemas.map_ids(|_| BTreeSet::new());
+    let mut waiting = Vec::new();
+    for id in graph.ids() {
+        let mut schema = graph.schema(id).clone();
+        schema.definitions.clear();
+        let anchor = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.clone());
+        schema.replace_schemas(&mut |target| {
+            users[target].push(id);
+            Some(target)
+        });
+        if let Some(anchor) = anchor {
+            bearers.get(anchor.as_str()).into_iter().flatten().for_each(|bearer| users[*bearer].push(id));
+            anchors[id].insert(anchor);
+            waiting.push(id);
+        }
+    }
+    while let Some(id) = waiting.pop() {
+        let found = anchors[id].clone();
+        for &user in &users[id] {
+            let before = anchors[user].len();
+            anchors[user].extend(found.iter().cloned());
+            if anchors[user].len() > before {
+                waiting.push(user);
+            }
+        }
+    }
+    anchors
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::{generate::Project, load::Sources, shape::TypeBody, shape::display_type};
+
+    /// Returns the number of diagnostics, and each type with its fields or content.
+    fn check(files: &[(&str, &str)]) -> (usize, Vec<String>) {
+        let texts: Vec<(&str, &str, &str)> = files.iter().map(|(name, text)| (*name, "", *text)).collect();
+        let contract = Project::default().analyze_sources(Sources::from_texts(&texts).unwrap()).unwrap();
+        let shapes = &contract.shapes;
+        let types = shapes.ids().map(|id| match &shapes.get(id).body {
+            TypeBody::Struct(body) => {
+                let fields = body.fields.iter();
+                let fields =
+                    fields.map(|field| format!(" {}: {}", field.name, display_type(shapes, &field.ty)));
+                format!("{}{}", shapes.get(id).name, fields.collect::<String>())
+            }
+            TypeBody::Newtype(inner) => {
+                format!("{} = {}", shapes.get(id).name, display_type(shapes, inner))
+            }
+            _ => shapes.get(id).name.clone(),
+        });
+        let mut types: Vec<String> = types.collect();
+        types.sort_unstable();
+        assert!(contract.graph.schemas.iter().all(|schema| schema.dynamic_reference.is_none()));
+        (contract.diagnostics.iter().count(), types)
+    }
+
+    const PAGES: &str = "
+openapi: 3.1.0
+info: { title: T, version: '1' }
+paths: {}
+components:
+  schemas:
+    Page:
+      type: object
+      properties: { items: { type: array, items: { $dynamicRef: '#T' } }, next: { $ref: '#/components/schemas/Page' } }
+      $defs: { placeholder: { $dynamicAnchor: T, not: {} } }
+    Person: { type: object, properties: { name: { type: string } } }
+    PersonPage: { $ref: '#/components/schemas/Page', $defs: { item: { $dynamicAnchor: T, $ref: '#/components/schemas/Person' } } }
+    ShipPage: { $ref: '#/components/schemas/Page', $defs: { item: { $dynamicAnchor: T, type: integer } } }
+";
+
+    /// Each Schema Object that completes a generic one has the types of its own parts; the generic one and
+    /// its placeholder have none.
+    #[test]
+    fn generic_schemas_are_completed() {
+        let (problems, types) = check(&[("api.yaml", PAGES)]);
+        let types: Vec<&str> = types.iter().map(String::as_str).collect();
+        assert_eq!(problems, 0);
+        assert!(types.contains(&"Person name: String"), "{types:?}");
+        assert!(
+            types.iter().any(|each| each.starts_with("PersonPage items: Vec<Person> next: ")),
+            "{types:?}"
+        );
+        assert!(types.iter().any(|each| each.starts_with("ShipPage items: Vec<")), "{types:?}");
+        assert!(
+            !types.iter().any(|each| each.starts_with("Page ") || each.starts_with("Placeholder")),
+            "{types:?}"
+        );
+        assert!(!types.iter().any(|each| each.contains("Json")), "{types:?}");
+        // A value that uses the generic schema directly has its type.
+        let used = PAGES.replace("paths: {}", "paths: { /a: { get: { responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/Page' } } } } } } } }");
+        let (_, types) = check(&[("api.yaml", &used)]);
+        assert!(types.iter().any(|each| each.starts_with("Page ")), "{types:?}");
+    }
+
+    /// The outermost resource with the anchor decides, also through resources without it.
+    #[test]
+    fn the_outermost_anchor_is_selected() {
+        let tree = r##"{"$id": "https://x.y/tree.json", "$dynamicAnchor": "node", "type": "object", "properties": {"children": {"type": "array", "items": {"$dynamicRef": "#node"}}}}"##;
+        let between = r##"{"$id": "https://x.y/between.json", "allOf": [{"$ref": "tree.json"}], "required": ["children"]}"##;
+        let strict = r##"{"$id": "https://x.y/strict.json", "$dynamicAnchor": "node", "$ref": "between.json", "properties": {"size": {"type": "integer"}}}"##;
+        let (problems, types) =
+            check(&[("tree.json", tree), ("between.json", between), ("strict.json", strict)]);
+        assert_eq!(problems, 0);
+        assert_eq!(
+            types,
+            [
+                "Between children: Vec<Tree>",
+                "Strict children: Vec<Strict> size: i64",
+                "Tree children: Vec<Tree>"
+            ]
+        );
+    }
+}
