@@ -13,6 +13,8 @@ use crate::model::{Model, models};
 pub mod additional_false;
 #[path = "../cases/additional_typed/expected/root.rs"]
 pub mod additional_typed;
+#[path = "../cases/alias_of_base/expected/root.rs"]
+pub mod alias_of_base;
 #[path = "../cases/all_of_merge/expected/root.rs"]
 pub mod all_of_merge;
 #[path = "../cases/annotations/expected/root.rs"]
@@ -311,6 +313,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "annotations" => models!(annotations: Input),
         "areas" => models!(areas: Id, Level, Org, Shared, Ship),
         "array_limits" => models!(array_limits: Input, Matrix, Row),
+        "alias_of_base" => models!(alias_of_base: Named, Ship),
         "attributes" => models!(attributes: Amount, Colour, Input, Painted, Part, PartBolt, PartPlate, Size),
         "boolean_schemas" => models!(boolean_schemas: Input, Open),
         "combined_types" => models!(combined_types: Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Shape, ShapeBox, ShapeDot),
@@ -408,7 +411,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "ref_siblings" => models!(ref_siblings: Count, Input, Name),
         "ref_through_ref" => models!(ref_through_ref: Body, Line, Root),
         "ref_union_narrowed" => models!(ref_union_narrowed: Event, EventJoined, EventLeft, Input, Label),
-        "refine_base" => models!(refine_base: NotedPage, Ship, ShipPage, Thing),
+        "refine_base" => models!(refine_base: NotedPage, Page, Ship, ShipPage, Thing),
         "replaced" => models!(replaced: Input),
         "secrets" => models!(secrets: Input, Mode, NullableToken, Token),
         "secrets_union" => models!(secrets_union: Closed, Either, Event, Opened, Own, Step, StepStop, StepWait, Token),

@@ -56,11 +56,14 @@ fn base_schemas(graph: &SchemaGraph, shapes: &Shapes, places: &BTreeSet<SchemaId
     let mut taken_in = BTreeSet::new();
     let mut whole: BTreeSet<SchemaId> = places.iter().map(|&id| end(id)).collect();
     for id in graph.ids() {
-        // An alias includes nothing: its users use its target.
-        if shapes.aliases.contains_key(&id) {
+        let schema = graph.schema(id);
+        // An alias includes nothing: its users use its target. One that the contract names is a use itself.
+        if let Some(target) = shapes.aliases.get(&id) {
+            whole.extend(Some(*target).filter(|_| schema.origin != SchemaOrigin::Inline));
             continue;
         }
-        let schema = graph.schema(id);
+        // The owner requested the enum of a base and its children.
+        whole.extend(Some(id).filter(|_| !schema.family_members().is_empty()));
         let inside: BTreeSet<SchemaId> = schema.reference.iter().chain(&schema.all_of).copied().collect();
         whole.extend(schema.child_schemas().filter(|child| !inside.contains(child)).map(end));
         taken_in.extend(inside.into_iter().map(end));
@@ -114,5 +117,47 @@ fn renumber_type(ty: &mut TypeRef, numbers: &NewIds) {
         }
         TypeRef::Tuple(all) => all.iter_mut().for_each(|t| renumber_type(t, numbers)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::{generate::Project, load::Sources};
+
+    fn check(families: &[&str], schemas: &str, expected: &[&str]) {
+        let text = format!(
+            "openapi: 3.0.3\ninfo: {{ title: T, version: '1' }}\npaths: {{}}\ncomponents:\n  schemas:\n{schemas}"
+        );
+        let mut project = Project::default();
+        project.config.types.families = families.iter().map(|&family| family.to_owned()).collect();
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("api.yaml", "", &text)]).unwrap()).unwrap();
+        let mut names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, expected, "{schemas}");
+    }
+
+    const NAME: &str = "    Name: { type: object, properties: { a: { type: string } } }\n";
+    const MORE: &str = "    More: { allOf: [{ $ref: '#/components/schemas/Name' }, { required: [a] }] }\n";
+
+    /// An alias with a name is a use of its target, also if other schemas include the target.
+    #[test]
+    fn targets_of_named_aliases_have_a_type() {
+        check(&[], &format!("{NAME}{MORE}"), &["More"]);
+        for alias in
+            ["{ $ref: '#/components/schemas/Name' }", "{ allOf: [{ $ref: '#/components/schemas/Name' }] }"]
+        {
+            check(&[], &format!("{NAME}{MORE}    Alias: {alias}\n"), &["More", "Name"]);
+        }
+    }
+
+    #[test]
+    fn families_have_a_type_without_operations() {
+        let base = "    Base: { type: object, required: [kind], properties: { kind: { type: string } }, discriminator: { propertyName: kind } }\n";
+        let child = "    Child: { allOf: [{ $ref: '#/components/schemas/Base' }, { properties: { b: { type: string } } }] }\n";
+        check(&[], &format!("{base}{child}"), &["Child"]);
+        check(&["#/components/schemas/Base"], &format!("{base}{child}"), &["Base", "BaseBase", "Child"]);
     }
 }

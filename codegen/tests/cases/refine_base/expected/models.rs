@@ -31,6 +31,16 @@ pub struct NotedPage {
     }
 }
 
+impl From<NotedPage> for Page {
+    fn from(value: NotedPage) -> Self {
+        Self {
+            items: value.items,
+            has_more: value.has_more,
+            extra: value.extra,
+        }
+    }
+}
+
 impl Contract for NotedPage {
     const VALIDATOR: Validator<'static> = schemas::validator(
         schemas::INPUT_DEFS_NOTED_PAGE,
@@ -40,6 +50,38 @@ impl Contract for NotedPage {
         self.items.len() <= 3 && self.items.iter().all(|value| value.is_valid())
             && self.items.len() <= 2
             && self.items.iter().all(|value| value.note.is_some())
+            && is_disjoint(&self.extra, Self::DECLARED)
+    }
+}
+
+/// `Page` of the contract.
+///
+/// Schema: `input.json#/$defs/page`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Page {
+    /// `items`
+    ///
+    /// Limits: at most 3 entries.
+    pub items: Vec<Thing>,
+    /// `hasMore`
+    pub has_more: bool,
+    /// Members that the contract does not declare, kept unchanged.
+    pub extra: Map<Json>,
+}
+
+::contract_runtime::object! {
+    Page {
+        required { items = "items", has_more = "hasMore" }
+        nested { items = "items" }
+        extra undeclared
+    }
+}
+
+impl Contract for Page {
+    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_PAGE);
+
+    fn is_valid(&self) -> bool {
+        self.items.len() <= 3 && self.items.iter().all(|value| value.is_valid())
             && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -2,4 +2,4 @@
 
 //! All types of the contract.
 
-pub use super::models::{NotedPage, Ship, ShipPage, Thing};
+pub use super::models::{NotedPage, Page, Ship, ShipPage, Thing};
