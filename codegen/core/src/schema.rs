@@ -288,6 +288,12 @@ impl Schema {
         self.discriminator.as_ref().map_or(&[], |discriminator| &discriminator.family)
     }
 
+    /// Includes another schema in place of `target`, by `$ref` and `allOf`.
+    pub(crate) fn replace_included(&mut self, target: SchemaId, other: SchemaId) {
+        let included = self.reference.iter_mut().chain(&mut self.all_of);
+        included.filter(|id| **id == target).for_each(|id| *id = other);
+    }
+
     /// Removes every in-place application of `target`, and records the gap.
     pub(crate) fn remove_in_place_reference(&mut self, target: SchemaId) {
         for step in

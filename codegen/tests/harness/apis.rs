@@ -265,6 +265,17 @@ pub mod streams_typed {
     pub mod types;
 }
 
+#[path = "../cases/union_of_children/expected"]
+pub mod union_of_children {
+    pub mod calls;
+    pub mod client;
+    pub mod models;
+    pub mod operations;
+    pub mod schemas;
+    pub mod server;
+    pub mod types;
+}
+
 #[path = "../cases/views/expected"]
 pub mod views {
     pub mod call_views;

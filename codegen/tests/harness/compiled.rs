@@ -269,6 +269,8 @@ pub mod union_int_tag;
 pub mod union_nested;
 #[path = "../cases/union_of_one/expected/root.rs"]
 pub mod union_of_one;
+#[path = "../cases/union_of_children/expected/root.rs"]
+pub mod union_of_children;
 #[path = "../cases/union_open/expected/root.rs"]
 pub mod union_open;
 #[path = "../cases/union_optional_tag/expected/root.rs"]
@@ -439,6 +441,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_of_one" => models!(union_of_one: Input, Plain, SetQuantity),
         "union_open" => models!(union_open: Event, EventJoined, EventLeft, Input),
         "union_optional_tag" => models!(union_optional_tag: Bank, BankType, Category, Input, Internal, InternalType, Part, PartImage, PartImageKind, PartText, PartTextKind, Transfer),
+        "union_of_children" => models!(union_of_children: Animal, Cat, Dog),
         "union_over_base" => models!(union_over_base: Base, BesideRef, BesideRefA, BesideRefB, ByAllOf, ByAllOfA, ByAllOfB, ByAnyOf, ByAnyOfA, ByAnyOfB, ByEnum, ByEnumA, ByEnumVariant2, ByEnumVariant2Kind, Input, OneOfThem, OneOfThemA, OneOfThemB, OptionalInBase, Outside, OutsideA, OutsideB, OverOptional, OverOptionalA, OverOptionalB),
         "union_required_keys" => models!(union_required_keys: Input),
         "union_several_literals" => models!(union_several_literals: Input, InputGone, Moved, MovedState, Stored, StoredState),
