@@ -76,7 +76,7 @@ impl TypeNames {
             unconstrained: moved.remap_set(self.unconstrained),
             taken: self.taken,
             contested: BTreeMap::new(),
-            rows: self.rows,
+            rows: self.rows.moved(moved),
         }
     }
 

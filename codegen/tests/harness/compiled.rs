@@ -63,10 +63,10 @@ pub mod draft_04;
 pub mod draft_07;
 #[path = "../cases/dynamic_ref/expected/root.rs"]
 pub mod dynamic_ref;
-#[path = "../cases/dynamic_ref_scope/expected/root.rs"]
-pub mod dynamic_ref_scope;
 #[path = "../cases/dynamic_ref_generic/expected/root.rs"]
 pub mod dynamic_ref_generic;
+#[path = "../cases/dynamic_ref_scope/expected/root.rs"]
+pub mod dynamic_ref_scope;
 #[path = "../cases/enum_all_of_ref/expected/root.rs"]
 pub mod enum_all_of_ref;
 #[path = "../cases/enum_case_clash/expected/root.rs"]
@@ -107,6 +107,8 @@ pub mod formats_time;
 pub mod hangar;
 #[path = "../cases/idempotency_keys/expected/root.rs"]
 pub mod idempotency_keys;
+#[path = "../cases/ids_repeated/expected/root.rs"]
+pub mod ids_repeated;
 #[path = "../cases/if_then_else/expected/root.rs"]
 pub mod if_then_else;
 #[path = "../cases/implied_objects/expected/root.rs"]
@@ -267,10 +269,10 @@ pub mod union_family;
 pub mod union_int_tag;
 #[path = "../cases/union_nested/expected/root.rs"]
 pub mod union_nested;
-#[path = "../cases/union_of_one/expected/root.rs"]
-pub mod union_of_one;
 #[path = "../cases/union_of_children/expected/root.rs"]
 pub mod union_of_children;
+#[path = "../cases/union_of_one/expected/root.rs"]
+pub mod union_of_one;
 #[path = "../cases/union_open/expected/root.rs"]
 pub mod union_open;
 #[path = "../cases/union_optional_tag/expected/root.rs"]
@@ -311,11 +313,11 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
     Some(match case {
         "additional_false" => models!(additional_false: Empty, Input),
         "additional_typed" => models!(additional_typed: Amount, Amounts, Input),
+        "alias_of_base" => models!(alias_of_base: Named, Ship),
         "all_of_merge" => models!(all_of_merge: Input),
         "annotations" => models!(annotations: Input),
         "areas" => models!(areas: Id, Level, Org, Shared, Ship),
         "array_limits" => models!(array_limits: Input, Matrix, Row),
-        "alias_of_base" => models!(alias_of_base: Named, Ship),
         "attributes" => models!(attributes: Amount, Colour, Input, Painted, Part, PartBolt, PartPlate, Size),
         "boolean_schemas" => models!(boolean_schemas: Input, Open),
         "combined_types" => models!(combined_types: Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Shape, ShapeBox, ShapeDot),
@@ -336,6 +338,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "draft_04" => models!(draft_04: Part, Placed, Root, RootPart),
         "draft_07" => models!(draft_07: Root, Short),
         "dynamic_ref" => models!(dynamic_ref: Root, Tree),
+        "dynamic_ref_generic" => models!(dynamic_ref_generic: AddShipsBody, Item, Person, PersonPage),
         "dynamic_ref_scope" => models!(dynamic_ref_scope: Any, Element, Input, List),
         "enum_all_of_ref" => models!(enum_all_of_ref: Colour, Input),
         "enum_case_clash" => models!(enum_case_clash: Input, InputSize),
@@ -343,7 +346,6 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "enum_odd_names" => models!(enum_odd_names: Input),
         "enum_open" => models!(enum_open: Input, InputCode, InputLimited),
         "enum_rust_names" => models!(enum_rust_names: Input, InputName, InputOpen),
-        "dynamic_ref_generic" => models!(dynamic_ref_generic: AddShipsBody, Item, Person, PersonPage),
         "faults_negated" => models!(faults_negated: Input, InputEither, InputKept, InputPart, InputTagged, InputTaggedA, InputTaggedB, InputTitled, InputWord, Leaf, Node, NodeValue),
         "faults_operations" => models!(faults_operations: Name),
         "faults_paths" => models!(faults_paths: Name),
@@ -358,6 +360,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "formats_time" => models!(formats_time: Input),
         "hangar" => models!(hangar: IdempotencyKey, ManualRange, Other, Problem, Ship, ShipChangeSet, ShipPage),
         "idempotency_keys" => models!(idempotency_keys: Charge),
+        "ids_repeated" => models!(ids_repeated: Input, Part, PartPart),
         "if_then_else" => models!(if_then_else: Input, InputUnit),
         "implied_objects" => models!(implied_objects: Input),
         "implied_otherwise" => models!(implied_otherwise: Any, AnyValue, Input, InputPlain),
@@ -438,10 +441,10 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_family" => models!(union_family: Bird, BirdKind, Cat, Dog, Pet, PetBase, Puppy, Shelter),
         "union_int_tag" => models!(union_int_tag: Input, InputVersion1, InputVersion2, InputVersion3),
         "union_nested" => models!(union_nested: Input, Ship, Stock, StockArea, StockClear, StockSet),
+        "union_of_children" => models!(union_of_children: Animal, Cat, Dog),
         "union_of_one" => models!(union_of_one: Input, Plain, SetQuantity),
         "union_open" => models!(union_open: Event, EventJoined, EventLeft, Input),
         "union_optional_tag" => models!(union_optional_tag: Bank, BankType, Category, Input, Internal, InternalType, Part, PartImage, PartImageKind, PartText, PartTextKind, Transfer),
-        "union_of_children" => models!(union_of_children: Animal, Cat, Dog),
         "union_over_base" => models!(union_over_base: Base, BesideRef, BesideRefA, BesideRefB, ByAllOf, ByAllOfA, ByAllOfB, ByAnyOf, ByAnyOfA, ByAnyOfB, ByEnum, ByEnumA, ByEnumVariant2, ByEnumVariant2Kind, Input, OneOfThem, OneOfThemA, OneOfThemB, OptionalInBase, Outside, OutsideA, OutsideB, OverOptional, OverOptionalA, OverOptionalB),
         "union_required_keys" => models!(union_required_keys: Input),
         "union_several_literals" => models!(union_several_literals: Input, InputGone, Moved, MovedState, Stored, StoredState),

@@ -1,6 +1,6 @@
 //! Resolves the selectors of the configuration to schema ids. A selector that matches nothing is an error.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use syn::{
     Attribute, Type,
@@ -68,8 +68,8 @@ impl Project {
         for (selector, name) in &config.names {
             let mut found = find(selector, "names");
             // A schema split off from a `nullable` has the same location and needs no name.
-            let mut places = BTreeSet::new();
-            found.retain(|id| places.insert(graph.absolute_location(*id)));
+            let mut places = HashSet::new();
+            found.retain(|id| places.insert(&graph.schema(*id).place));
             options.names.extend(found.into_iter().map(|id| (id, name.clone())));
         }
         for selector in &config.secrets {

@@ -17,17 +17,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     names,
-    schema::{ResourceId, SchemaGraph, SchemaId},
+    schema::{ResourceId, SchemaGraph, SchemaId, SchemaRemapping},
     tree::unescape_token,
 };
 
 /// The names of row groups, assigned for the whole contract.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowNames {
-    /// The names by URI of the resource.
-    resources: BTreeMap<String, String>,
-    /// The names by URI and by the pointer of the schema at the head of the group, or of its container.
-    heads: BTreeMap<(String, String), String>,
+    /// The names by resource. A faulty contract has several resources with one URI.
+    resources: BTreeMap<ResourceId, String>,
+    /// The names by resource and by the pointer of the schema at the head of the group, or of its container.
+    heads: BTreeMap<(ResourceId, String), String>,
 }
 
 impl RowNames {
@@ -43,14 +43,15 @@ impl RowNames {
         });
         for &id in &resources {
             let uri = &graph.resource(id).uri;
-            names.resources.insert(uri.clone(), taken.reserve_resource(uri));
+            names.resources.insert(id, taken.reserve_resource(uri));
         }
-        let mut heads: BTreeSet<(&str, &str)> = BTreeSet::new();
+        let mut heads: BTreeSet<(&str, &str, ResourceId)> = BTreeSet::new();
         for id in graph.ids() {
-            heads.insert((graph.resource(graph.schema(id).resource).uri.as_str(), head_of(graph, id)));
+            let resource = graph.schema(id).resource;
+            heads.insert((graph.resource(resource).uri.as_str(), head_of(graph, id), resource));
         }
-        for (uri, head) in heads {
-            let mut name = names.resource_name(uri).to_owned();
+        for (_, head, resource) in heads {
+            let mut name = names.resource_name(resource).to_owned();
             if !head.is_empty() {
                 for step in head.split('/').skip(1).filter(|step| *step != "components") {
                     name.push('_');
@@ -58,21 +59,32 @@ impl RowNames {
                 }
                 name = taken.reserve_numbered(name);
             }
-            names.heads.insert((uri.to_owned(), head.to_owned()), name);
+            names.heads.insert((resource, head.to_owned()), name);
         }
         names
     }
 
+    /// Replaces resource ids after the graph was reduced.
+    #[must_use]
+    pub(crate) fn moved(self, moved: &SchemaRemapping) -> Self {
+        let resources = self.resources.into_iter();
+        let heads = self.heads.into_iter();
+        Self {
+            resources: resources.filter_map(|(id, name)| Some((moved.resource(id)?, name))).collect(),
+            heads: heads.filter_map(|((id, head), name)| Some(((moved.resource(id)?, head), name))).collect(),
+        }
+    }
+
     /// Returns the name of a resource.
     #[must_use]
-    pub(crate) fn resource_name(&self, uri: &str) -> &str {
-        self.resources.get(uri).map_or("", String::as_str)
+    pub(crate) fn resource_name(&self, resource: ResourceId) -> &str {
+        self.resources.get(&resource).map_or("", String::as_str)
     }
 
     /// Returns the name of a group by its resource and head.
     #[must_use]
-    pub(crate) fn group_name(&self, uri: &str, head: &str) -> &str {
-        self.heads.get(&(uri.to_owned(), head.to_owned())).map_or("", String::as_str)
+    pub(crate) fn group_name(&self, resource: ResourceId, head: &str) -> &str {
+        self.heads.get(&(resource, head.to_owned())).map_or("", String::as_str)
     }
 }
 
@@ -229,8 +241,10 @@ mod tests {
             ("in-ship.json", vec!["B_SHIP", "B_SHIP_DEFS_GRUF6UDFE", "B_SHIP_DEFS_ITEM_KEY"]),
             ("ship-defs-item-key.json", vec!["SHIP", "SHIP_DEFS_GRUF6UDFE", "SHIP_DEFS_ITEM_KEY2"]),
         ] {
-            let names = RowNames::assign_names(&graph(&[("b/ship.json", KEYED), (file, "true")]));
-            let ship_names = names.heads.iter().filter(|((uri, _), _)| uri.ends_with("b/ship.json"));
+            let graph = graph(&[("b/ship.json", KEYED), (file, "true")]);
+            let names = RowNames::assign_names(&graph);
+            let is_ship = |id: ResourceId| graph.resource(id).uri.ends_with("b/ship.json");
+            let ship_names = names.heads.iter().filter(|((id, _), _)| is_ship(*id));
             let mut ship_names: Vec<&str> = ship_names.map(|(_, name)| name.as_str()).collect();
             ship_names.sort_unstable();
             assert_eq!(ship_names, renamed, "{file}");
@@ -256,6 +270,25 @@ mod tests {
         // `IN_SHIP` is a row of another file, so the resource that would use this name is renamed.
         assert!(found.contains(&"IN_SHIP".to_owned()), "{found:?}");
         assert!(found.contains(&"SHIP2_DEFS_A_B".to_owned()), "{found:?}");
+    }
+
+    /// Resources with the same `$id` have rows of their own.
+    #[test]
+    fn equal_identifiers_have_distinct_names() {
+        let one = r#"{"$id": "https://x.y/a", "$defs": {"b": {"$id": "c"}, "d": {"$id": "c"}}}"#;
+        let (graph, _) = crate::resolve::tests::resolve_graph(&[("one.json", one), ("two.json", one)]);
+        let names = RowNames::assign_names(&graph);
+        let distinct: BTreeSet<&String> = names.heads.values().chain(names.resources.values()).collect();
+        assert_eq!((names.resources.len(), names.heads.len()), (6, 6), "{names:?}");
+        assert_eq!(distinct.len(), 6, "{names:?}");
+        let kept: BTreeSet<SchemaId> = graph.ids().skip(3).collect();
+        let (part, moved) = graph.clone().retain_schemas(&kept);
+        let remaining = names.clone().moved(&moved);
+        for id in &kept {
+            let before = graph.schema(*id).resource;
+            let after = part.schema(moved.get(*id).unwrap()).resource;
+            assert_eq!(remaining.resource_name(after), names.resource_name(before));
+        }
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl TableRows {
                 let uri = &graph.resource(resource).uri;
                 let file = uri.rsplit('/').next().unwrap_or(uri);
                 let place = if head.is_empty() { file.to_owned() } else { format!("{file}#{head}") };
-                let name = names.group_name(uri, head).to_owned();
+                let name = names.group_name(resource, head).to_owned();
                 groups.push(RowGroup { name, place, resource, first: 0, rows: Vec::new() });
                 groups.len() - 1
             })
@@ -100,7 +100,7 @@ impl TableRows {
         for group in &mut self.groups {
             group.first = next.0;
             self.numbers.entry(group.resource).or_insert_with(|| {
-                let constant = resource_constant(names.resource_name(&graph.resource(group.resource).uri));
+                let constant = resource_constant(names.resource_name(group.resource));
                 self.resources.push(ListedResource { id: group.resource, constant });
                 let number = resource;
                 resource = RowResource(resource.0 + 1);
