@@ -9,7 +9,10 @@ mod equal_schemas;
 mod places;
 pub(crate) mod rows;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use crate::{
     api::OpenApiDocument,
@@ -56,7 +59,7 @@ impl TypeNames {
     #[must_use]
     pub fn assign_names(graph: &SchemaGraph, api: &OpenApiDocument, options: &SchemaOptions) -> Self {
         let mut names = Self::default();
-        names.assign_declared_names(graph, options);
+        names.assign_declared_names(graph, api, options);
         names.find_aliases(graph, options);
         names.find_equal_schemas(graph, options);
         names.assign_place_names(graph, api);
@@ -115,7 +118,8 @@ impl TypeNames {
     }
 
     /// Assigns names to all schemas with a declared name; clashing names are qualified with that of the file.
-    fn assign_declared_names(&mut self, graph: &SchemaGraph, options: &SchemaOptions) {
+    /// The only one of several documents or components that operations use keeps its name.
+    fn assign_declared_names(&mut self, graph: &SchemaGraph, api: &OpenApiDocument, options: &SchemaOptions) {
         let mut ids_by_name: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
         for id in graph.ids() {
             let schema = graph.schema(id);
@@ -132,6 +136,8 @@ impl TypeNames {
             ids_by_name.entry(name).or_default().push(id);
         }
         let mut clashing = Vec::new();
+        let mut preferred: BTreeSet<SchemaId> = BTreeSet::new();
+        let in_use = OnceCell::new();
         for (name, ids) in ids_by_name {
             match ids.as_slice() {
                 [id] => {
@@ -142,17 +148,20 @@ impl TypeNames {
                     if ids.iter().any(|id| options.names.contains_key(id)) {
                         self.contested.insert(name.clone(), ids.clone());
                     }
+                    let in_use = in_use.get_or_init(|| schemas_in_use(graph, api));
+                    let mut used = ids.iter().filter(|id| in_use.contains(id) && is_whole(graph, **id));
+                    preferred.extend(used.next().filter(|_| used.next().is_none()));
                     clashing.extend(ids.into_iter().map(|id| (name.clone(), id)));
                 }
             }
         }
-        clashing.sort_by_key(|(_, id)| graph.absolute_location(*id));
+        clashing.sort_by_cached_key(|(_, id)| (!preferred.contains(id), graph.absolute_location(*id)));
         for (name, id) in clashing {
             let stem = names::file_stem(&graph.resource(graph.schema(id).resource).uri);
-            let qualified = match &graph.schema(id).origin {
-                // A root or a component keeps its plain name if it clashes only with `$defs`.
-                SchemaOrigin::Root(_) | SchemaOrigin::Component(_) if !self.taken.contains(&name) => name,
-                _ => format!("{}{name}", names::type_name(&stem)),
+            let qualified = match !self.taken.contains(&name) && is_whole(graph, id) {
+                // It keeps its plain name if it clashes only with `$defs`, or is the only one in use.
+                true => name,
+                false => format!("{}{name}", names::type_name(&stem)),
             };
             let unique = self.make_unique(qualified);
             self.named.insert(id, unique);
@@ -167,5 +176,50 @@ impl TypeNames {
             unique = format!("{name}{number}");
         }
         unique
+    }
+}
+
+/// Returns true for a document or a component.
+fn is_whole(graph: &SchemaGraph, id: SchemaId) -> bool {
+    matches!(graph.schema(id).origin, SchemaOrigin::Root(_) | SchemaOrigin::Component(_))
+}
+
+/// Returns the schemas that operations reach.
+fn schemas_in_use(graph: &SchemaGraph, api: &OpenApiDocument) -> BTreeSet<SchemaId> {
+    let mut found = BTreeSet::new();
+    let mut waiting: Vec<SchemaId> = type_places(api).into_iter().map(|(id, _)| id).collect();
+    while let Some(id) = waiting.pop() {
+        if found.insert(id) {
+            let schema = graph.schema(id);
+            waiting.extend(schema.child_schemas().chain(schema.content_schema));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::{generate::Project, load::Sources};
+
+    /// The only component that operations use keeps its name, whatever the other files are called.
+    #[test]
+    fn components_in_use_keep_their_names() {
+        let head = "openapi: 3.1.0\ninfo: { title: T, version: '1' }\n";
+        let schemas =
+            "components: { schemas: { Pet: { type: object, properties: { a: { type: string } } } } }\n";
+        let operation = "paths: { /a: { get: { operationId: a, responses: { '200': { description: d, content: { application/json: { schema: { $ref: '#/components/schemas/Pet' } } } } } } } }\n";
+        let (used, unused) = (format!("{head}{operation}{schemas}"), format!("{head}paths: {{}}\n{schemas}"));
+        let names = |files: &[(&str, &str, &str)]| {
+            let contract = Project::default().analyze_sources(Sources::from_texts(files).unwrap()).unwrap();
+            let name = |file: &str| Some(contract.type_at(file, "/components/schemas/Pet")?.0.to_owned());
+            files.iter().filter_map(|(file, ..)| name(file)).collect::<Vec<_>>()
+        };
+        for other in ["a.yaml", "z.yaml"] {
+            let found = names(&[("main.yaml", "", &used), (other, "", &unused)]);
+            assert_eq!(found[0], "Pet", "{other}");
+            assert!(found[1].ends_with("Pet") && found[1] != "Pet", "{found:?}");
+        }
     }
 }
