@@ -3,6 +3,8 @@
 //! It uses the parser of the runtime: `serde_json` neither keeps spans nor rejects duplicate keys. Duplicate
 //! keys and lone surrogates are faults that leave a tree, so that one run reports all of them.
 
+mod jsonc;
+
 use std::{borrow::Cow, ops::Range};
 
 use contract_runtime::{
@@ -21,15 +23,32 @@ use crate::{
 
 use super::{KeyIndex, MAX_DEPTH, insert_member, span};
 
-/// Parses a document. The tree is `None` after a syntax error.
+/// Parses a document. The tree is `None` after a syntax error, except for comments and trailing commas, which
+/// are faults: they have only one meaning.
 pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<Diagnostic>) {
+    let (error, mut problems) = match parse_strict(source, text) {
+        Ok((tree, problems)) => return (Some(tree), problems),
+        Err(error) => error,
+    };
+    if let Some((plain, faults)) = jsonc::remove_extensions(source, text)
+        && let Ok((tree, mut found)) = parse_strict(source, &plain)
+    {
+        found.extend(faults);
+        return (Some(tree), found);
+    }
+    problems.push(syntax_error(source, text, &error));
+    (None, problems)
+}
+
+/// Parses JSON without extensions, and returns the problems so far.
+fn parse_strict(
+    source: SourceId,
+    text: &str,
+) -> Result<(DocumentNode, Vec<Diagnostic>), (JsonError, Vec<Diagnostic>)> {
     let mut trees = JsonTreeBuilder { source, pointer: String::new(), problems: Vec::new() };
     match parse_with(text, MAX_DEPTH, &mut trees) {
-        Ok(tree) => (Some(tree), trees.problems),
-        Err(error) => {
-            trees.problems.push(syntax_error(source, text, &error));
-            (None, trees.problems)
-        }
+        Ok(tree) => Ok((tree, trees.problems)),
+        Err(error) => Err((error, trees.problems)),
     }
 }
 
