@@ -435,7 +435,7 @@ impl Sources {
     }
 
     /// Loads the document of a URI from an offer, a mount, a file next to the referring one, or the built-in
-    /// meta-schemas of 2020-12. Returns false if none of them has it, or if it was already loaded. Problems
+    /// meta-schemas. Returns false if none of them has it, or if it was already loaded. Problems
     /// of a document that exists but cannot be read are added to `problems`.
     pub(crate) fn load_referenced(&mut self, uri: &str, from: SourceId, problems: &mut Diagnostics) -> bool {
         let key = uri::normalized_key(uri);
