@@ -18,6 +18,7 @@ use contract_runtime::{Json, Map, media_type};
 use self::{
     object::{ObjectKind, is_extension},
     security::SecurityRequirements,
+    walk::LinkError,
 };
 
 use crate::{
@@ -36,6 +37,38 @@ const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "
 /// Returns the field of a path item for a method in any case.
 fn method_field(key: &str) -> Option<&'static str> {
     METHODS.into_iter().find(|method| method.eq_ignore_ascii_case(key))
+}
+
+/// A path item: the target of its `$ref` first, then the objects with the references.
+struct PathItemLayers<'t>(Vec<OpenApiNode<'t>>);
+
+impl<'t> PathItemLayers<'t> {
+    /// Returns a field of the first object that has it.
+    fn get(&self, key: &str) -> Option<OpenApiNode<'t>> {
+        self.0.iter().find_map(|layer| layer.get(key))
+    }
+
+    /// Returns the operations with their methods, of the first object that has the method.
+    fn operations(&self) -> Vec<(&'t str, OpenApiNode<'t>)> {
+        let mut all: Vec<(&str, OpenApiNode<'t>)> = Vec::new();
+        for (method, operation) in self.0.iter().flat_map(path_item_operations) {
+            if all.iter().all(|(known, _)| *known != method) {
+                all.push((method, operation));
+            }
+        }
+        all
+    }
+
+    /// Returns the fields that several objects have, with the field that is not used.
+    fn repeated_fields(&self) -> impl Iterator<Item = (&'t str, OpenApiNode<'t>)> {
+        let fields =
+            self.0.iter().enumerate().flat_map(|(at, layer)| layer.members().map(move |field| (at, field)));
+        fields.map(|(at, (key, spot))| (at, key, spot)).filter_map(|(at, key, spot)| {
+            let described = matches!(key, "$ref" | "summary" | "description");
+            let above = self.0.get(..at)?.iter().any(|layer| layer.get(key).is_some());
+            (above && !described).then_some((key, spot))
+        })
+    }
 }
 
 /// Returns the operations of a path item with their methods: first the fixed fields, then
@@ -258,9 +291,15 @@ impl<'t> OpenApiReader<'_, 't> {
         templated: bool,
         out: &mut Vec<Operation>,
     ) {
-        let Some(item) = self.follow_references(item) else { return };
+        let Some(item) = self.path_item_layers(item) else { return };
+        for (field, spot) in item.repeated_fields() {
+            // OpenAPI 3.1, 4.8.9: the behavior is undefined.
+            let message = format!("`{field}` is a field of both a path item and the target of its `$ref`");
+            let problem = Diagnostic::error("unsupported", message).with_place(spot.place());
+            self.problems.push(problem.with_fallback("the field of the target is used"));
+        }
         let shared = item.get("parameters");
-        for (method, operation) in path_item_operations(&item) {
+        for (method, operation) in item.operations() {
             let Some(operation) = self.follow_references(&operation) else { continue };
             let read = self.read_operation(path, method, &operation, shared.as_ref(), security);
             let read = if templated { self.resolve_template(read) } else { Some(read) };
@@ -281,13 +320,13 @@ impl<'t> OpenApiReader<'_, 't> {
         security: &SecurityRequirements,
         out: &mut Vec<Operation>,
     ) {
-        let Some(item) = self.follow_references(item) else { return };
-        for (method, operation) in path_item_operations(&item) {
+        let Some(item) = self.path_item_layers(item) else { return };
+        let pointer = item.0.first().map(|target| target.pointer.clone()).unwrap_or_default();
+        for (method, operation) in item.operations() {
             let Some(operation) = self.follow_references(&operation) else { continue };
             let Some(callbacks) = operation.get("callbacks") else { continue };
-            let caller = operation
-                .string_field("operationId")
-                .unwrap_or_else(|| make_operation_id(method, &item.pointer));
+            let caller =
+                operation.string_field("operationId").unwrap_or_else(|| make_operation_id(method, &pointer));
             for (name, callback) in callbacks.entries() {
                 let Some(callback) = self.follow_references(&callback) else { continue };
                 for (expression, item) in callback.members() {
@@ -528,6 +567,27 @@ impl<'t> OpenApiReader<'_, 't> {
             }
             self.problems.push(problem);
         }
+    }
+
+    /// Returns a path item with the targets of its references; `None` if their chain is circular.
+    fn path_item_layers(&self, item: &OpenApiNode<'t>) -> Option<PathItemLayers<'t>> {
+        let chain = self.discovery.follow_links(item.source, &item.pointer, item.tree);
+        if matches!(chain, Err(LinkError::Cycle)) {
+            return None;
+        }
+        let mut layers = Vec::new();
+        let mut spot = Some(item.clone());
+        while let Some(layer) = spot {
+            let at = (layer.source, layer.pointer.clone());
+            let next = self.discovery.links.get(&at).filter(|_| layer.tree.get("$ref").is_some());
+            spot = next.and_then(|(source, pointer)| {
+                let tree = self.discovery.sources.get(*source)?.tree.resolve_pointer(pointer)?;
+                Some(OpenApiNode { source: *source, pointer: pointer.clone(), tree })
+            });
+            layers.extend(Some(layer).filter(|layer| layer.tree.is_object()));
+        }
+        layers.reverse();
+        Some(PathItemLayers(layers))
     }
 
     fn follow_references(&self, spot: &OpenApiNode<'t>) -> Option<OpenApiNode<'t>> {

@@ -40,7 +40,11 @@ impl<'t> Discovery<'t> {
             && kind != ObjectKind::Document
             && let Some(member) = job.tree.member("$ref")
         {
-            return self.visit_reference(kind, &job, member);
+            self.visit_reference(kind, &job, member);
+            // The fields of a path item beside its `$ref` count, too (OpenAPI 3.1, 4.8.9).
+            if kind != ObjectKind::PathItem {
+                return;
+            }
         }
         let mut job = job;
         if kind == ObjectKind::Document {
@@ -52,7 +56,7 @@ impl<'t> Discovery<'t> {
         let old = job.dialect.draft == Draft::OpenApi30;
         let mut children = Vec::new();
         for member in job.tree.members() {
-            if is_extension(kind, &member.key) {
+            if is_extension(kind, &member.key) || (kind == ObjectKind::PathItem && member.key == "$ref") {
                 continue;
             }
             if kind == ObjectKind::Content && !self.check_media_type(&job, member) {
@@ -175,16 +179,9 @@ impl<'t> Discovery<'t> {
             .filter(|each| !matches!(each.key.as_str(), "$ref" | "summary" | "description"))
             .map(|each| format!("`{}`", each.key))
             .collect();
-        if !beside.is_empty() {
-            let list = beside.join(", ");
-            let problem = if kind == ObjectKind::PathItem {
-                // OpenAPI 3.1, 4.8.9: the behavior is undefined.
-                Diagnostic::error("unsupported", format!("{list} beside the `$ref` of a path item"))
-                    .with_fallback("the target of the reference is used")
-            } else {
-                Diagnostic::warning("ignored", format!("{list} beside `$ref` has no effect"))
-            };
-            self.problems.push(problem.with_place(place.clone()));
+        if !beside.is_empty() && kind != ObjectKind::PathItem {
+            let message = format!("{} beside `$ref` has no effect", beside.join(", "));
+            self.problems.push(Diagnostic::warning("ignored", message).with_place(place.clone()));
         }
         if let Some((_, rest)) = reference.split_once("#/components/")
             && let Some(section) = rest.split('/').next()
