@@ -8,6 +8,7 @@
 pub(crate) mod object;
 pub(crate) mod parameter;
 mod route;
+mod rules;
 mod security;
 pub(crate) mod walk;
 
@@ -513,6 +514,10 @@ impl<'t> OpenApiReader<'_, 't> {
                 // OpenAPI 3.1, 4.8.17.1.
                 let message = format!("the response header `{name}` is ignored: `content` describes it");
                 self.problems.push(Diagnostic::note("ignored", message).with_place(each.place()));
+                continue;
+            }
+            // The walk has reported the name.
+            if !is_token(name) {
                 continue;
             }
             let Some(header) = self.follow_references(&each) else { continue };

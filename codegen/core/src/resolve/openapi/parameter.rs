@@ -3,7 +3,7 @@
 use contract_runtime::{Json, operation::normalize_path};
 
 use crate::{
-    api::{Parameter, ParameterIn},
+    api::{Parameter, ParameterIn, tokens::is_token},
     diagnostics::Diagnostic,
     resolve::lenient,
     schema::SchemaId,
@@ -106,6 +106,15 @@ impl<'t> OpenApiReader<'_, 't> {
             self.problems.push(problem.with_fallback("it is required"));
         }
         let style = self.parameter_style(spot, location);
+        let is_literal = location == ParameterIn::Header || style == "cookie";
+        // An operation that requires such a parameter is reported as one that no client can send.
+        if is_literal && !required && !is_token(&name) {
+            let message = format!("`{name}` is not a valid name of a {} parameter", location.as_str());
+            let at = spot.get("name").unwrap_or_else(|| spot.clone());
+            let problem = Diagnostic::error("invalid-openapi", message).with_place(at.place());
+            self.problems.push(problem.with_fallback("the parameter is left out"));
+            return None;
+        }
         let explode = spot.tree.get("explode").and_then(lenient::coerce_bool);
         let explode = explode.unwrap_or(matches!(&*style, "form" | "cookie"));
         let (schema, content) = self.schema_or_content(spot, "a parameter");

@@ -2,7 +2,7 @@
 //! the form of every field.
 
 use crate::{
-    api::StatusPattern,
+    api::{StatusPattern, tokens::is_token},
     diagnostics::Diagnostic,
     resolve::{
         dialect::{SchemaDialect, openapi_version},
@@ -91,6 +91,7 @@ impl<'t> Discovery<'t> {
                 self.report_missing_field(kind, *field, &job);
             }
         }
+        self.check_rules(kind, &job);
         match kind {
             ObjectKind::Document => self.check_document_parts(&job, old),
             ObjectKind::SecurityScheme => self.check_security_scheme(&job),
@@ -216,6 +217,9 @@ impl<'t> Discovery<'t> {
                 }
                 return;
             }
+            ObjectKind::Response | ObjectKind::Encoding if key == "headers" => {
+                return self.check_header_names(job, member);
+            }
             ObjectKind::PathItem if key == "additionalOperations" => {
                 return self.check_additional_operations(job, member);
             }
@@ -232,6 +236,17 @@ impl<'t> Discovery<'t> {
             _ => return,
         };
         self.report_invalid(at(), message, mend);
+    }
+
+    /// Reports names of response headers and part headers that no message can contain (RFC 9110, 5.1).
+    fn check_header_names(&mut self, job: &VisitJob<'t>, member: &ObjectMember) {
+        let around = join_token(&job.pointer, &member.key);
+        for each in member.value.members().iter().filter(|each| !is_token(&each.key)) {
+            let pointer = join_token(&around, &each.key);
+            let at = DocumentLocation { source: job.source, pointer, span: each.key_span };
+            let message = format!("`{}` is not a valid header name", each.key);
+            self.report_invalid(at, message, "the header is left out");
+        }
     }
 
     /// OpenAPI 3.2, 4.9: `additionalOperations` must not contain methods that have a fixed field.

@@ -1,0 +1,102 @@
+//! Validates rules of OpenAPI about several fields of an object. They affect no generated code, unless the
+//! message contains a fallback.
+
+use crate::{
+    diagnostics::Diagnostic,
+    resolve::{
+        discover::{Discovery, VisitJob},
+        lenient,
+    },
+    tree::{DocumentLocation, DocumentNode, ObjectMember, join_token},
+};
+
+use super::object::ObjectKind;
+
+impl ObjectKind {
+    /// Returns groups of fields of which an object must have only one.
+    const fn exclusive_fields(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::Example => &[&["value", "externalValue", "serializedValue"], &["dataValue", "value"]],
+            Self::Parameter | Self::Header | Self::MediaType => &[&["example", "examples"]],
+            Self::Link => &[&["operationRef", "operationId"]],
+            Self::License => &[&["identifier", "url"]],
+            _ => &[],
+        }
+    }
+}
+
+impl<'t> Discovery<'t> {
+    /// Warns about the fields of an object that contradict each other.
+    pub(super) fn check_rules(&mut self, kind: ObjectKind, job: &VisitJob<'t>) {
+        for group in kind.exclusive_fields() {
+            let mut present = group.iter().filter_map(|field| job.tree.member(field));
+            if let (Some(first), Some(second)) = (present.next(), present.next()) {
+                let message = format!(
+                    "{} must not have both `{}` and `{}`",
+                    kind.display_name(),
+                    first.key,
+                    second.key
+                );
+                self.warn(place_of(job, second), message);
+            }
+        }
+        match kind {
+            ObjectKind::Server => self.check_server_variables(job),
+            ObjectKind::ServerVariable => self.check_variable_values(job),
+            ObjectKind::Header => self.check_header_style(job),
+            _ => {}
+        }
+    }
+
+    /// OpenAPI 3.1, 4.8.5: each variable of a URL is declared.
+    fn check_server_variables(&mut self, job: &VisitJob<'t>) {
+        let Some(member) = job.tree.member("url") else { return };
+        let Some(url) = lenient::coerce_string(&member.value) else { return };
+        let variables = job.tree.get("variables");
+        for name in url.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name) {
+            if variables.is_none_or(|variables| variables.get(name).is_none()) {
+                let message = format!("`variables` of the server does not declare `{name}`");
+                self.warn(place_of(job, member), message);
+            }
+        }
+    }
+
+    /// OpenAPI 3.1, 4.8.6: `enum` is not empty and contains the default.
+    fn check_variable_values(&mut self, job: &VisitJob<'t>) {
+        let Some(member) = job.tree.member("enum") else { return };
+        let values = member.value.elements();
+        if values.is_empty() && matches!(member.value.value, crate::tree::NodeValue::Array(_)) {
+            self.warn(place_of(job, member), "the `enum` of a server variable must not be empty".to_owned());
+        }
+        let same = |default: &DocumentNode| {
+            let default = lenient::coerce_string(default);
+            values.iter().any(|value| lenient::coerce_string(value) == default)
+        };
+        if let Some(default) = job.tree.member("default").filter(|default| !same(&default.value)) {
+            let message = "the `default` of a server variable must be in its `enum`".to_owned();
+            self.warn(place_of(job, default), message);
+        }
+    }
+
+    /// OpenAPI 3.1, 4.8.21: `simple` is the only style of headers.
+    fn check_header_style(&mut self, job: &VisitJob<'t>) {
+        let Some(member) = job.tree.member("style") else { return };
+        if let Some(style) = lenient::coerce_string(&member.value).filter(|style| style != "simple") {
+            let message = format!("the style of a header must be `simple`, not `{style}`");
+            let problem = Diagnostic::error("invalid-openapi", message).with_place(place_of(job, member));
+            self.problems.push(problem.with_fallback("it is read as `simple`"));
+        }
+    }
+
+    fn warn(&mut self, place: DocumentLocation, message: String) {
+        self.problems.push(Diagnostic::warning("invalid-openapi", message).with_place(place));
+    }
+}
+
+fn place_of(job: &VisitJob<'_>, member: &ObjectMember) -> DocumentLocation {
+    DocumentLocation {
+        source: job.source,
+        pointer: join_token(&job.pointer, &member.key),
+        span: member.value.span,
+    }
+}
