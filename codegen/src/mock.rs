@@ -188,9 +188,11 @@ impl MockServer {
         invalid.sort();
         invalid.dedup();
         review.invalid_examples = invalid;
-        let overlapping = run_on_deep_stack(|| self.find_overlapping_unions()).into_iter();
-        review.overlapping_unions =
-            overlapping.map(|(place, value)| (places.format_location(&place), value.to_string())).collect();
+        let graph = &self.contract.graph;
+        let overlapping = self.contract.overlapping_unions.iter();
+        review.overlapping_unions = overlapping
+            .map(|(id, value)| (places.format_location(&graph.schema(*id).place), value.to_string()))
+            .collect();
         review
     }
 

@@ -1,5 +1,7 @@
 //! A contract with resolved names and decided types: the input of all stages that write code or reports.
 
+use contract_runtime::Json;
+
 use crate::{
     api::OpenApiDocument,
     diagnostics::Diagnostics,
@@ -29,6 +31,9 @@ pub struct AnalyzedContract {
     pub(crate) table_plan: TablePlan,
     /// The options that the shapes were built with.
     pub options: SchemaOptions,
+    /// Each `oneOf` with a `discriminator` that rejects a value because more than one branch accepts it, with
+    /// such a value.
+    pub overlapping_unions: Vec<(SchemaId, Json)>,
 }
 
 impl AnalyzedContract {

@@ -5,6 +5,7 @@
 
 mod builders;
 mod directions;
+mod lint;
 mod media_ranges;
 mod models;
 mod modules;
@@ -20,9 +21,12 @@ mod views;
 
 use std::path::{Path, PathBuf};
 
-use self::modules::{ModuleOrigin, ModuleSet};
 pub use self::options::RESERVED;
 pub use self::options::{select_schemas, shortest_selector};
+use self::{
+    lint::LintInput,
+    modules::{ModuleOrigin, ModuleSet},
+};
 use crate::{
     analyzed_contract::AnalyzedContract,
     api::OpenApiDocument,
@@ -218,6 +222,15 @@ impl Project {
         options::check_unused_options(&self.config, &graph, &shapes, &mut diagnostics);
         secrets::check_secrets(&self.config, (&graph, &api), &shapes, &options, &mut diagnostics);
         let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows, &options.formats);
+        let input = LintInput {
+            sources: &sources,
+            graph: &graph,
+            api: &api,
+            shapes: &shapes,
+            options: &options,
+            plan: &rows,
+        };
+        let overlapping_unions = lint::lint_contract(input, &mut diagnostics);
         diagnostics.attach_sources(&sources);
         if let Some(file) = &self.config.file {
             diagnostics.attach_sources(file);
@@ -231,6 +244,7 @@ impl Project {
             diagnostics,
             options,
             full_size: whole,
+            overlapping_unions,
         })
     }
 

@@ -49,6 +49,10 @@ pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, Command
     console.print_status("created", &output.display().to_string());
     let summary = describe_findings(&found);
     summary.iter().for_each(|(label, what)| console.print_status(label, what));
+    // Such a union rejects requests that its types can send, so that the warning needs a name here.
+    for problem in found.diagnostics.iter().filter(|each| each.code == "overlapping-union") {
+        console.print_status("warning", &problem.message);
+    }
     if count_warnings(&found.diagnostics) > 0 {
         console.print_status(
             "warnings",

@@ -7,7 +7,6 @@ use contract_codegen_core::{
     api::{self, Example},
     conjunction::{
         SchemaConjunction,
-        discriminator::discriminator_values,
         sample::random::{self, SampleRequest, SplitMix64},
     },
     plan::StreamItem,
@@ -204,29 +203,6 @@ impl MockServer {
             sample,
             &valid,
         )
-    }
-
-    /// Returns each `oneOf` with a `discriminator` in which two branches accept a value with the tag of one,
-    /// with such a value: the tag does not affect validation (OpenAPI 3.1, 4.8.25).
-    pub(super) fn find_overlapping_unions(&self) -> Vec<(DocumentLocation, Json)> {
-        let graph = &self.contract.graph;
-        let sample = SampleRequest { seed: self.seed, examples: true };
-        let all = graph.ids().filter_map(|id| {
-            let schema = graph.schema(id);
-            let discriminator = schema.discriminator.as_ref()?;
-            let shown = schema.one_of.iter().find_map(|branch| {
-                let tag_value = discriminator_values(graph, discriminator, *branch).into_iter().next()?;
-                let mut members =
-                    self.draw_value(&SchemaConjunction::from_schema(*branch), sample)?.as_object()?.clone();
-                members.insert(discriminator.tag.clone(), Json::from(tag_value));
-                let value = Json::Object(members);
-                let accepts = |id: &&SchemaId| self.tables.is_valid(**id, &value);
-                let accepting = schema.one_of.iter().filter(accepts).count();
-                (accepting > 1 && accepts(&branch)).then_some(value)
-            })?;
-            Some((schema.place.clone(), shown))
-        });
-        all.collect()
     }
 
     /// Generates a body for a media type without usable examples.

@@ -1,0 +1,70 @@
+//! Finds unions with a `discriminator` whose `oneOf` rejects values with the tag of a single branch: a tag does
+//! not affect validation (OpenAPI 3.1, 4.8.25).
+
+use contract_runtime::{Json, schema::TagCertainty};
+
+use super::{LintInput, TableAccess};
+use crate::{
+    conjunction::{
+        SchemaConjunction,
+        discriminator::discriminator_values,
+        sample::random::{SampleRequest, random_value},
+    },
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::SchemaId,
+    shape::TypeBody,
+};
+
+/// Returns each `oneOf` with a `discriminator` in which two branches accept a value with the tag of one, with
+/// such a value, and warns about it.
+pub(super) fn report_overlapping_unions(
+    input: LintInput<'_>,
+    tables: &TableAccess<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<(SchemaId, Json)> {
+    let LintInput { graph, shapes, options, .. } = input;
+    // Branches that allow only their own tags never overlap.
+    let is_distinct = |id: SchemaId| {
+        let unions = shapes.types.iter().chain(&shapes.parts).filter_map(|def| match &def.body {
+            TypeBody::Objects(union) => Some(union),
+            _ => None,
+        });
+        let mut unions = unions.filter(|union| union.holder == id).filter_map(|union| union.tag());
+        unions.any(|tag| tag.certainty == TagCertainty::Required)
+    };
+    let unions: Vec<SchemaId> = graph
+        .ids()
+        .filter(|id| graph.schema(*id).discriminator.is_some() && graph.schema(*id).one_of.len() > 1)
+        .filter(|id| !is_distinct(*id))
+        .collect();
+    if unions.is_empty() {
+        return Vec::new();
+    }
+    let is_valid = |id: SchemaId, value: &Json| tables().is_valid(id, value);
+    let sample = SampleRequest { seed: 0, examples: true };
+    let mut found = Vec::new();
+    for id in unions {
+        let schema = graph.schema(id);
+        let Some(discriminator) = &schema.discriminator else { continue };
+        let shown = schema.one_of.iter().find_map(|branch| {
+            let tag_value = discriminator_values(graph, discriminator, *branch).into_iter().next()?;
+            let place = SchemaConjunction::from_schema(*branch);
+            let drawn = random_value(graph, &place, options.implied_objects, sample, &is_valid)?;
+            let mut members = drawn.as_object()?.clone();
+            members.insert(discriminator.tag.clone(), Json::from(tag_value));
+            let value = Json::Object(members);
+            let accepting = schema.one_of.iter().filter(|id| is_valid(**id, &value)).count();
+            (accepting > 1 && is_valid(*branch, &value)).then_some(value)
+        });
+        let Some(value) = shown else { continue };
+        let message =
+            format!("more than one branch of the `oneOf` accepts {value}, which is therefore invalid");
+        diagnostics.push(
+            Diagnostic::warning("overlapping-union", message)
+                .with_place(schema.place.clone())
+                .help("give the tag of each branch a `const`, or use `anyOf`: a `discriminator` does not affect validation"),
+        );
+        found.push((id, value));
+    }
+    found
+}
