@@ -35,7 +35,8 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pointer = if self.pointer.is_empty() { "/" } else { &self.pointer };
+        // `/` would be the member with an empty name.
+        let pointer = if self.pointer.is_empty() { "#" } else { &self.pointer };
         write!(f, "{pointer}: {} ({})", self.keyword, self.schema)
     }
 }
@@ -232,9 +233,10 @@ mod tests {
             violation("/a", "type"),
             violation("/b", "type"),
             violation("/a", "const"),
+            violation("", "type"),
         ]);
         let shown = found.map(|f| f.to_string()).unwrap_or_default();
-        assert_eq!(shown, "/a: const (s#)\n/a: type (s#)\n/b: type (s#)");
+        assert_eq!(shown, "#: type (s#)\n/a: const (s#)\n/a: type (s#)\n/b: type (s#)");
     }
 
     #[test]

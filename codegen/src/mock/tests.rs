@@ -574,7 +574,7 @@ paths:
     assert_eq!(rules.len(), 3, "{rules:?}");
     assert!(rules[0].starts_with("item 1: /seat: maximum"), "{rules:?}");
     assert!(rules[1].starts_with("item 0 is not a JSON document: "), "{rules:?}");
-    assert!(rules[2].starts_with("item 1: /: type"), "{rules:?}");
+    assert!(rules[2].starts_with("item 1: #: type"), "{rules:?}");
 }
 
 #[test]
