@@ -315,10 +315,10 @@ fn invalid_requests_are_not_sent() {
     let key: IdempotencyKey = read(r#""a key of far too many characters""#);
     let error = run(client.ships_write(&key, &changes(""), ShipsWriteOptions::new().x_note("line\nbreak")))
         .unwrap_err();
-    assert_eq!(violations_of(error), ["/Idempotency-Key maxLength", "/X-Note pattern"]);
+    assert_eq!(violations_of(error), ["/Idempotency-Key maxLength", "/X-Note style"]);
     for segment in ["", ".", ".."] {
         let error = run(client.ships_read(segment, "t", ShipsReadOptions::new())).unwrap_err();
-        assert_eq!(violations_of(error), ["/shipId pattern"]);
+        assert_eq!(violations_of(error), ["/shipId style"]);
     }
     assert!(sent.lock().unwrap().is_empty());
 

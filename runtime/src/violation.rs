@@ -25,8 +25,8 @@ pub struct Violation {
     /// that the member would have.
     pub pointer: String,
     /// The JSON Schema keyword that rejected the value. Also `depth` or `effort` if a limit was reached (see
-    /// [`crate::schema::ValidationLimits`]), or `unwritable` for a value built in code that cannot be
-    /// serialized as JSON.
+    /// [`crate::schema::ValidationLimits`]), `unwritable` for a value built in code that cannot be serialized
+    /// as JSON, or `style` for an argument that the style of its parameter cannot express.
     pub keyword: &'static str,
     /// The location of the schema object with the keyword: resource URI, `#`, JSON Pointer. Consecutive
     /// violations of the same schema share one allocation.
