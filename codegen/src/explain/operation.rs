@@ -63,10 +63,11 @@ impl Explainer<'_> {
             origins: vec![self.format_location(&operation.place)],
             description: (!text.is_empty()).then(|| text.join("\n")),
             form: format!(
-                "method `{}` of {sides}, call type `{}`{}{}",
+                "method `{}` of {sides}, call type `{}`{}{}{}",
                 call.method,
                 call.name,
                 paged.unwrap_or_default(),
+                describe_security(&operation.security),
                 unsendable.unwrap_or_default()
             ),
             rules: Vec::new(),
@@ -153,6 +154,23 @@ impl Explainer<'_> {
             StreamContent::Items(item) => format!("stream of {}", reason::type_name(self.contract, &item.ty)),
         }
     }
+}
+
+/// Describes the alternatives of `security`: `; requires `oauth` (scopes `read`, `write`), or `key``.
+fn describe_security(alternatives: &[Vec<(String, Vec<String>)>]) -> String {
+    let quote =
+        |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let scheme = |(name, scopes): &(String, Vec<String>)| match scopes.as_slice() {
+        [] => format!("`{name}`"),
+        [scope] => format!("`{name}` (scope `{scope}`)"),
+        scopes => format!("`{name}` (scopes {})", quote(scopes)),
+    };
+    let all = alternatives.iter().map(|schemes| match schemes.as_slice() {
+        [] => "nothing".to_owned(),
+        schemes => schemes.iter().map(scheme).collect::<Vec<_>>().join(" and "),
+    });
+    let all: Vec<String> = all.collect();
+    if all.is_empty() { String::new() } else { format!("; requires {}", all.join(", or ")) }
 }
 
 fn required_or_optional(required: bool) -> &'static str {
