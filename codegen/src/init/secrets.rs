@@ -1,5 +1,5 @@
-//! Finds properties that look like secrets: by name, by `format: password`, by `writeOnly`, or by their
-//! description.
+//! Finds schemas that look like secrets: by the name of their property, by `format: password`, by `writeOnly`,
+//! or by their description.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ const SECRET_WORDS: [&str; 13] = [
 const SECRET_WORD_PAIRS: [(&str, &str); 5] =
     [("api", "key"), ("private", "key"), ("access", "key"), ("signing", "key"), ("session", "key")];
 /// Phrases that occur in descriptions of secrets.
-const SECRET_PHRASES: [&str; 14] = [
+const SECRET_PHRASES: [&str; 30] = [
     "keep this secret",
     "keep it secret",
     "kept secret",
@@ -46,6 +46,22 @@ const SECRET_PHRASES: [&str; 14] = [
     "shown only once",
     "client secret",
     "bearer token",
+    "is secret",
+    "is a secret",
+    "is confidential",
+    "a secret value",
+    "the secret value",
+    "secret used to",
+    "secret that",
+    "must be kept private",
+    "keep this private",
+    "do not share",
+    "never share",
+    "must not be logged",
+    "must not be shared",
+    "not be shown again",
+    "store it securely",
+    "store this securely",
 ];
 /// Words that mark a token as a page cursor.
 const PAGING_WORDS: [&str; 7] = ["page", "next", "previous", "prev", "continuation", "sync", "cursor"];
@@ -54,27 +70,28 @@ const PAGING_WORDS: [&str; 7] = ["page", "next", "previous", "prev", "continuati
 pub(super) fn find_secrets(contract: &AnalyzedContract) -> Vec<(String, String)> {
     let graph = &contract.graph;
     let mut found: BTreeMap<String, String> = BTreeMap::new();
-    for id in graph.ids() {
-        for (name, member) in &graph.schema(id).properties {
-            // A reference holds the value of its target, so that the target is the secret.
-            let target = contract.shapes.aliases.get(member).copied().unwrap_or(*member);
-            let schemas = [graph.schema(*member), graph.schema(target)];
-            let password = schemas.iter().any(|s| s.format.as_deref() == Some("password"));
-            let why = if password {
-                "format: password".to_owned()
-            } else if schemas.iter().any(|s| s.write_only) {
-                "writeOnly".to_owned()
-            } else if is_secret_name(name) {
-                format!("called `{name}`")
-            } else if let Some(phrase) = schemas.iter().find_map(|s| secret_phrase(s.description.as_deref()?))
-            {
-                format!("\"{phrase}\"")
-            } else {
-                continue;
-            };
-            if is_free_string(contract, target) {
-                found.entry(shortest_selector(graph, target)).or_insert(why);
-            }
+    let named = graph.ids().flat_map(|id| &graph.schema(id).properties);
+    let named = named.map(|(name, member)| (Some(name.as_str()), *member));
+    // Items, map values, components and parameters can be secrets, too.
+    let all = named.chain(graph.ids().map(|id| (None, id)));
+    for (name, member) in all {
+        // A reference holds the value of its target, so that the target is the secret.
+        let target = contract.shapes.aliases.get(&member).copied().unwrap_or(member);
+        let schemas = [graph.schema(member), graph.schema(target)];
+        let password = schemas.iter().any(|s| s.format.as_deref() == Some("password"));
+        let why = if password {
+            "format: password".to_owned()
+        } else if schemas.iter().any(|s| s.write_only) {
+            "writeOnly".to_owned()
+        } else if let Some(name) = name.filter(|name| is_secret_name(name)) {
+            format!("called `{name}`")
+        } else if let Some(phrase) = schemas.iter().find_map(|s| secret_phrase(s.description.as_deref()?)) {
+            format!("\"{phrase}\"")
+        } else {
+            continue;
+        };
+        if is_free_string(contract, target) {
+            found.entry(shortest_selector(graph, target)).or_insert(why);
         }
     }
     found.into_iter().collect()
@@ -121,6 +138,7 @@ mod tests {
     fn descriptions_reveal_secrets() {
         assert_eq!(secret_phrase("The signing value.\n\n**Keep this\nsecret.**"), Some("keep this secret"));
         assert_eq!(secret_phrase("It is shown only once."), Some("shown only once"));
+        assert_eq!(secret_phrase("This value is secret."), Some("is secret"));
         assert_eq!(secret_phrase("No secret: a name that everyone sees."), None);
     }
 

@@ -55,6 +55,8 @@ components:
         size: { type: integer }
         width: { type: integer, minimum: 0, maximum: 9 }
     Seed: { type: string, writeOnly: true }
+    Ticket: { type: string, description: This value is secret. }
+    Tickets: { type: array, items: { type: string, description: Do not share it. } }
     Ships:
       type: object
       properties:
@@ -93,7 +95,9 @@ fn suggestions_match_the_contract() {
             &format!("{login}/password"),
             &format!("{login}/pin"),
             &format!("{login}/proof"),
-            "#/components/schemas/Seed"
+            "#/components/schemas/Seed",
+            "#/components/schemas/Ticket",
+            "#/components/schemas/Tickets/items"
         ]
     );
     assert_eq!(found.unresolved_uris, ["https://vendor.example/v1/other.json"]);
@@ -202,7 +206,7 @@ fn generated_file_is_valid_with_and_without_comments() {
         awake.push('\n');
     }
     let config: Config = toml::from_str(&awake).unwrap_or_else(|e| panic!("{e}\n{awake}"));
-    assert_eq!((config.secrets.len(), config.open.len(), config.areas.len()), (4, 0, 1));
+    assert_eq!((config.secrets.len(), config.open.len(), config.areas.len()), (6, 0, 1));
     assert_eq!(config.mounts["https://vendor.example/v1/"], PathBuf::from("vendor"));
     assert_eq!(
         config.operations.idempotency_header.as_ref().map(|header| header.name()),

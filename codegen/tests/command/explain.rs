@@ -127,3 +127,16 @@ fn explain_lists_locations_and_enforcement() {
         assert!(result.err.contains(&format!("did you mean `{near}`?")), "{}", result.err);
     }
 }
+
+#[test]
+fn explain_names_the_scopes_of_an_operation() {
+    let folder = Folder::new("explain-scopes");
+    folder.put(
+        "api.yaml",
+        "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths:\n  /a:\n    get: {operationId: readA, security: [{sign-in: [read, write]}, {key: []}], responses: {'204': {description: d}}}\n    put: {operationId: writeA, responses: {'204': {description: d}}}\ncomponents:\n  securitySchemes:\n    key: {type: apiKey, in: header, name: X-Key}\n    sign-in: {type: oauth2, flows: {clientCredentials: {tokenUrl: 'https://a.test', scopes: {read: r, write: w}}}}\n",
+    );
+    let result = folder.run(&["explain", "readA", "api.yaml"]).expect_exit(0);
+    assert!(result.out.contains("; requires `sign-in` (scopes `read`, `write`), or `key`"), "{}", result.out);
+    let result = folder.run(&["explain", "writeA", "api.yaml"]).expect_exit(0);
+    assert!(!result.out.contains("requires"), "{}", result.out);
+}
