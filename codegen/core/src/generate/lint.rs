@@ -132,7 +132,7 @@ fn find_undeclared_names(input: LintInput<'_>) -> Option<Diagnostic> {
             }
         }
     }
-    found.sort_by(|(one, _), (other, _)| (one.source, one.span.start).cmp(&(other.source, other.span.start)));
+    found.sort_by_key(|(place, _)| (place.source, place.span.start));
     let ((first, name), others) = found.split_first()?;
     let message = match others.len() {
         0 => format!("`required` names `{name}`, which no `properties` declares"),

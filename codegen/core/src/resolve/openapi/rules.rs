@@ -100,3 +100,33 @@ fn place_of(job: &VisitJob<'_>, member: &ObjectMember) -> DocumentLocation {
         span: member.value.span,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::{openapi::tests::read, tests::format_problems};
+
+    #[test]
+    fn contradictions_are_reported() {
+        for (document, expected) in [
+            (
+                "components: {headers: {a-b: {schema: {}}}}\nservers: [{url: 'https://{a}/{b}', variables: {a: {enum: [x], default: x}}}]\n",
+                "?invalid-openapi /servers/0/url",
+            ),
+            (
+                "components: {}\nservers: [{url: 'https://{a}', variables: {a: {enum: [x], default: y}}}]\n",
+                "?invalid-openapi /servers/0/variables/a/default",
+            ),
+            (
+                "components: {}\nservers: [{url: 'https://{a}', variables: {a: {enum: [], default: y}}}]\n",
+                "?invalid-openapi /servers/0/variables/a/enum\n?invalid-openapi /servers/0/variables/a/default",
+            ),
+            (
+                "components: {links: {l: {operationRef: a, operationId: b}}}\n",
+                "?invalid-openapi /components/links/l/operationId",
+            ),
+        ] {
+            let (_, _, problems) = read(document);
+            assert_eq!(format_problems(&problems), expected, "{document}");
+        }
+    }
+}

@@ -518,3 +518,22 @@ fn member_place(job: &VisitJob<'_>, member: &ObjectMember) -> DocumentLocation {
         span: member.value.span,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::resolve::openapi::tests::read_valid;
+
+    /// The fields of a path item beside its `$ref` are read with those of the target, through several references.
+    #[test]
+    fn path_items_are_read_with_the_targets_of_their_references() {
+        let (_, api) = read_valid(
+            "paths:\n  /a/{id}:\n    $ref: '#/components/pathItems/p'\n    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]\n    put: {operationId: put, responses: {}}\ncomponents:\n  pathItems:\n    p: {$ref: '#/components/pathItems/q', servers: [{url: 'https://p.test'}]}\n    q: {get: {operationId: get, responses: {}}}\n",
+        );
+        let found: Vec<_> = api
+            .operations
+            .iter()
+            .map(|each| (each.id.as_str(), each.parameters.len(), each.servers.len()))
+            .collect();
+        assert_eq!(found, [("get", 1, 1), ("put", 1, 1)]);
+    }
+}
