@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use contract_codegen_core::{
     analyzed_contract::AnalyzedContract,
     conjunction::{SchemaConjunction, SchemaFacts},
-    enforced_constraints::{ConstraintLister, SchemaConstraint, join_type_names, truncate_value},
+    enforced_constraints::{ConstraintLister, SchemaConstraint, truncate_value},
     generate::Project,
     plan::{ContractPlan, OperationSide},
     schema::{Schema, SchemaId},
@@ -185,7 +185,7 @@ impl Explainer<'_> {
             },
             TypeBody::ByKind(variants) => variants
                 .iter()
-                .map(|v| variant(join_type_names(v.types), &v.name, &v.ty, "JSON type"))
+                .map(|v| variant(reason::describe_kind(v), &v.name, &v.ty, "JSON type"))
                 .collect(),
             TypeBody::Enum(list) => {
                 let parts = list.values.iter().map(|(wire, rust, doc)| ExplainedPart {

@@ -331,11 +331,11 @@ fn conflicting_and_invalid_names_are_rejected() {
     }
     let options = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'a-b' }\n";
     assert_rejected(&folder, options, "`a-b` is not a valid type name: it is not a Rust identifier");
-    let taken = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'Option' }\n";
+    let taken = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'Some' }\n";
     assert_rejected(
         &folder,
         taken,
-        "`Option` is not a valid type name: generated code uses it for something else",
+        "`Some` is not a valid type name: generated code uses it for something else",
     );
     let small = "inputs = ['tickets.yaml']\nnames = { '#/components/schemas/Ticket' = 'ticket' }\n";
     assert_rejected(

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests panic on failure")]
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -11,6 +12,7 @@ use contract_codegen::{
     OutputFiles, Project, Sources,
     config::{BuilderScope, Config, OutputLayout},
 };
+use contract_runtime::Json;
 
 #[allow(dead_code, reason = "only the lookup functions are tested")]
 #[path = "../core/build.rs"]
@@ -157,4 +159,108 @@ fn runtime_is_found_next_to_unpacked_packages() {
     assert_eq!(build_script::written(&home).unwrap(), "name = \"contract-runtime\"\n");
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("core");
     assert_eq!(build_script::home(&here, "0.1.0"), Some(here.join("../../runtime")));
+}
+
+/// Returns the names of all generated types, aliases included.
+fn type_names(document: &Json) -> BTreeSet<String> {
+    let sources = Sources::from_texts(&[("input.json", "", &document.to_string())]).unwrap();
+    let mut project = Project::default();
+    project.config.client.skip_unsupported = Some(true);
+    let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
+    let files = project.generate_from(contract).unwrap_or_else(|problems| panic!("{problems}")).files;
+    let types = files.iter().find(|(name, _)| *name == "src/types.rs").unwrap().1;
+    let uses = types.split("pub use super::").skip(1).filter_map(|list| list.split_once(';'));
+    let names = uses.flat_map(|(list, _)| list.split(['{', '}', ',', ':']).skip(1));
+    names.map(|name| name.trim().to_owned()).filter(|name| name.starts_with(char::is_uppercase)).collect()
+}
+
+/// Returns the declaration of a field or variant of a type.
+fn find_declaration<'t>(models: &'t str, ty: &str, field: &str) -> &'t str {
+    let from =
+        models.split_once(&format!("pub struct {ty} {{")).unwrap_or_else(|| panic!("{ty}: {models}")).1;
+    let line = from.lines().find(|line| line.trim().starts_with(&format!("pub {field}:")));
+    line.unwrap_or_else(|| panic!("{ty}.{field}")).trim()
+}
+
+/// Two operations and a component share anonymous schemas under equal and under different names.
+const SHARED_SCHEMAS: &str = r##"{
+    "openapi": "3.1.0", "info": { "title": "Shared", "version": "1" },
+    "paths": {
+        "/accounts": { "get": {
+            "parameters": [{ "name": "created", "in": "query", "schema": {
+                "anyOf": [{ "type": "object", "properties": { "gte": { "enum": ["day", "week"] } } }, { "type": "integer" }] } }],
+            "responses": { "200": { "description": "ok", "content": { "application/json": { "schema": {
+                "type": "object", "properties": { "sort": { "enum": ["up", "down"] }, "features": {
+                    "type": "object", "properties": { "enabled": { "enum": ["on", "off"] } } } } } } } } }
+        } },
+        "/charges": {
+            "get": {
+                "parameters": [{ "name": "created", "in": "query", "schema": {
+                    "anyOf": [{ "type": "object", "properties": { "gte": { "enum": ["day", "week"] } } }, { "type": "integer" }] } }],
+                "responses": { "200": { "description": "ok", "content": { "application/json": { "schema": {
+                    "type": "object", "properties": { "sort": { "enum": ["up", "down"] }, "methods": {
+                        "type": "object", "properties": { "enabled": { "enum": ["on", "off"] } } } } } } } } }
+            },
+            "post": {
+                "requestBody": { "content": { "application/json": { "schema": {
+                    "type": "object", "properties": { "sort": { "enum": ["up", "down"] }, "state": { "$ref": "#/components/schemas/State" } } } } } },
+                "responses": { "204": { "description": "done" } }
+            }
+        }
+    },
+    "components": { "schemas": { "State": { "type": "object", "properties": { "sort": { "enum": ["up", "down"] } } } } }
+}"##;
+
+/// Without one operation, every type that is left has the same name as before.
+#[test]
+fn names_do_not_depend_on_other_operations() {
+    let mut documents = vec![("shared".to_owned(), SHARED_SCHEMAS.to_owned())];
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    for case in
+        ["credentials", "operations", "operations_all", "pages", "streams", "streams_typed", "union_family"]
+    {
+        documents.push((case.to_owned(), fs::read_to_string(cases.join(case).join("input.json")).unwrap()));
+    }
+    let mut compared = 0;
+    for (case, text) in documents {
+        let document: Json = text.parse().unwrap();
+        let whole = type_names(&document);
+        let paths = document.pointer("/paths").and_then(Json::as_object).unwrap();
+        for (path, item) in paths {
+            let is_operation = |key: &str| item.pointer(&format!("/{key}/responses")).is_some();
+            for method in item.as_object().unwrap().keys().filter(|key: &&str| is_operation(key)) {
+                let mut without = document.clone();
+                let pointer = format!("/paths/{}", path.replace('~', "~0").replace('/', "~1"));
+                let Some(Json::Object(item)) = without.pointer_mut(&pointer) else { panic!("{pointer}") };
+                item.remove(method);
+                let left = type_names(&without);
+                let renamed: Vec<&String> = left.difference(&whole).collect();
+                assert!(renamed.is_empty(), "{case} without {method} {path}: {renamed:?}");
+                compared += left.len();
+            }
+        }
+    }
+    assert!(compared > 400, "{compared}");
+}
+
+/// A field's type is never named after an unrelated schema that happens to be equal.
+#[test]
+fn fields_are_named_after_their_own_place() {
+    let sources = Sources::from_texts(&[("input.json", "", SHARED_SCHEMAS)]).unwrap();
+    let files =
+        Project::default().generate_from(Project::default().analyze_sources(sources).unwrap()).unwrap().files;
+    let file = |end: &str| files.iter().find(|(name, _)| name.ends_with(end)).unwrap().1;
+    let (models, calls) = (file("models.rs"), file("calls.rs"));
+    for (source, ty, field, expected) in [
+        (calls, "GetAccountsOptions", "created", "Option<super::types::GetAccountsCreated>,"),
+        (calls, "GetChargesOptions", "created", "Option<super::types::GetChargesCreated>,"),
+        (models, "GetChargesResponse200", "methods", "Option<GetChargesResponse200Methods>,"),
+        (models, "GetChargesResponse200Methods", "enabled", "Option<GetChargesResponse200MethodsEnabled>,"),
+        (models, "GetChargesResponse200", "sort", "Option<GetChargesResponse200Sort>,"),
+        (models, "State", "sort", "Option<StateSort>,"),
+    ] {
+        assert_eq!(find_declaration(source, ty, field), format!("pub {field}: {expected}"));
+    }
+    assert!(models.contains("pub type GetChargesCreated = GetAccountsCreated;"), "{models}");
+    assert!(models.contains("pub type GetChargesCreatedObject = GetAccountsCreatedObject;"), "{models}");
 }

@@ -94,12 +94,47 @@ pub trait Contract: Serialize + for<'de> ReadJson<'de> + ReportUndeclared + Send
         found.map_err(DocumentError::Invalid).map(|()| value)
     }
 
+    /// Reads the value from JSON without checking constraints, as [`Contract::parse`] does for a document.
+    ///
+    /// # Errors
+    /// [`DocumentError::Invalid`] with the violations of the schema if the JSON does not fit the type, or
+    /// [`DocumentError::Unrepresentable`] if there are none.
+    fn from_json(json: &Json) -> Result<Self, DocumentError> {
+        Self::parse_with_depth(json.to_string().as_bytes(), depth::MAX_DEPTH)
+    }
+
     /// Converts the value to JSON, numbers exact.
     ///
     /// # Errors
     /// Fails if a custom type refuses to serialize.
     fn to_json(&self) -> Result<Json, serde_json::Error> {
         to_json(self)
+    }
+}
+
+impl Json {
+    /// Reads the value as a type: a generated one, a `String`, an integer, a `Vec` or a [`Map`] of them.
+    /// Constraints are not checked.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unrepresentable`] if the value does not have the form of the type.
+    pub fn read_as<T: for<'de> ReadJson<'de> + Send>(&self) -> Result<T, DocumentError> {
+        let (text, depth) = (self.to_string(), depth::MAX_DEPTH);
+        let reads = |json: &Self| read::read_document::<T>(json.to_string().as_bytes(), depth).is_ok();
+        read::read_document(text.as_bytes(), depth)
+            .map_err(|error| DocumentError::diagnose(text.as_bytes(), depth, None, &error, &reads))
+    }
+}
+
+impl Map<Json> {
+    /// Reads the value of `key` as a type, as [`Json::read_as`] does; `None` if there is no such member.
+    ///
+    /// This is how the members that a contract does not declare are read: `pet.extra.get_as::<String>("owner")`.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unrepresentable`] if the value does not have the form of the type.
+    pub fn get_as<T: for<'de> ReadJson<'de> + Send>(&self, key: &str) -> Result<Option<T>, DocumentError> {
+        self.get(key).map(Json::read_as).transpose()
     }
 }
 

@@ -14,7 +14,9 @@ mod strategies;
 macro_rules! deserialize_by_read_json {
     ($name:ident) => {
         impl<'de> ::serde::Deserialize<'de> for $name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<Self, D::Error> {
                 $crate::read::ReadJson::read_json(deserializer)
             }
         }
@@ -26,7 +28,9 @@ macro_rules! deserialize_by_read_json {
 macro_rules! read_object {
     ($name:ident) => {
         impl<'de> $crate::read::ReadJson<'de> for $name {
-            fn read_json<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn read_json<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<Self, D::Error> {
                 $crate::read::read_object(deserializer)
             }
         }
@@ -40,12 +44,12 @@ macro_rules! read_object {
 macro_rules! string_impls {
     ($name:ident) => {
         $crate::string_serde_impls!($name);
-        impl PartialEq<str> for $name {
+        impl ::std::cmp::PartialEq<str> for $name {
             fn eq(&self, other: &str) -> bool {
                 self.as_str() == other
             }
         }
-        impl PartialEq<&str> for $name {
+        impl ::std::cmp::PartialEq<&str> for $name {
             fn eq(&self, other: &&str) -> bool {
                 self.as_str() == *other
             }
@@ -63,11 +67,14 @@ macro_rules! string_serde_impls {
             }
         }
         impl ::serde::Serialize for $name {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize<S: ::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
             }
         }
-        impl AsRef<str> for $name {
+        impl ::std::convert::AsRef<str> for $name {
             fn as_ref(&self) -> &str {
                 self.as_str()
             }
@@ -76,25 +83,10 @@ macro_rules! string_serde_impls {
     };
 }
 
-/// Defines a closed string enumeration: each variant with its value on the wire. Other values are rejected.
+/// Implements a closed string enumeration: each variant with its value on the wire. Other values are rejected.
 #[macro_export]
 macro_rules! closed_enum {
-    (
-        $(#[$meta:meta])*
-        pub enum $name:ident {
-            $($(#[$doc:meta])* $variant:ident = $wire:literal),* $(,)?
-        }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name {
-            $(
-                $(#[$doc])*
-                #[doc = ""]
-                #[doc = concat!("`", $wire, "`")]
-                $variant,
-            )*
-        }
+    ($name:ident { values { $($variant:ident = $wire:literal),* $(,)? } }) => {
         impl $name {
             /// All values, in the order of the contract.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
@@ -133,30 +125,11 @@ macro_rules! closed_enum {
     };
 }
 
-/// Defines an open string enumeration: each variant with its value on the wire, and `Unknown` for other
+/// Implements an open string enumeration: each variant with its value on the wire, and `Unknown` for other
 /// values.
 #[macro_export]
 macro_rules! open_enum {
-    (
-        $(#[$meta:meta])*
-        pub enum $name:ident {
-            $($(#[$doc:meta])* $variant:ident = $wire:literal),* $(,)?
-        }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name {
-            $(
-                $(#[$doc])*
-                #[doc = ""]
-                #[doc = concat!("`", $wire, "`")]
-                $variant,
-            )*
-            /// A value that this version of the contract does not list, as received. Constructed by `from`,
-            /// which never puts a listed value here.
-            #[non_exhaustive]
-            Unknown(::std::boxed::Box<str>),
-        }
+    ($name:ident { values { $($variant:ident = $wire:literal),* $(,)? } }) => {
         impl $name {
             /// All values that this version of the contract lists, in its order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
@@ -223,6 +196,9 @@ macro_rules! open_enum {
 /// declares the kind of the members without a field: `undeclared`, `declared`, `values` of a type that may
 /// itself contain undeclared members, or `undeclared unless [PATTERN, …]` matches.
 ///
+/// `new` lists the arguments of the constructor, with `constant` values for the other required fields. Without
+/// arguments, the constants are the values of `Default`.
+///
 /// Tags are written first, so that readers that dispatch on a tag need not buffer other members; then the
 /// required members, then the others.
 #[macro_export]
@@ -233,6 +209,8 @@ macro_rules! object {
             $(required { $($req:ident = $req_wire:literal),* $(,)? })?
             $(optional { $($opt:ident = $opt_wire:literal),* $(,)? })?
             $(nested { $($nested:ident = $nested_wire:literal),* $(,)? })?
+            $(new { $($arg:ident: $arg_kind:ident $arg_ty:ty),* $(,)? })?
+            $(constant { $($fixed:ident = $value:expr),* $(,)? })?
             extra $($extra:tt)+
         }
     ) => {
@@ -291,8 +269,46 @@ macro_rules! object {
                 );)*)?
             }
         }
+        $crate::object!(
+            @new $name [$($($arg: $arg_kind $arg_ty),*)?] [$($($fixed = $value),*)?] [$($($opt)*)?]
+        );
         $crate::read_object!($name);
     };
+    (@new $name:ident [] [] [$($opt:ident)*]) => {};
+    (@new $name:ident [] [$($fixed:ident = $value:expr),*] [$($opt:ident)*]) => {
+        impl ::std::default::Default for $name {
+            fn default() -> Self {
+                Self {
+                    $($fixed: $value,)*
+                    $($opt: ::std::option::Option::None,)*
+                    extra: $crate::Map::new(),
+                }
+            }
+        }
+    };
+    (
+        @new $name:ident [$($arg:ident: $kind:ident $ty:ty),+] [$($fixed:ident = $value:expr),*]
+        [$($opt:ident)*]
+    ) => {
+        impl $name {
+            /// Creates a value with the required members; other members are absent.
+            #[must_use]
+            pub fn new($($arg: $crate::object!(@argument $kind $ty)),+) -> Self {
+                Self {
+                    $($arg: $crate::object!(@convert $kind $arg),)+
+                    $($fixed: $value,)*
+                    $($opt: ::std::option::Option::None,)*
+                    extra: $crate::Map::new(),
+                }
+            }
+        }
+    };
+    (@argument plain $ty:ty) => { $ty };
+    (@argument into $ty:ty) => { impl ::std::convert::Into<$ty> };
+    (@argument boxed $ty:ty) => { impl ::std::convert::Into<$ty> };
+    (@convert plain $arg:ident) => { $arg };
+    (@convert into $arg:ident) => { $arg.into() };
+    (@convert boxed $arg:ident) => { ::std::boxed::Box::new($arg.into()) };
     (@missing [] []) => {};
     // A single exit for all missing members: separate exits would each drop all values read before.
     (@missing [$($tag:ident $tag_wire:literal)*] [$($req:ident $req_wire:literal)*]) => {
@@ -432,28 +448,15 @@ macro_rules! builder {
     };
 }
 
-/// Defines a closed union of objects that are discriminated by a tag: each variant with its tag values.
+/// Implements a closed union of objects that are discriminated by a tag: each variant with its tag values.
 /// Objects with another tag are rejected.
 #[macro_export]
 macro_rules! closed_union {
     (
-        #[tag = $tag:literal]
-        $(#[$meta:meta])*
-        pub enum $name:ident {
-            $(
-                $(#[$doc:meta])*
-                $variant:ident($ty:ty $(,)?) = $first:literal $(| $more:literal)*
-            ),* $(,)?
+        $name:ident by tag $tag:literal {
+            variants { $($variant:ident = $first:literal $(| $more:literal)*),* $(,)? }
         }
     ) => {
-        $(#[$meta])*
-        pub enum $name {
-            $(
-                $(#[$doc])*
-                #[doc = concat!("`", $tag, "` is `", stringify!($first), "`" $(, " or `", stringify!($more), "`")*, ".")]
-                $variant($ty),
-            )*
-        }
         impl<'de> $crate::read::FromMap<'de> for $name {
             const EXPECTING: &'static str = concat!("an object (", stringify!($name), ")");
             fn from_map<A: ::serde::de::MapAccess<'de>>(map: A) -> ::std::result::Result<Self, A::Error> {
@@ -479,7 +482,7 @@ macro_rules! closed_union {
     };
 }
 
-/// Defines an open union of objects that are discriminated by a tag: each variant with its tag values, and
+/// Implements an open union of objects that are discriminated by a tag: each variant with its tag values, and
 /// `Unknown` for objects with another tag.
 ///
 /// With `tag`, an object without the tag is rejected; with `optional_tag` it is `Unknown`. With
@@ -487,32 +490,11 @@ macro_rules! closed_union {
 /// name is followed by a variant, objects with another tag or none are read as that variant.
 #[macro_export]
 macro_rules! open_union {
-    (#[$by:ident = $tag:literal] $($rest:tt)*) => {
-        $crate::open_union!(@enum $by $tag [] $($rest)*);
-    };
-    (#[$by:ident = ($tag:literal, $default:ident)] $($rest:tt)*) => {
-        $crate::open_union!(@enum $by $tag [$default] $($rest)*);
-    };
     (
-        @enum $by:ident $tag:literal [$($default:ident)?]
-        $(#[$meta:meta])*
-        pub enum $name:ident {
-            $(
-                $(#[$doc:meta])*
-                $variant:ident($ty:ty $(,)?) = $first:literal $(| $more:literal)*
-            ),* $(,)?
+        $name:ident by $by:ident $tag:literal $($default:ident)? {
+            variants { $($variant:ident = $first:literal $(| $more:literal)*),* $(,)? }
         }
     ) => {
-        $(#[$meta])*
-        pub enum $name {
-            $(
-                $(#[$doc])*
-                #[doc = concat!("`", $tag, "` is `", stringify!($first), "`" $(, " or `", stringify!($more), "`")*, ".")]
-                $variant($ty),
-            )*
-            #[doc = $crate::open_union!(@doc $by $tag)]
-            Unknown($crate::Json),
-        }
         impl $name {
             /// Returns true if this version of the contract lists the tag.
             #[must_use]
@@ -538,15 +520,6 @@ macro_rules! open_union {
             }
         }
         $crate::read_object!($name);
-    };
-    (@doc tag $tag:literal) => {
-        concat!("Any other `", $tag, "`; the object as received.")
-    };
-    (@doc optional_tag $tag:literal) => {
-        concat!("Any other `", $tag, "`, or none; the object as received.")
-    };
-    (@doc discriminator $tag:literal) => {
-        concat!("Any other `", $tag, "`, or none, or an object that does not match its tag, or that contains such an object more than eight unions deep; the object as received.")
     };
     (@tag $map:ident $tag:literal [] $($variants:tt)*) => {
         $crate::open_union!(@read read_tagged $map $tag $($variants)*)
@@ -688,28 +661,27 @@ macro_rules! secret_union {
     };
 }
 
-/// Defines a union of values that are discriminated by their JSON type: each variant with one
-/// [`JsonType`](crate::JsonType).
+/// Implements a union of values that are discriminated by their JSON type: each variant with one
+/// [`JsonType`](crate::JsonType). Variants of arrays may list the JSON types of the first element, which decide
+/// between several of them; an empty array is the first.
 #[macro_export]
 macro_rules! untagged_union {
     (
-        #[expected = $expected:literal]
-        $(#[$meta:meta])*
-        pub enum $name:ident {
-            $($(#[$doc:meta])* $variant:ident($ty:ty $(,)?) = $json_type:ident),* $(,)?
+        $name:ident expects $expected:literal {
+            variants { $($variant:ident = $json_type:ident $([$($item:ident),*])?),* $(,)? }
         }
     ) => {
-        $(#[$meta])*
-        pub enum $name {
-            $($(#[$doc])* $variant($ty),)*
-        }
         impl<'de> $crate::read::ReadJson<'de> for $name {
             fn read_json<D: ::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::std::result::Result<Self, D::Error> {
                 let value = $crate::read::peek_value(deserializer)?;
                 match value.json_type() {
-                    $($crate::JsonType::$json_type => value.read_value().map(Self::$variant),)*
+                    $(
+                        $crate::JsonType::$json_type
+                            $(if value.may_have_items(&[$($crate::JsonType::$item),*]))?
+                        => value.read_value().map(Self::$variant),
+                    )*
                     _ => ::std::result::Result::Err(value.type_error($expected)),
                 }
             }
@@ -728,16 +700,24 @@ macro_rules! untagged_union {
     };
 }
 
-/// Implements conversions into a union `from` the values of its variants, and the report of undeclared
-/// members in its `nested` variants.
+/// Implements the methods `as_…` and `into_…` of a union for each variant in `access`, conversions into the union
+/// `from` the values of its variants, and the report of undeclared members in its `nested` variants.
+///
+/// The kind of a variant's value decides what `as_…` returns: `copy` the value, `text` a `&str`, `boxed` a
+/// reference to the value in the box, `one` a reference to the value.
 #[macro_export]
 macro_rules! union_variants {
     (
         $name:ident {
+            $(access { $($variant:ident: $kind:ident $payload:ty = $get:ident $take:ident),* $(,)? })?
             $(from { $($from:ident($ty:ty $(,)?)),* $(,)? })?
+            $(from_text { $text:ident })?
             $(nested { $($nested:ident),* $(,)? })?
         }
     ) => {
+        $(impl $name {
+            $($crate::union_variants!(@access $kind $variant $payload = $get $take);)*
+        })?
         $($(
             impl ::std::convert::From<$ty> for $name {
                 fn from(value: $ty) -> Self {
@@ -745,6 +725,13 @@ macro_rules! union_variants {
                 }
             }
         )*)?
+        $(
+            impl ::std::convert::From<&str> for $name {
+                fn from(value: &str) -> Self {
+                    Self::$text(value.into())
+                }
+            }
+        )?
         impl $crate::contract::ReportUndeclared for $name {
             fn report_undeclared(
                 &self,
@@ -757,6 +744,53 @@ macro_rules! union_variants {
                     })*)?
                     _ => {}
                 }
+            }
+        }
+    };
+    (@access copy $variant:ident $payload:ty = $get:ident $take:ident) => {
+        #[doc = concat!("Returns the value of [`", stringify!($variant), "`](Self::", stringify!($variant), "), or `None` for another variant.")]
+        #[must_use]
+        #[allow(unreachable_patterns, reason = "a union may have one variant")]
+        pub const fn $get(&self) -> ::std::option::Option<$payload> {
+            match self {
+                Self::$variant(value) => ::std::option::Option::Some(*value),
+                _ => ::std::option::Option::None,
+            }
+        }
+    };
+    (@access text $variant:ident $payload:ty = $get:ident $take:ident) => {
+        $crate::union_variants!(@get $variant str, $get);
+        $crate::union_variants!(@take $variant $payload, $take value => value);
+    };
+    (@access one $variant:ident $payload:ty = $get:ident $take:ident) => {
+        $crate::union_variants!(@get $variant $payload, $get);
+        $crate::union_variants!(@take $variant $payload, $take value => value);
+    };
+    (@access boxed $variant:ident $payload:ty = $get:ident $take:ident) => {
+        $crate::union_variants!(@get $variant $payload, $get);
+        $crate::union_variants!(@take $variant $payload, $take value => *value);
+    };
+    (@get $variant:ident $payload:ty, $get:ident) => {
+        #[doc = concat!("Returns the value of [`", stringify!($variant), "`](Self::", stringify!($variant), "), or `None` for another variant.")]
+        #[must_use]
+        #[allow(unreachable_patterns, reason = "a union may have one variant")]
+        pub fn $get(&self) -> ::std::option::Option<&$payload> {
+            match self {
+                Self::$variant(value) => ::std::option::Option::Some(value),
+                _ => ::std::option::Option::None,
+            }
+        }
+    };
+    (@take $variant:ident $payload:ty, $take:ident $value:ident => $taken:expr) => {
+        #[doc = concat!("Converts into the value of [`", stringify!($variant), "`](Self::", stringify!($variant), ").")]
+        ///
+        /// # Errors
+        /// Returns the union unchanged if it is another variant.
+        #[allow(unreachable_patterns, reason = "a union may have one variant")]
+        pub fn $take(self) -> ::std::result::Result<$payload, Self> {
+            match self {
+                Self::$variant($value) => ::std::result::Result::Ok($taken),
+                other => ::std::result::Result::Err(other),
             }
         }
     };

@@ -125,6 +125,7 @@ impl CallWriter<'_> {
             let (about, field, ty) = self.parameter_field(parameter);
             let given = match &parameter.ty {
                 TypeRef::String => SetterArgument::Into,
+                ty if self.types.has_conversions(ty) => SetterArgument::Into,
                 TypeRef::Vec(inner) if **inner == TypeRef::String => SetterArgument::Strings,
                 _ => SetterArgument::Plain,
             };
@@ -135,8 +136,14 @@ impl CallWriter<'_> {
         if let Some(body) = call.body.as_ref().filter(|body| !body.body.required) {
             let described = body.body.description.as_deref().map(rustdoc_markdown);
             let about = doc_attributes(&[described.unwrap_or_else(|| "The request body.".to_owned())]);
-            let plain =
-                matches!(&body.variants[..], [one] if !matches!(one.ty, BodyType::Text | BodyType::Bytes));
+            let plain = match &body.variants[..] {
+                [one] => match &one.ty {
+                    BodyType::Text | BodyType::Bytes => false,
+                    BodyType::Value(ty) => !self.types.has_conversions(ty),
+                    _ => true,
+                },
+                _ => false,
+            };
             let ty = whole_type(self.side, body, self.types);
             add(about, &ident("body"), &ty, if plain { SetterArgument::Plain } else { SetterArgument::Into });
         }
@@ -189,7 +196,11 @@ impl CallWriter<'_> {
             paragraphs.push(text.to_owned());
         }
         let field = ident(parameter.field.as_deref().unwrap_or_default());
-        (doc_attributes(&paragraphs), field, self.types.rust_type(&parameter.ty))
+        let ty = match parameter.parameter.schema {
+            Some(schema) => self.types.schema_type(&parameter.ty, schema),
+            None => self.types.rust_type(&parameter.ty),
+        };
+        (doc_attributes(&paragraphs), field, ty)
     }
 
     /// Returns the schemas that apply to a parameter, the most specific last.

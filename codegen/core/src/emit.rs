@@ -1,5 +1,6 @@
 //! Generates the models: type definitions, their reading and writing, and their checks.
 
+mod aliases;
 mod builders;
 mod checks;
 mod conversions;
@@ -18,7 +19,7 @@ use std::{
 };
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens as _, quote};
 
 use crate::{
     checks::{Check, CheckScope},
@@ -26,7 +27,9 @@ use crate::{
     options::SchemaOptions,
     rust_types::{EqualityTraits, RustTypes},
     schema::{SchemaGraph, SchemaId},
-    shape::{ContainmentIndex, DefaultableTypes, IntKind, Shapes, TypeBody, TypeDef, TypeId, TypeRef},
+    shape::{
+        ContainmentIndex, DefaultableTypes, IntKind, Shapes, TypeAlias, TypeBody, TypeDef, TypeId, TypeRef,
+    },
     tables::TableSet,
 };
 
@@ -63,6 +66,20 @@ enum RuntimeImport {
 }
 
 impl RuntimeImport {
+    /// Returns the name of a type or trait that a type of the contract may have as well.
+    const fn type_name(self) -> Option<&'static str> {
+        match self {
+            Self::Contract => Some("Contract"),
+            Self::Json => Some("Json"),
+            Self::Map => Some("Map"),
+            Self::Nullable => Some("Nullable"),
+            Self::Number => Some("Number"),
+            Self::Secret => Some("Secret"),
+            Self::Validator => Some("Validator"),
+            Self::Conditions | Self::IsApart | Self::AtLeast | Self::AtMost => None,
+        }
+    }
+
     /// Returns the path below the runtime crate.
     fn import_path(self) -> TokenStream {
         match self {
@@ -104,6 +121,11 @@ pub struct ModelEmitter<'a> {
     equality: equality::TypeEqualities,
     defaults: DefaultableTypes,
     options: Option<&'a SchemaOptions>,
+    /// The names of all types. Generated code writes the full path of an item of the standard library or the
+    /// runtime that has one of them.
+    type_names: BTreeSet<&'a str>,
+    /// The aliases of types, by name.
+    aliases: BTreeMap<String, TypeId>,
     area: RefCell<String>,
     imports: RefCell<ModuleImports>,
 }
@@ -134,6 +156,8 @@ impl<'a> ModelEmitter<'a> {
             equality: equality::TypeEqualities::from_shapes(shapes, &BTreeSet::new()),
             defaults: DefaultableTypes::from_shapes(shapes),
             options: None,
+            type_names: shapes.types.iter().map(|def| def.name.as_str()).collect(),
+            aliases: aliases::find_aliases(graph, shapes),
             area: RefCell::default(),
             imports: RefCell::default(),
         }
@@ -167,8 +191,11 @@ impl<'a> ModelEmitter<'a> {
             .map(|(area, mut ids)| {
                 ids.sort_by(|a, b| self.shapes.get(*a).name.cmp(&self.shapes.get(*b).name));
                 self.area.replace(area.clone());
-                let items: Vec<TokenStream> =
-                    ids.into_iter().map(|id| self.type_item(id, checks.for_type(id))).collect();
+                let items = ids.into_iter().map(|id| self.type_item(id, checks.for_type(id)));
+                let aliases =
+                    self.aliases.iter().filter(|(_, target)| self.shapes.get(**target).area == area);
+                let aliases = aliases.map(|(name, target)| self.alias_item(name, *target));
+                let items: Vec<TokenStream> = items.chain(aliases).collect();
                 let uses = self.use_items();
                 (area, quote!(#uses #(#items)*))
             })
@@ -178,6 +205,38 @@ impl<'a> ModelEmitter<'a> {
     /// Records that the current module uses a runtime item.
     fn add_import(&self, what: RuntimeImport) {
         self.imports.borrow_mut().runtime.insert(what);
+    }
+
+    /// Returns the name of a type or trait of the runtime, which the module then imports; its path if a type of
+    /// the contract has the same name.
+    fn runtime_item(&self, what: RuntimeImport) -> TokenStream {
+        let path = what.import_path();
+        match what.type_name() {
+            Some(name) if self.type_names.contains(name) => quote!(::contract_runtime::#path),
+            Some(name) => {
+                self.add_import(what);
+                ident(name).to_token_stream()
+            }
+            None => {
+                self.add_import(what);
+                path
+            }
+        }
+    }
+
+    /// Returns the name of an item in Rust's prelude; its path if a type of the contract has the same name.
+    fn prelude_item(&self, name: &str) -> TokenStream {
+        let item = ident(name);
+        if !self.type_names.contains(name) {
+            return quote!(#item);
+        }
+        match name {
+            "Box" => quote!(::std::boxed::Box),
+            "From" => quote!(::std::convert::From),
+            "String" => quote!(::std::string::String),
+            "Vec" => quote!(::std::vec::Vec),
+            _ => quote!(::std::option::#item),
+        }
     }
 
     /// Returns the `use` declarations of the current module and resets them.
@@ -213,12 +272,23 @@ impl<'a> ModelEmitter<'a> {
         for def in &self.shapes.types {
             areas.entry(&def.area).or_default().push(ident(&def.name));
         }
+        for (name, target) in &self.aliases {
+            areas.entry(&self.shapes.get(*target).area).or_default().push(ident(name));
+        }
         let uses = areas.into_iter().map(|(area, mut names)| {
             names.sort();
             let area = ident(area);
             quote!(pub use super::#area::{#(#names),*};)
         });
         quote!(#(#uses)*)
+    }
+
+    fn alias_item(&self, name: &str, target: TypeId) -> TokenStream {
+        let (name, target) = (ident(name), self.type_tokens(&TypeRef::Named(target)));
+        quote! {
+            #[doc = " Another name of a type, for an equal schema."]
+            pub type #name = #target;
+        }
     }
 
     fn type_item(&self, id: TypeId, check: &Check) -> TokenStream {
@@ -241,12 +311,12 @@ impl<'a> ModelEmitter<'a> {
         if matches!(check, Check::Always) {
             return quote!(::contract_runtime::unconstrained_contract!(#name = schemas::validator(#row)););
         }
-        self.add_import(RuntimeImport::Contract);
-        self.add_import(RuntimeImport::Validator);
+        let (contract, validator) =
+            (self.runtime_item(RuntimeImport::Contract), self.runtime_item(RuntimeImport::Validator));
         let check = self.check_expression(check);
         quote! {
-            impl Contract for #name {
-                const VALIDATOR: Validator<'static> = schemas::validator(#row);
+            impl #contract for #name {
+                const VALIDATOR: #validator<'static> = schemas::validator(#row);
 
                 fn is_valid(&self) -> bool {
                     #check
@@ -263,44 +333,45 @@ impl<'a> ModelEmitter<'a> {
 
     /// Returns the Rust type as seen from the current module.
     fn type_tokens(&self, ty: &TypeRef) -> TokenStream {
+        self.aliased_type_tokens(ty, None)
+    }
+
+    /// Returns the Rust type of a place, with the alias that the place has for it.
+    fn place_type_tokens(&self, ty: &TypeRef, conj: &SchemaConjunction) -> TokenStream {
+        self.aliased_type_tokens(ty, aliases::place_alias(self.graph, self.shapes, ty, conj))
+    }
+
+    fn aliased_type_tokens(&self, ty: &TypeRef, alias: Option<TypeAlias<'_>>) -> TokenStream {
+        let inner_tokens = |inner: &TypeRef| self.aliased_type_tokens(inner, alias);
         match ty {
-            TypeRef::Json => {
-                self.add_import(RuntimeImport::Json);
-                quote!(Json)
-            }
+            TypeRef::Json => self.runtime_item(RuntimeImport::Json),
             TypeRef::Bool => quote!(bool),
             TypeRef::Int(IntKind::I64) => quote!(i64),
             TypeRef::Int(IntKind::U64) => quote!(u64),
-            TypeRef::Number => {
-                self.add_import(RuntimeImport::Number);
-                quote!(Number)
-            }
-            TypeRef::String => quote!(String),
-            TypeRef::Secret => {
-                self.add_import(RuntimeImport::Secret);
-                quote!(Secret)
-            }
+            TypeRef::Number => self.runtime_item(RuntimeImport::Number),
+            TypeRef::String => self.prelude_item("String"),
+            TypeRef::Secret => self.runtime_item(RuntimeImport::Secret),
             TypeRef::Named(id) => {
                 let def = self.shapes.get(*id);
+                let name =
+                    alias.filter(|alias| alias.target == *id).map_or(def.name.as_str(), |own| own.name);
                 if *self.area.borrow() != def.area {
-                    self.imports.borrow_mut().siblings.insert((def.area.clone(), def.name.clone()));
+                    self.imports.borrow_mut().siblings.insert((def.area.clone(), name.to_owned()));
                 }
-                let name = ident(&def.name);
+                let name = ident(name);
                 quote!(#name)
             }
-            TypeRef::Replaced(path, _) => path.parse().unwrap_or_else(|_| quote!(Json)),
-            TypeRef::Vec(inner) => generic_type(quote!(Vec), &self.type_tokens(inner)),
-            TypeRef::Map(inner) => {
-                self.add_import(RuntimeImport::Map);
-                generic_type(quote!(Map), &self.type_tokens(inner))
+            TypeRef::Replaced(path, _) => {
+                path.parse().unwrap_or_else(|_| self.runtime_item(RuntimeImport::Json))
             }
+            TypeRef::Vec(inner) => generic_type(self.prelude_item("Vec"), &inner_tokens(inner)),
+            TypeRef::Map(inner) => generic_type(self.runtime_item(RuntimeImport::Map), &inner_tokens(inner)),
             TypeRef::Nullable(inner) => {
-                self.add_import(RuntimeImport::Nullable);
-                generic_type(quote!(Nullable), &self.type_tokens(inner))
+                generic_type(self.runtime_item(RuntimeImport::Nullable), &inner_tokens(inner))
             }
-            TypeRef::Boxed(inner) => generic_type(quote!(Box), &self.type_tokens(inner)),
+            TypeRef::Boxed(inner) => generic_type(self.prelude_item("Box"), &inner_tokens(inner)),
             TypeRef::Tuple(inner) => {
-                let inner = inner.iter().map(|t| self.type_tokens(t));
+                let inner = inner.iter().map(inner_tokens);
                 quote!((#(#inner,)*))
             }
         }
@@ -321,7 +392,11 @@ fn generic_type(outer: TokenStream, inner: &TokenStream) -> TokenStream {
 
 impl RustTypes for ModelEmitter<'_> {
     fn rust_type(&self, ty: &TypeRef) -> TokenStream {
-        full_type(self.shapes, ty)
+        full_type(self.shapes, ty, None)
+    }
+
+    fn schema_type(&self, ty: &TypeRef, schema: SchemaId) -> TokenStream {
+        full_type(self.shapes, ty, self.shapes.alias_at(self.graph, ty, schema))
     }
 
     fn type_name<'s>(&'s self, ty: &TypeRef) -> Option<&'s str> {
@@ -335,6 +410,17 @@ impl RustTypes for ModelEmitter<'_> {
         self.shapes.is_copy(ty)
     }
 
+    fn has_conversions(&self, ty: &TypeRef) -> bool {
+        match ty {
+            TypeRef::Named(id) => match &self.shapes.get(*id).body {
+                TypeBody::Objects(_) | TypeBody::ByKind(_) => true,
+                TypeBody::Enum(list) => list.open,
+                TypeBody::Pending | TypeBody::Struct(_) | TypeBody::Newtype(_) => false,
+            },
+            _ => false,
+        }
+    }
+
     fn equality(&self, ty: &TypeRef) -> EqualityTraits {
         self.equality.equality_of(ty)
     }
@@ -346,7 +432,8 @@ impl RustTypes for ModelEmitter<'_> {
 }
 
 /// Returns the Rust type as seen from a sibling of the areas.
-fn full_type(shapes: &Shapes, ty: &TypeRef) -> TokenStream {
+fn full_type(shapes: &Shapes, ty: &TypeRef, alias: Option<TypeAlias<'_>>) -> TokenStream {
+    let inner_type = |inner: &TypeRef| full_type(shapes, inner, alias);
     let runtime = quote!(::contract_runtime);
     match ty {
         TypeRef::Json => quote!(#runtime::Json),
@@ -357,16 +444,17 @@ fn full_type(shapes: &Shapes, ty: &TypeRef) -> TokenStream {
         TypeRef::String => quote!(String),
         TypeRef::Secret => quote!(#runtime::Secret),
         TypeRef::Named(id) => {
-            let name = ident(&shapes.get(*id).name);
+            let alias = alias.filter(|alias| alias.target == *id);
+            let name = ident(alias.map_or(shapes.get(*id).name.as_str(), |alias| alias.name));
             quote!(super::types::#name)
         }
         TypeRef::Replaced(path, _) => path.parse().unwrap_or_else(|_| quote!(#runtime::Json)),
-        TypeRef::Vec(inner) => generic_type(quote!(Vec), &full_type(shapes, inner)),
-        TypeRef::Map(inner) => generic_type(quote!(#runtime::Map), &full_type(shapes, inner)),
-        TypeRef::Nullable(inner) => generic_type(quote!(#runtime::Nullable), &full_type(shapes, inner)),
-        TypeRef::Boxed(inner) => generic_type(quote!(Box), &full_type(shapes, inner)),
+        TypeRef::Vec(inner) => generic_type(quote!(Vec), &inner_type(inner)),
+        TypeRef::Map(inner) => generic_type(quote!(#runtime::Map), &inner_type(inner)),
+        TypeRef::Nullable(inner) => generic_type(quote!(#runtime::Nullable), &inner_type(inner)),
+        TypeRef::Boxed(inner) => generic_type(quote!(Box), &inner_type(inner)),
         TypeRef::Tuple(inner) => {
-            let inner = inner.iter().map(|t| full_type(shapes, t));
+            let inner = inner.iter().map(inner_type);
             quote!((#(#inner,)*))
         }
     }

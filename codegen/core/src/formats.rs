@@ -181,7 +181,7 @@ const MODULE_PATH: &str = "super::formats::";
 fn map_format(format: &str, chosen: &FormatType) -> Result<MappedFormat, String> {
     let base = |value: &str, read: String, write: String, dependency| MappedFormat {
         format: format.to_owned(),
-        name: names::model_name(format),
+        name: names::type_name(format),
         value: value.to_owned(),
         read,
         write,
@@ -273,7 +273,7 @@ mod tests {
         let options = ["date-time", "dateTime", "result", "tag"].map(|name| (name.to_owned(), own("At")));
         let (formats, problems) = FormatTypes::from_options(&options.into());
         let names: Vec<&str> = formats.iter().map(|mapped| mapped.name.as_str()).collect();
-        assert_eq!(names, ["LowerDateTime", "DateTime", "ResultValue", "TagValue"]);
+        assert_eq!(names, ["LowerDateTime", "DateTime", "ResultValue", "Tag"]);
         assert!(problems.is_empty());
     }
 

@@ -203,6 +203,7 @@ impl Project {
         let options = self.resolve_options(&graph, &api, &mut diagnostics);
         let names = TypeNames::assign_names(&graph, &api, &options);
         user_names::check_contested_names(&self.config, &graph, &names, &mut diagnostics);
+        user_names::note_changed_names(&graph, &names, &mut diagnostics);
         let named = NamedContract { graph, api, options, names };
         let (named, whole) = prune_contract(named, &self.config, &sources, &mut diagnostics);
         let NamedContract { mut graph, mut api, options, names } = named;

@@ -18,36 +18,30 @@ const KEYWORDS: &[&str] = &[
 /// Names whose inner capitals would be mistaken for word starts: `OAuth2` becomes `oauth2`.
 const CAPITALIZED_NAMES: &[(&str, &str)] = &[("OAuth", "Oauth"), ("IPv", "Ipv")];
 
-/// Type names that generated code uses unqualified.
+/// Names that modules other than those of the models use without their path.
 const RESERVED_TYPES: &[&str] = &[
-    "Box", "Json", "Map", "None", "Nullable", "Number", "Ok", "Err", "Option", "Result", "Secret", "Self",
-    "Some", "String", "Vec",
+    "Box",
+    "Contract",
+    "Err",
+    "Json",
+    "Map",
+    "None",
+    "Nullable",
+    "Number",
+    "Ok",
+    "Option",
+    "Result",
+    "Secret",
+    "Self",
+    "Some",
+    "String",
+    "Validator",
+    "Vec",
 ];
 
-/// Names that generated modules import or that macros of the runtime use, in addition to [`RESERVED_TYPES`].
-const IMPORTED_NAMES: &[&str] = &[
-    "AsRef",
-    "Contract",
-    "Default",
-    "Deserializer",
-    "From",
-    "FromMap",
-    "Into",
-    "IntoIterator",
-    "Key",
-    "Kind",
-    "MapAccess",
-    "PartialEq",
-    "Path",
-    "Read",
-    "Serialize",
-    "Serializer",
-    "Tag",
-    "TryFrom",
-    "Undeclared",
-    "Validator",
-    "Violations",
-];
+/// Names of values in Rust's prelude, which a generated tuple struct would hide. Generated code writes full paths
+/// where a type of the contract has the name of another item.
+const RESERVED_MODELS: &[&str] = &["Err", "None", "Ok", "Self", "Some"];
 
 /// Returns true for a valid Rust identifier that is not a keyword.
 #[must_use]
@@ -59,10 +53,16 @@ pub fn is_rust_identifier(name: &str) -> bool {
         && !KEYWORDS.contains(&name)
 }
 
-/// Returns true if the module of a generated type already uses the name.
+/// Returns true if modules other than those of the models use the name for something else.
 #[must_use]
 pub fn is_reserved_type(name: &str) -> bool {
-    [RESERVED_TYPES, IMPORTED_NAMES].iter().any(|taken| taken.contains(&name))
+    RESERVED_TYPES.contains(&name)
+}
+
+/// Returns true if no generated type can have the name.
+#[must_use]
+pub fn is_reserved_model(name: &str) -> bool {
+    RESERVED_MODELS.contains(&name)
 }
 
 /// Returns true if the name is valid for a generated type and the lint `non_camel_case_types` accepts it: it
@@ -78,7 +78,7 @@ pub fn is_model_name(name: &str) -> bool {
     let is_of_types = !bare.is_empty()
         && !bare.starts_with(char::is_lowercase)
         && !around.any(|sign| is_cased(sign) || sign == '_');
-    is_rust_identifier(name) && is_of_types && !is_reserved_type(name)
+    is_rust_identifier(name) && is_of_types && !is_reserved_model(name)
 }
 
 /// Returns a type or variant name: `stock-lot` → `StockLot`, `+1` → `Plus1`, `` → `Empty`.
@@ -95,8 +95,8 @@ pub fn type_name(wire: &str) -> String {
 /// Returns the name of a generated type, which differs from all names that its module uses.
 #[must_use]
 pub fn model_name(wire: &str) -> String {
-    let name = type_name(wire);
-    if IMPORTED_NAMES.contains(&name.as_str()) { format!("{name}Value") } else { name }
+    let name = pascal_case(wire);
+    if RESERVED_MODELS.contains(&name.as_str()) { format!("{name}Value") } else { name }
 }
 
 /// Returns a variant name. Unlike for types, only `Self` is reserved.
@@ -207,7 +207,9 @@ fn pascal_case(wire: &str) -> String {
     if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) { format!("N{name}") } else { name }
 }
 
-fn snake_case(wire: &str) -> String {
+/// Returns a name in lower case, which may be a keyword: `orgUnit` → `org_unit`, `type` → `type`.
+#[must_use]
+pub fn snake_case(wire: &str) -> String {
     let words: Vec<String> =
         replace_symbols(wire).split([' ', '_']).map(snake_word).filter(|w| !w.is_empty()).collect();
     let name = words.join("_");
@@ -332,23 +334,10 @@ mod tests {
 
     #[test]
     fn chosen_names_are_unreserved_type_names() {
-        for name in ["Seat", "HTTPError", "V1_2", "_Seat", "Größe", "船", "OptionValue"] {
+        for name in ["Seat", "HTTPError", "V1_2", "_Seat", "Größe", "船", "Option", "Tag", "Contract"] {
             assert!(is_model_name(name), "{name}");
         }
-        for name in [
-            "",
-            "seat",
-            "_seat",
-            "Stock_Lot",
-            "stock-lot",
-            "9x",
-            "V1__2",
-            "Option",
-            "Self",
-            "Contract",
-            "Tag",
-            "__",
-        ] {
+        for name in ["", "seat", "_seat", "Stock_Lot", "stock-lot", "9x", "V1__2", "Some", "Self", "__"] {
             assert!(!is_model_name(name), "{name}");
         }
     }

@@ -6,6 +6,7 @@
 
 mod aliases;
 mod equal_schemas;
+mod local_names;
 mod places;
 pub(crate) mod rows;
 
@@ -61,7 +62,7 @@ impl TypeNames {
         let mut names = Self::default();
         names.assign_declared_names(graph, api, options);
         names.find_aliases(graph, options);
-        names.find_equal_schemas(graph, options);
+        names.find_equal_schemas(graph, api, options);
         names.assign_place_names(graph, api);
         names.rows = RowNames::assign_names(graph);
         names
@@ -104,6 +105,12 @@ impl TypeNames {
     #[must_use]
     pub fn hint(&self, id: SchemaId) -> Option<&str> {
         self.places.get(&id).map(|place| place.hint.as_str())
+    }
+
+    /// Returns the own names of schemas that have the type of an equal one.
+    pub(crate) fn duplicate_names(&self) -> BTreeMap<SchemaId, String> {
+        let duplicates = self.equals.iter().filter(|(id, first)| id != first);
+        duplicates.filter_map(|(id, _)| Some((*id, self.places.get(id)?.name.clone()))).collect()
     }
 
     /// Takes the name of an anonymous type for the first match of these schemas with `hint`; each name is

@@ -10,11 +10,17 @@ pub trait RustTypes {
     /// Returns the path of a type: `super::types::StockLot`, `i64`, `String`, `Vec<super::types::Ship>`.
     fn rust_type(&self, ty: &TypeRef) -> TokenStream;
 
+    /// Returns the path of the type of a schema, which may be an alias.
+    fn schema_type(&self, ty: &TypeRef, schema: SchemaId) -> TokenStream;
+
     /// Returns the name of a generated type without its path, or `None` for other types.
     fn type_name<'s>(&'s self, ty: &TypeRef) -> Option<&'s str>;
 
     /// Returns true if the type is known to be `Copy`.
     fn is_copy(&self, ty: &TypeRef) -> bool;
+
+    /// Returns true if other types convert into this one, as the contents of its variants into a union.
+    fn has_conversions(&self, ty: &TypeRef) -> bool;
 
     /// Returns the equality traits that the type implements.
     fn equality(&self, ty: &TypeRef) -> EqualityTraits;

@@ -34,8 +34,8 @@ use contract_runtime::{Json, schema::TagCertainty};
 
 use crate::{
     arena::{Arena, Id},
-    conjunction::SchemaConjunction,
-    schema::{SchemaId, TypeSet},
+    conjunction::{SchemaConjunction, may_have_type},
+    schema::{SchemaGraph, SchemaId, TypeSet},
 };
 
 /// The id of a type in [`Shapes`].
@@ -73,6 +73,15 @@ pub enum TypeRef {
 }
 
 impl TypeRef {
+    /// Returns the type in the box, or the type itself if it is not boxed.
+    #[must_use]
+    pub fn unboxed(&self) -> &Self {
+        match self {
+            Self::Boxed(inner) => inner,
+            other => other,
+        }
+    }
+
     /// Returns true if both print as the same Rust type. Two schemas may be replaced by the same path.
     #[must_use]
     pub fn is_same_rust_type(&self, other: &Self) -> bool {
@@ -266,8 +275,22 @@ pub struct KindVariant {
     pub name: String,
     /// The JSON types that select the variant.
     pub types: TypeSet,
+    /// The JSON types of the elements that select the variant among those of arrays; all types if it is the only
+    /// one. An empty array selects the first.
+    pub items: TypeSet,
+    /// The schemas that apply to values of the variant.
+    pub conj: SchemaConjunction,
     /// The type of the variant's content.
     pub ty: TypeRef,
+}
+
+impl KindVariant {
+    /// Returns true if readers choose the variant for a value.
+    #[must_use]
+    pub fn selects(&self, json: &Json) -> bool {
+        let first = json.as_array().and_then(<[Json]>::first);
+        may_have_type(json, self.types) && first.is_none_or(|first| may_have_type(first, self.items))
+    }
 }
 
 /// The structure of a string enumeration.
@@ -277,6 +300,15 @@ pub struct StringEnum {
     pub values: Vec<(String, String, Option<String>)>,
     /// True if readers keep values that are not listed.
     pub open: bool,
+}
+
+/// Another name of a generated type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypeAlias<'a> {
+    /// The Rust name, unique in the generated crate.
+    pub name: &'a str,
+    /// The type.
+    pub target: TypeId,
 }
 
 /// All types of a contract, and the type of each place.
@@ -292,6 +324,8 @@ pub struct Shapes {
     pub aliases: BTreeMap<SchemaId, SchemaId>,
     /// For duplicate anonymous schemas: the first schema with equal content.
     pub equals: BTreeMap<SchemaId, SchemaId>,
+    /// The own names of duplicate anonymous schemas: aliases of the type of the first one.
+    pub duplicate_names: BTreeMap<SchemaId, String>,
     /// Anonymous schemas that accept everything.
     pub unconstrained: BTreeSet<SchemaId>,
     /// Schemas listed in the options `open` and `closed` whose entry had an effect.
@@ -321,6 +355,24 @@ impl Shapes {
             | TypeRef::Vec(_)
             | TypeRef::Map(_)
             | TypeRef::Boxed(_) => false,
+        }
+    }
+
+    /// Returns the alias that a place has for the generated type in `ty`, because an equal schema elsewhere named the
+    /// type.
+    #[must_use]
+    pub fn alias_at(&self, graph: &SchemaGraph, ty: &TypeRef, place: SchemaId) -> Option<TypeAlias<'_>> {
+        let place = self.aliases.get(&place).copied().unwrap_or(place);
+        match ty {
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.alias_at(graph, inner, place),
+            TypeRef::Vec(inner) => self.alias_at(graph, inner, graph.schema(place).items?),
+            TypeRef::Map(inner) => self.alias_at(graph, inner, graph.schema(place).additional_properties?),
+            TypeRef::Named(target) => {
+                let name = self.duplicate_names.get(&place)?;
+                let is_shared = self.get(*target).conj.ids.as_slice() == [*self.equals.get(&place)?];
+                is_shared.then_some(TypeAlias { name, target: *target })
+            }
+            _ => None,
         }
     }
 

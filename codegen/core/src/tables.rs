@@ -272,11 +272,11 @@ fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBr
 
 /// Returns an expression for an exact number, in the shortest form that preserves its digits.
 #[must_use]
-pub fn number_tokens(number: &Number) -> TokenStream {
+pub fn number_tokens(number: &Number, path: &TokenStream) -> TokenStream {
     let text = number.to_json_text();
     if let Ok(whole) = text.parse::<i64>() {
         let whole = proc_macro2::Literal::i64_unsuffixed(whole);
-        return quote!(Number::from_i64(#whole));
+        return quote!(#path::from_i64(#whole));
     }
     if let Some((before, after)) = text.split_once('.')
         && let Ok(digits) = format!("{before}{after}").parse::<i64>()
@@ -286,8 +286,8 @@ pub fn number_tokens(number: &Number) -> TokenStream {
     {
         let digits = proc_macro2::Literal::i64_unsuffixed(digits);
         let scale = proc_macro2::Literal::u8_unsuffixed(scale);
-        return quote!(Number::from_decimal(#digits, #scale));
+        return quote!(#path::from_decimal(#digits, #scale));
     }
     let text = text.as_ref();
-    quote!(Number::from_literal(#text))
+    quote!(#path::from_literal(#text))
 }

@@ -12,12 +12,9 @@ use std::cmp::Reverse;
 
 use contract_runtime::{Json, Map, Number, schema::TagCertainty};
 
-use crate::{
-    conjunction::may_have_type,
-    shape::{
-        IntKind, ObjectUnion, Shapes, StringEnum, StructBody, TypeBody, TypeId, TypeRef, VariantSelector,
-        VariantTag,
-    },
+use crate::shape::{
+    IntKind, ObjectUnion, Shapes, StringEnum, StructBody, TypeBody, TypeId, TypeRef, VariantSelector,
+    VariantTag,
 };
 
 /// A value in the form that a generated type holds.
@@ -180,7 +177,7 @@ fn read_named(shapes: &Shapes, id: TypeId, json: &Json, left: u8) -> Option<Type
         TypeBody::Struct(body) => read_struct(shapes, id, body, json),
         TypeBody::Objects(body) => read_objects(shapes, id, body, json, left),
         TypeBody::ByKind(variants) => {
-            let at = variants.iter().position(|variant| may_have_type(json, variant.types))?;
+            let at = variants.iter().position(|variant| variant.selects(json))?;
             let typed = read_at(shapes, &variants[at].ty, json, left)?;
             Some(TypedValue::Variant(id, at, Box::new(typed)))
         }

@@ -245,7 +245,7 @@ fn check_associated(members: &[ViewMember], problems: &mut ViewProblems<'_, '_>)
     let mut good = true;
     let mut seen = BTreeSet::new();
     for (wire, name) in members.iter().filter_map(|m| Some((&m.wire, &m.associated_type()?.name))) {
-        if names::model_name(name) != *name {
+        if names::type_name(name) != *name {
             let help = "choose a name such as `Item`";
             problems.report(("associated", name), &format!("has the invalid type name `{name}`"), help);
         } else if !seen.insert(name) {

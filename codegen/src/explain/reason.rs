@@ -5,7 +5,7 @@ use contract_codegen_core::{
     conjunction::{SchemaConjunction, SchemaFacts},
     enforced_constraints::join_type_names,
     schema::TypeSet,
-    shape::{self, TypeBody, TypeDef, TypeRef, VariantTag},
+    shape::{self, KindVariant, TypeBody, TypeDef, TypeRef, VariantTag},
 };
 use contract_runtime::schema::TagCertainty;
 
@@ -57,7 +57,7 @@ pub(crate) fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
             }
         }
         TypeBody::ByKind(variants) => {
-            let kinds: Vec<String> = variants.iter().map(|v| join_type_names(v.types)).collect();
+            let kinds: Vec<String> = variants.iter().map(describe_kind).collect();
             format!("enum by JSON type: {}", kinds.join(", "))
         }
         TypeBody::Enum(list) if list.open => {
@@ -98,6 +98,16 @@ pub(crate) fn json_reason(contract: &AnalyzedContract, conj: &SchemaConjunction)
         "the schema accepts any JSON type"
     } else {
         "its branches differ and neither a tag nor the JSON type distinguishes them"
+    }
+}
+
+/// Describes the values that select a variant: `string`, `array of integer`.
+pub(crate) fn describe_kind(variant: &KindVariant) -> String {
+    let types = join_type_names(variant.types);
+    if variant.items == TypeSet::ALL {
+        types
+    } else {
+        format!("{types} of {}", join_type_names(variant.items))
     }
 }
 

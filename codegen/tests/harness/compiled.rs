@@ -251,6 +251,8 @@ pub mod unevaluated_properties;
 pub mod union_behind_all_of;
 #[path = "../cases/union_bool_tag/expected/root.rs"]
 pub mod union_bool_tag;
+#[path = "../cases/union_by_items/expected/root.rs"]
+pub mod union_by_items;
 #[path = "../cases/union_by_kind/expected/root.rs"]
 pub mod union_by_kind;
 #[path = "../cases/union_by_members/expected/root.rs"]
@@ -279,6 +281,8 @@ pub mod union_open;
 pub mod union_optional_tag;
 #[path = "../cases/union_over_base/expected/root.rs"]
 pub mod union_over_base;
+#[path = "../cases/union_over_kinds/expected/root.rs"]
+pub mod union_over_kinds;
 #[path = "../cases/union_required_keys/expected/root.rs"]
 pub mod union_required_keys;
 #[path = "../cases/union_several_literals/expected/root.rs"]
@@ -323,7 +327,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "combined_types" => models!(combined_types: Builder, Colour, IdOrName, Input, InputBuilder, InputListItem, Shape, ShapeBox, ShapeDot),
         "command_line" => models!(command_line: AddScanBody, Class, ListTicketsFare, Problem, Ticket),
         "command_line_named" => models!(command_line_named: AddNoteWhere, Note),
-        "const_members" => models!(const_members: Input, InputVersion, KindValue),
+        "const_members" => models!(const_members: Input, InputVersion, Kind),
         "const_without_type" => models!(const_without_type: Input, InputText),
         "contains" => models!(contains: Input),
         "content_annotations" => models!(content_annotations: Input),
@@ -332,7 +336,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "defaults" => models!(defaults: Input, InputNested, InputUnit),
         "dependent_required" => models!(dependent_required: Input),
         "dependent_schemas" => models!(dependent_schemas: Input),
-        "deprecated" => models!(deprecated: Input, InputEither, KindValue, Part, Whole),
+        "deprecated" => models!(deprecated: Input, InputEither, Kind, Part, Whole),
         "discriminator" => models!(discriminator: Cat, Derived, Dog, Pet),
         "docs_odd_signs" => models!(docs_odd_signs: BothD, Input, InputTurn),
         "draft_04" => models!(draft_04: Part, Placed, Root, RootPart),
@@ -373,7 +377,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "names_kept" => models!(names_kept: Input, Part, Size),
         "names_long" => models!(names_long: Input, TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsMapInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince, TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince),
         "names_problem" => models!(names_problem: Error, Input),
-        "names_types" => models!(names_types: ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue, PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY, UndeclaredValue, ValidatorValue, ViolationsValue),
+        "names_types" => models!(names_types: Contract, Default, Error, From, Input, InputInput, InputInputStockLot, InputStockLot, InputStockLot2, Key, Kind, Map, N1st, Option, Path, Read, Serialize, String, Tag, TagX, TagY, Undeclared, Validator, Violations),
         "never_text" => models!(never_text: Input),
         "no_finite_value" => models!(no_finite_value: Floor, Input, Link, List, Tower),
         "not_required" => models!(not_required: Input),
@@ -396,7 +400,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "operations_odd" => models!(operations_odd: Note, Problem, SearchType, UploadBody),
         "operations_unsendable" => models!(operations_unsendable: Note),
         "optional_not_nullable" => models!(optional_not_nullable: Input, InputObject),
-        "overlays" => models!(overlays: KindValue, Pet, TagValue),
+        "overlays" => models!(overlays: Kind, Pet, Tag),
         "pages" => models!(pages: Books, Charge, Charges, Cursor, Event, Hooks, Parcel, ParcelPage, People, PeopleFound, PeopleLinks, Problem, Row, Rows, Search, Shelves, ShelvesMeta),
         "part_of_contract" => models!(part_of_contract: BoxesAddBody2, BoxesAddBody2Size, Cargo, CargoGas, CargoOre, CargoVariant3, CargoVariant3Kind, Hull, Named, Ship),
         "pattern_closed" => models!(pattern_closed: Alone, Input),
@@ -404,7 +408,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "pattern_unchecked" => models!(pattern_unchecked: Input, Named, Twice),
         "pattern_unchecked_inside" => models!(pattern_unchecked_inside: Input, InputTagged, InputTaggedA, InputTaggedB),
         "pattern_with_properties" => models!(pattern_with_properties: Input),
-        "property_counts" => models!(property_counts: Input, MapValue),
+        "property_counts" => models!(property_counts: Input, Map),
         "property_names" => models!(property_names: Codes, Input),
         "recursive" => models!(recursive: Input),
         "recursive_maps" => models!(recursive_maps: Input, Tree),
@@ -425,18 +429,19 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "string_limits" => models!(string_limits: Input, Two),
         "string_patterns" => models!(string_patterns: Input, Slug),
         "tri_state" => models!(tri_state: Input, InputInner, InputLevel, Maybe, Name),
-        "tuple_closed" => models!(tuple_closed: Input, KeyValue, Pair),
+        "tuple_closed" => models!(tuple_closed: Input, Key, Pair),
         "tuple_open" => models!(tuple_open: Input),
         "undeclared_in_conditions" => models!(undeclared_in_conditions: Input, InputIfMember, InputNotMember, InputSettled),
         "unevaluated_items" => models!(unevaluated_items: Input),
         "unevaluated_properties" => models!(unevaluated_properties: Closed, Holder, Typed),
-        "union_behind_all_of" => models!(union_behind_all_of: Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, KindValue),
+        "union_behind_all_of" => models!(union_behind_all_of: Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, Kind),
         "union_bool_tag" => models!(union_bool_tag: Input, InputOkFalse, InputOkTrue),
+        "union_by_items" => models!(union_by_items: Input, InputInput, InputLists, InputListsObjectListItem, InputListsTextListItem),
         "union_by_kind" => models!(union_by_kind: Input, InputId, InputMaybe, InputMaybeText, InputValue, InputValueObject),
         "union_by_members" => models!(union_by_members: Area, AreaUnit, Cat, Dog, Fork, Input, InputNested, InputNestedUserOrOrg, InputOwner, InputPet, InputPets, InputPetsObject, InputPlace, InputPrice, InputPriceAmount, InputPricePercent, InputStrict, Large, Leaf, Org, Point, PointUnit, Small, Tree, User),
         "union_closed" => models!(union_closed: Event, EventJoined, EventLeft, Input),
         "union_const_tag" => models!(union_const_tag: Input, InputAdd, InputRemoveAll),
-        "union_discriminated" => models!(union_discriminated: ByCode, ByLink, ByLinkWay, ByPassword, ByText, Cat, Dog, Login, Pet, PetValue, Recovery),
+        "union_discriminated" => models!(union_discriminated: ByCode, ByLink, ByLinkWay, ByPassword, ByText, ByTextWay, Cat, Dog, Login, Pet, PetValue, Recovery),
         "union_exactly_one" => models!(union_exactly_one: Input),
         "union_family" => models!(union_family: Bird, BirdKind, Cat, Dog, Pet, PetBase, Puppy, Shelter),
         "union_int_tag" => models!(union_int_tag: Input, InputVersion1, InputVersion2, InputVersion3),
@@ -446,6 +451,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "union_open" => models!(union_open: Event, EventJoined, EventLeft, Input),
         "union_optional_tag" => models!(union_optional_tag: Bank, BankType, Category, Input, Internal, InternalType, Part, PartImage, PartImageKind, PartText, PartTextKind, Transfer),
         "union_over_base" => models!(union_over_base: Base, BesideRef, BesideRefA, BesideRefB, ByAllOf, ByAllOfA, ByAllOfB, ByAnyOf, ByAnyOfA, ByAnyOfB, ByEnum, ByEnumA, ByEnumVariant2, ByEnumVariant2Kind, Input, OneOfThem, OneOfThemA, OneOfThemB, OptionalInBase, Outside, OutsideA, OutsideB, OverOptional, OverOptionalA, OverOptionalB),
+        "union_over_kinds" => models!(union_over_kinds: Hello, Input, Item, ItemOdd, Message, MessageHello, MessageLoose, MessageOdd),
         "union_required_keys" => models!(union_required_keys: Input),
         "union_several_literals" => models!(union_several_literals: Input, InputGone, Moved, MovedState, Stored, StoredState),
         "union_shared_base" => models!(union_shared_base: Input, InputBare, InputNamed),
@@ -459,7 +465,7 @@ pub fn models(case: &str) -> Option<Vec<Model>> {
         "views" => models!(views: CrewPage, Dock, Member, Order, Ship, ShipPage, Side, Sort),
         "vocabulary" => models!(vocabulary: Loose, Meta, Root),
         "webhooks_only" => models!(webhooks_only: Event),
-        "wire" => models!(wire: Cart, CartOwner, Codes, Item, Order, OrderCreated, OrderNote, OrderShipping, OrderShippingAddress, Range),
+        "wire" => models!(wire: Cart, CartOwner, Codes, Item, ListOrdersCreated, Order, OrderCreated, OrderNote, OrderShipping, OrderShippingAddress, Range),
         _ => return None,
     })
 }

@@ -101,3 +101,60 @@ fn variants_convert_into_the_union() {
     let pet: InputPet = cat.into();
     assert_eq!(pet.to_json().unwrap().to_string(), r#"{"meow":true}"#);
 }
+
+/// The value of a variant is returned by `as_…` and `into_…`, and a union is made from each of them.
+#[test]
+fn variants_have_accessors_and_conversions() {
+    let user = owner(r#"{"login":"a","id":1}"#);
+    assert_eq!(user.as_user().unwrap().login, "a");
+    assert!(user.as_org().is_none());
+    let unchanged = user.clone().into_org().unwrap_err();
+    assert_eq!(unchanged, user);
+    let inner = user.clone().into_user().unwrap();
+    assert_eq!(InputOwner::from(inner), user);
+}
+
+/// The first element of an array selects the variant; an empty array is the first one.
+#[test]
+fn elements_select_the_variant() {
+    use crate::compiled::union_by_items::types::{Input, InputInput, InputLists};
+
+    let input = |value: &str| {
+        let text = format!(r#"{{"input":{value}}}"#);
+        let read = Input::parse(text.as_bytes()).unwrap();
+        assert_eq!(read.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
+        read.input.unwrap()
+    };
+    assert_eq!(input(r#""a""#), InputInput::from("a"));
+    assert_eq!(input(r#"[ "a" ]"#).as_text_list().unwrap(), &["a".to_owned()]);
+    assert_eq!(input("[1,2]").into_integer_list(), Ok(vec![1, 2]));
+    assert_eq!(input("[[1],[]]"), InputInput::ListList(vec![vec![1], vec![]]));
+    assert_eq!(input("[]"), InputInput::TextList(vec![]));
+    assert!(Input::parse(br#"{"input":[true]}"#).is_err());
+    assert!(Input::parse(br#"{"input":[1,"a"]}"#).is_err());
+    let lists = Input::parse(br#"{"lists":[null,true]}"#).unwrap().lists.unwrap();
+    assert_eq!(lists.as_bool_list().unwrap().len(), 2);
+    assert!(matches!(lists, InputLists::BoolList(_)));
+}
+
+/// A struct is made from its required members, and by `Default` if it has none.
+#[test]
+fn structs_have_constructors() {
+    use crate::compiled::union_by_members::types::{Cat, Fork, Leaf, User};
+
+    assert_eq!(owner(r#"{"login":"a","id":1}"#), InputOwner::User(User::new("a", 1)));
+    let cat = Cat { age: Some(25), ..Cat::default() };
+    assert_eq!(pet(r#"{"age":25}"#), InputPet::Cat(cat));
+    let fork = Fork::new(Leaf::new("x"));
+    assert_eq!(fork.to_json().unwrap().to_string(), r#"{"left":{"value":"x"}}"#);
+}
+
+/// Undeclared properties are read as a type of the caller's choice.
+#[test]
+fn undeclared_properties_have_typed_readers() {
+    use crate::compiled::union_by_members::types::User;
+
+    let user = User::parse(br#"{"login":"a","id":1,"badges":["new"]}"#).unwrap();
+    assert_eq!(user.extra.get_as::<Vec<String>>("badges").unwrap().unwrap(), ["new"]);
+    assert_eq!(User::from_json(&user.to_json().unwrap()).unwrap(), user);
+}

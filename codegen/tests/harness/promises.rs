@@ -207,11 +207,11 @@ fn builders_report_missing_and_invalid_fields() {
 
 #[test]
 fn builders_fill_in_constants() {
-    use compiled::const_members::types::{Input, KindValue};
+    use compiled::const_members::types::{Input, Kind};
     let built = Input::builder().name("n".to_owned()).build().unwrap();
     assert_eq!(
         (built.version.as_str(), built.kind, built.count, built.on, built.off),
-        ("1.0", KindValue::B, 3, true, None)
+        ("1.0", Kind::B, 3, true, None)
     );
 }
 

@@ -136,24 +136,28 @@ pub mod models {
     };
     use super::schemas;
 
-    ::contract_runtime::open_union! {
-        #[tag = "kind"]
-        /// `Fare` of the contract.
-        ///
-        /// Schema: `tickets.yaml#/components/schemas/Fare`.
-        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-        #[allow(
-            clippy::large_enum_variant,
-            reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-        )]
-        pub enum Fare {
-            Full(FareFull) = "full",
-            Free(FareFree) = "free",
-        }
+    /// `Fare` of the contract.
+    ///
+    /// Schema: `tickets.yaml#/components/schemas/Fare`.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+    )]
+    pub enum Fare {
+        /// `kind` is `"full"`.
+        Full(FareFull),
+        /// `kind` is `"free"`.
+        Free(FareFree),
+        /// Any other `kind`; the object as received.
+        Unknown(Json),
     }
+
+    ::contract_runtime::open_union! { Fare by tag "kind" { variants { Full = "full", Free = "free" } } }
 
     ::contract_runtime::union_variants! {
         Fare {
+            access { Full: one FareFull = as_full into_full, Free: one FareFree = as_free into_free }
             from { Full(FareFull), Free(FareFree) }
             nested { Full, Free }
         }
@@ -178,7 +182,7 @@ pub mod models {
     /// `FareFree` of the contract.
     ///
     /// Schema: `tickets.yaml#/components/schemas/Fare`, `tickets.yaml#/components/schemas/Fare/oneOf/1`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
     pub struct FareFree {
         /// Members that the contract does not declare, kept unchanged.
         pub extra: Map<Json>,
@@ -211,6 +215,7 @@ pub mod models {
         FareFull {
             tag { kind = "kind" is "full" }
             required { price = "price" }
+            new { price: plain Number }
             extra undeclared
         }
     }
@@ -228,7 +233,7 @@ pub mod models {
     /// `Problem` of the contract.
     ///
     /// Schema: `tickets.yaml#/components/schemas/Problem`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
     pub struct Problem {
         /// `title`
         pub title: Option<String>,
@@ -274,6 +279,7 @@ pub mod models {
             required { seat = "seat", fare = "fare" }
             optional { note = "note" }
             nested { fare = "fare" }
+            new { seat: plain i64, fare: into Fare }
             extra undeclared
         }
     }
@@ -340,15 +346,18 @@ pub mod operations {
     /// Every operation, to search by id or by method and path.
     pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
 
-    ::contract_runtime::closed_enum! {
-        /// The operations, by `operationId`.
-        pub enum OperationId {
-            /// One ticket.
-            ///
-            /// `GET /tickets/{id}`
-            ReadTicket = "readTicket",
-        }
+    /// The operations, by `operationId`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum OperationId {
+        /// One ticket.
+        ///
+        /// `GET /tickets/{id}`
+        ///
+        /// `readTicket`
+        ReadTicket,
     }
+
+    ::contract_runtime::closed_enum! { OperationId { values { ReadTicket = "readTicket" } } }
 
     impl OperationId {
         /// Returns the description of the operation.

@@ -93,7 +93,7 @@ impl Problem {
     /// Creates the error response of a code, with its fixed `Retry-After` (ERR-36, ERR-39, ERR-40).
     #[must_use]
     pub fn error_response(code: PlainCode, correlation_id: CorrelationId, path: &str) -> ErrorResponse {
-        with_standard_headers(Self::new(code, correlation_id, path))
+        with_standard_headers(Self::from_code(code, correlation_id, path))
     }
 
     /// Creates the error response of a code with a `Retry-After` in whole seconds, rounded up, at least 1
@@ -106,7 +106,8 @@ impl Problem {
         path: &str,
     ) -> ErrorResponse {
         let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1);
-        with_standard_headers(Self::new(code, correlation_id, path)).with_header(RETRY_AFTER, seconds.into())
+        with_standard_headers(Self::from_code(code, correlation_id, path))
+            .with_header(RETRY_AFTER, seconds.into())
     }
 
     /// Creates the error response for a batch that is held until the member confirms it (ERR-27, WRT-10).
@@ -116,7 +117,7 @@ impl Problem {
         correlation_id: CorrelationId,
         path: &str,
     ) -> ErrorResponse {
-        let mut problem = Self::new(Code::MassChangeConfirmationRequired, correlation_id, path);
+        let mut problem = Self::from_code(Code::MassChangeConfirmationRequired, correlation_id, path);
         problem.confirmation_url = Some(confirmation_url);
         with_standard_headers(problem)
     }
@@ -135,7 +136,7 @@ impl Problem {
         }
         let code = code_for_rejection(rejection);
         let errors = if code == PlainCode::SchemaInvalid { rejection_errors(rejection) } else { Vec::new() };
-        Self::new(code, correlation_id, path).with_errors(errors)
+        Self::from_code(code, correlation_id, path).with_errors(errors)
     }
 
     /// Creates the response to a rejection, ready to be sent.

@@ -24,7 +24,7 @@ impl Problem {
     ///
     /// A code that is unknown or retired becomes `INTERNAL_ERROR`.
     #[must_use]
-    pub fn new(code: impl Into<Code>, correlation_id: CorrelationId, path: &str) -> Self {
+    pub fn from_code(code: impl Into<Code>, correlation_id: CorrelationId, path: &str) -> Self {
         let code = code.into();
         let code = if code.retired() == Some(false) { code } else { Code::InternalError };
         let instance = match truncate_path(path, MAX_INSTANCE_LENGTH) {
@@ -52,10 +52,10 @@ impl Problem {
     #[must_use]
     pub fn from_violations(violations: &Violations, correlation_id: CorrelationId, path: &str) -> Self {
         if violations.iter().any(|found| found.pointer == "/ops" && found.keyword == "maxItems") {
-            return Self::new(Code::BatchTooLarge, correlation_id, path);
+            return Self::from_code(Code::BatchTooLarge, correlation_id, path);
         }
         let errors = violations.iter().filter_map(to_problem_error);
-        Self::new(Code::SchemaInvalid, correlation_id, path).with_errors(errors)
+        Self::from_code(Code::SchemaInvalid, correlation_id, path).with_errors(errors)
     }
 
     /// Creates the problem of undeclared members that no warning can name, because their pointers exceed 200
@@ -70,7 +70,7 @@ impl Problem {
         });
         let first = errors.next()?;
         let errors = std::iter::once(first).chain(errors);
-        Some(Self::new(Code::SchemaInvalid, correlation_id, path).with_errors(errors))
+        Some(Self::from_code(Code::SchemaInvalid, correlation_id, path).with_errors(errors))
     }
 
     /// Adds the errors, each once, up to the limit.
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn problem_matches_the_registry() {
         for code in Code::ALL.iter().chain([&Code::from("LATER")]) {
-            let mut problem = Problem::new(code.clone(), id(), PATH);
+            let mut problem = Problem::from_code(code.clone(), id(), PATH);
             let sent = if code.retired() == Some(false) { code.as_str() } else { "INTERNAL_ERROR" };
             assert_eq!(problem.code.as_str(), sent);
             assert_eq!(Some(problem.status), problem.code.status().map(i64::from), "{code}");
@@ -205,7 +205,7 @@ mod tests {
             (format!("/{}/b", "x".repeat(2047)), 2048),
             (String::new(), 1),
         ] {
-            let problem = Problem::new(Code::NotFound, id(), &path);
+            let problem = Problem::from_code(Code::NotFound, id(), &path);
             assert_eq!(problem.instance.as_ref().map(String::len), Some(expected), "{}", path.len());
             assert!(problem.is_valid());
         }
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn formatted_problem_has_code_and_id() {
-        let mut problem = Problem::new(Code::NotPermitted, id(), PATH);
+        let mut problem = Problem::from_code(Code::NotPermitted, id(), PATH);
         problem.confirmation_url = crate::types::ConfirmationUrl::new("https://web.example/hush").ok();
         assert_eq!(problem.to_string(), "NOT_PERMITTED (403): Not permitted [correlation id c-1]");
     }

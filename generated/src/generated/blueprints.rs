@@ -49,6 +49,7 @@ pub struct AddBlueprint {
             override_ = "override",
         }
         nested { ref_ = "ref", provenance = "provenance" }
+        new { ref_: plain ItemRef }
         extra undeclared
     }
 }
@@ -111,6 +112,7 @@ pub struct Blueprint {
             extensions = "extensions",
         }
         nested { ref_ = "ref", provenance = "provenance" }
+        new { key: plain BlueprintKey, ref_: plain CatalogEntry, is_default: plain bool }
         extra undeclared
     }
 }
@@ -165,6 +167,7 @@ pub struct BlueprintChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
         nested { ops = "ops" }
+        new { ops: plain Vec<BlueprintOp> }
         extra undeclared
     }
 }
@@ -217,24 +220,33 @@ impl Contract for BlueprintKey {
     }
 }
 
+/// A change to the member's blueprint set.
+///
+/// Schema: `change-set.schema.json#/$defs/blueprintOp`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum BlueprintOp {
+    /// `op` is `"add"`.
+    Add(AddBlueprint),
+    /// `op` is `"remove"`.
+    Remove(RemoveBlueprint),
+}
+
 ::contract_runtime::closed_union! {
-    #[tag = "op"]
-    /// A change to the member's blueprint set.
-    ///
-    /// Schema: `change-set.schema.json#/$defs/blueprintOp`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum BlueprintOp {
-        Add(AddBlueprint) = "add",
-        Remove(RemoveBlueprint) = "remove",
+    BlueprintOp by tag "op" {
+        variants { Add = "add", Remove = "remove" }
     }
 }
 
 ::contract_runtime::union_variants! {
     BlueprintOp {
+        access {
+            Add: one AddBlueprint = as_add into_add,
+            Remove: one RemoveBlueprint = as_remove into_remove,
+        }
         from { Add(AddBlueprint), Remove(RemoveBlueprint) }
         nested { Add, Remove }
     }
@@ -280,6 +292,10 @@ pub struct BlueprintPage {
             items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
         }
         nested { items = "items", removed = "removed" }
+        new {
+            items: plain Vec<Blueprint>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
+            has_more: plain bool,
+        }
         extra undeclared
     }
 }
@@ -325,7 +341,7 @@ impl Contract for BlueprintPage {
 /// Removes a blueprint, by its key or by reference. One not held is `unchanged`; one granted by default stays.
 ///
 /// Schema: `change-set.schema.json#/$defs/removeBlueprint`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct RemoveBlueprint {
     /// Echoed in the op's result.
     pub op_id: Option<OpId>,

@@ -33,6 +33,7 @@ pub struct AmbiguousResult {
         tag { status = "status" is "ambiguous" }
         required { index = "index", candidates = "candidates" }
         nested { candidates = "candidates" }
+        new { index: plain i64, candidates: plain Vec<CatalogEntry> }
         extra undeclared
     }
 }
@@ -75,6 +76,7 @@ pub struct LocationList {
     LocationList {
         required { items = "items" }
         nested { items = "items" }
+        new { items: plain Vec<Location> }
         extra undeclared
     }
 }
@@ -115,6 +117,7 @@ pub struct ResolveRequest {
     ResolveRequest {
         required { kind = "kind", refs = "refs" }
         nested { refs = "refs" }
+        new { kind: plain CatalogKind, refs: plain Vec<ItemRef> }
         extra undeclared
     }
 }
@@ -158,6 +161,7 @@ pub struct ResolveResponse {
     ResolveResponse {
         required { results = "results", warnings = "warnings" }
         nested { results = "results", warnings = "warnings" }
+        new { results: plain Vec<ResolveResult>, warnings: plain Vec<Warning> }
         extra undeclared
     }
 }
@@ -182,25 +186,38 @@ impl Contract for ResolveResponse {
     }
 }
 
+/// What one reference resolved to.
+///
+/// Schema: `resolve-response.schema.json#/$defs/resolveResult`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum ResolveResult {
+    /// `status` is `"resolved"`.
+    Resolved(ResolvedResult),
+    /// `status` is `"ambiguous"`.
+    Ambiguous(AmbiguousResult),
+    /// `status` is `"unmatched"`.
+    Unmatched(UnmatchedResult),
+    /// Any other `status`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "status"]
-    /// What one reference resolved to.
-    ///
-    /// Schema: `resolve-response.schema.json#/$defs/resolveResult`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum ResolveResult {
-        Resolved(ResolvedResult) = "resolved",
-        Ambiguous(AmbiguousResult) = "ambiguous",
-        Unmatched(UnmatchedResult) = "unmatched",
+    ResolveResult by tag "status" {
+        variants { Resolved = "resolved", Ambiguous = "ambiguous", Unmatched = "unmatched" }
     }
 }
 
 ::contract_runtime::union_variants! {
     ResolveResult {
+        access {
+            Resolved: one ResolvedResult = as_resolved into_resolved,
+            Ambiguous: one AmbiguousResult = as_ambiguous into_ambiguous,
+            Unmatched: one UnmatchedResult = as_unmatched into_unmatched,
+        }
         from { Resolved(ResolvedResult), Ambiguous(AmbiguousResult), Unmatched(UnmatchedResult) }
         nested { Resolved, Ambiguous, Unmatched }
     }
@@ -244,6 +261,7 @@ pub struct ResolvedResult {
         tag { status = "status" is "resolved" }
         required { index = "index", ref_ = "ref" }
         nested { ref_ = "ref" }
+        new { index: plain i64, ref_: plain CatalogEntry }
         extra undeclared
     }
 }
@@ -282,6 +300,7 @@ pub struct UnmatchedResult {
     UnmatchedResult {
         tag { status = "status" is "unmatched" }
         required { index = "index" }
+        new { index: plain i64 }
         extra undeclared
     }
 }

@@ -7,83 +7,186 @@
     reason = "generated code includes deprecated items of the contract"
 )]
 
-::contract_runtime::open_enum! {
-    /// The codes of problems (ERR-05 to ERR-41).
+/// The codes of problems (ERR-05 to ERR-41).
+///
+/// A value without a row is kept as a string.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// Refresh once and retry; after invalid_grant start a device login when the member asks; never loop.
     ///
-    /// A value without a row is kept as a string.
-    pub enum Code {
-        /// Refresh once and retry; after invalid_grant start a device login when the member asks; never loop.
-        Unauthenticated = "UNAUTHENTICATED",
-        /// Send the DPoP scheme with a proof, and request tokens with a proof.
-        DpopRequired = "DPOP_REQUIRED",
-        /// On use_dpop_nonce retry once with the answer's nonce, a write under the same key; on invalid_dpop_proof correct the clock once if it is off, otherwise stop.
-        DpopInvalid = "DPOP_INVALID",
-        /// Wait at least Retry-After (until the member's earliest live proof no longer counts, one second after its window), send a new proof, and send more slowly.
-        DpopProofLimit = "DPOP_PROOF_LIMIT",
-        /// Wait Retry-After and send a new proof; 60 s for a store or a draft that cannot be staged, 30 s when the quota cannot be counted, 5 s for the identity provider (no nonce), computed for the global proof cap.
-        ServiceUnavailable = "SERVICE_UNAVAILABLE",
-        /// Stop the area; start a new device login with the scope if the member wants the feature.
-        ScopeMissing = "SCOPE_MISSING",
-        /// Discard the tokens and keep the key; a device login only when the member asks.
-        ClientRevoked = "CLIENT_REVOKED",
-        /// Discard the tokens and the key; a device login with a new key only when the member asks.
-        InstallationRevoked = "INSTALLATION_REVOKED",
-        /// Stop.
-        ClientNotAllowed = "CLIENT_NOT_ALLOWED",
-        /// Stop and tell the member; retry at the next start or on request, never on a timer.
-        ClientSuspended = "CLIENT_SUSPENDED",
-        /// Stop and ask the member to update the client.
-        ClientVersionUnsupported = "CLIENT_VERSION_UNSUPPORTED",
-        /// Stop and ask the member to accept the terms in the web application.
-        TermsNotAccepted = "TERMS_NOT_ACCEPTED",
-        /// Stop and tell the member.
-        PendingApproval = "PENDING_APPROVAL",
-        /// Stop and tell the member.
-        NoRole = "NO_ROLE",
-        /// Stop and tell the member.
-        ActingMemberRefused = "ACTING_MEMBER_REFUSED",
-        /// Stop and do not retry; the rest of the client goes on.
-        NotPermitted = "NOT_PERMITTED",
-        /// Never resend unchanged; errors\[\] names the pointers, and is absent where the content and not the shape was refused; no nonce for a malformed query.
-        SchemaInvalid = "SCHEMA_INVALID",
-        /// Send 8 to 128 characters of A-Za-z0-9._~-; the answer is not stored for a key.
-        IdempotencyKeyMissing = "IDEMPOTENCY_KEY_MISSING",
-        /// Do not retry under this key; a different write needs a key of its own.
-        IdempotencyKeyReused = "IDEMPOTENCY_KEY_REUSED",
-        /// Back off and resend the same body under the same key.
-        IdempotencyInProgress = "IDEMPOTENCY_IN_PROGRESS",
-        /// Pull the feed, merge, and resend under a new key.
-        VersionConflict = "VERSION_CONFLICT",
-        /// Nothing was written; let the member open confirmationUrl, which is a secret, and read the feed afterwards.
-        MassChangeConfirmationRequired = "MASS_CHANGE_CONFIRMATION_REQUIRED",
-        /// Read a new snapshot without cursor.
-        CursorExpired = "CURSOR_EXPIRED",
-        /// Do not retry; no nonce when the path or method cannot be routed at all and on anonymous reads.
-        NotFound = "NOT_FOUND",
-        /// Send the content type; the answer is not stored for a key.
-        UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE",
-        /// Do not retry unchanged; a body over the cap is refused before the token and without a nonce, a prepared draft later and with one.
-        PayloadTooLarge = "PAYLOAD_TOO_LARGE",
-        /// Do not retry unchanged; split the set into smaller ones under new keys.
-        BatchTooLarge = "BATCH_TOO_LARGE",
-        /// Wait Retry-After and send a new proof; the limit per source address is refused before the token and without a nonce.
-        RateLimited = "RATE_LIMITED",
-        /// Stop writing until the next UTC midnight, which Retry-After counts to; reads go on.
-        QuotaExceeded = "QUOTA_EXCEEDED",
-        /// Wait Retry-After (at most 3600 s) and resend under the same key; costs no write.
-        ExchangeBudgetExhausted = "EXCHANGE_BUDGET_EXHAUSTED",
-        /// Wait Retry-After and resend under the same key; costs no write.
-        RelayBusy = "RELAY_BUSY",
-        /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare.
-        BackendRelayFailed = "BACKEND_RELAY_FAILED",
-        /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare; no nonce on anonymous reads.
-        InternalError = "INTERNAL_ERROR",
-        /// Wait Retry-After and try again.
-        ExchangeDisabled = "EXCHANGE_DISABLED",
-        /// Wait Retry-After and try again.
-        RegistryUnavailable = "REGISTRY_UNAVAILABLE",
-        /// Retired: never sent, and the code is never reused; the status only keeps the row complete.
-        LegacyEndpointGone = "LEGACY_ENDPOINT_GONE",
+    /// `UNAUTHENTICATED`
+    Unauthenticated,
+    /// Send the DPoP scheme with a proof, and request tokens with a proof.
+    ///
+    /// `DPOP_REQUIRED`
+    DpopRequired,
+    /// On use_dpop_nonce retry once with the answer's nonce, a write under the same key; on invalid_dpop_proof correct the clock once if it is off, otherwise stop.
+    ///
+    /// `DPOP_INVALID`
+    DpopInvalid,
+    /// Wait at least Retry-After (until the member's earliest live proof no longer counts, one second after its window), send a new proof, and send more slowly.
+    ///
+    /// `DPOP_PROOF_LIMIT`
+    DpopProofLimit,
+    /// Wait Retry-After and send a new proof; 60 s for a store or a draft that cannot be staged, 30 s when the quota cannot be counted, 5 s for the identity provider (no nonce), computed for the global proof cap.
+    ///
+    /// `SERVICE_UNAVAILABLE`
+    ServiceUnavailable,
+    /// Stop the area; start a new device login with the scope if the member wants the feature.
+    ///
+    /// `SCOPE_MISSING`
+    ScopeMissing,
+    /// Discard the tokens and keep the key; a device login only when the member asks.
+    ///
+    /// `CLIENT_REVOKED`
+    ClientRevoked,
+    /// Discard the tokens and the key; a device login with a new key only when the member asks.
+    ///
+    /// `INSTALLATION_REVOKED`
+    InstallationRevoked,
+    /// Stop.
+    ///
+    /// `CLIENT_NOT_ALLOWED`
+    ClientNotAllowed,
+    /// Stop and tell the member; retry at the next start or on request, never on a timer.
+    ///
+    /// `CLIENT_SUSPENDED`
+    ClientSuspended,
+    /// Stop and ask the member to update the client.
+    ///
+    /// `CLIENT_VERSION_UNSUPPORTED`
+    ClientVersionUnsupported,
+    /// Stop and ask the member to accept the terms in the web application.
+    ///
+    /// `TERMS_NOT_ACCEPTED`
+    TermsNotAccepted,
+    /// Stop and tell the member.
+    ///
+    /// `PENDING_APPROVAL`
+    PendingApproval,
+    /// Stop and tell the member.
+    ///
+    /// `NO_ROLE`
+    NoRole,
+    /// Stop and tell the member.
+    ///
+    /// `ACTING_MEMBER_REFUSED`
+    ActingMemberRefused,
+    /// Stop and do not retry; the rest of the client goes on.
+    ///
+    /// `NOT_PERMITTED`
+    NotPermitted,
+    /// Never resend unchanged; errors\[\] names the pointers, and is absent where the content and not the shape was refused; no nonce for a malformed query.
+    ///
+    /// `SCHEMA_INVALID`
+    SchemaInvalid,
+    /// Send 8 to 128 characters of A-Za-z0-9._~-; the answer is not stored for a key.
+    ///
+    /// `IDEMPOTENCY_KEY_MISSING`
+    IdempotencyKeyMissing,
+    /// Do not retry under this key; a different write needs a key of its own.
+    ///
+    /// `IDEMPOTENCY_KEY_REUSED`
+    IdempotencyKeyReused,
+    /// Back off and resend the same body under the same key.
+    ///
+    /// `IDEMPOTENCY_IN_PROGRESS`
+    IdempotencyInProgress,
+    /// Pull the feed, merge, and resend under a new key.
+    ///
+    /// `VERSION_CONFLICT`
+    VersionConflict,
+    /// Nothing was written; let the member open confirmationUrl, which is a secret, and read the feed afterwards.
+    ///
+    /// `MASS_CHANGE_CONFIRMATION_REQUIRED`
+    MassChangeConfirmationRequired,
+    /// Read a new snapshot without cursor.
+    ///
+    /// `CURSOR_EXPIRED`
+    CursorExpired,
+    /// Do not retry; no nonce when the path or method cannot be routed at all and on anonymous reads.
+    ///
+    /// `NOT_FOUND`
+    NotFound,
+    /// Send the content type; the answer is not stored for a key.
+    ///
+    /// `UNSUPPORTED_MEDIA_TYPE`
+    UnsupportedMediaType,
+    /// Do not retry unchanged; a body over the cap is refused before the token and without a nonce, a prepared draft later and with one.
+    ///
+    /// `PAYLOAD_TOO_LARGE`
+    PayloadTooLarge,
+    /// Do not retry unchanged; split the set into smaller ones under new keys.
+    ///
+    /// `BATCH_TOO_LARGE`
+    BatchTooLarge,
+    /// Wait Retry-After and send a new proof; the limit per source address is refused before the token and without a nonce.
+    ///
+    /// `RATE_LIMITED`
+    RateLimited,
+    /// Stop writing until the next UTC midnight, which Retry-After counts to; reads go on.
+    ///
+    /// `QUOTA_EXCEEDED`
+    QuotaExceeded,
+    /// Wait Retry-After (at most 3600 s) and resend under the same key; costs no write.
+    ///
+    /// `EXCHANGE_BUDGET_EXHAUSTED`
+    ExchangeBudgetExhausted,
+    /// Wait Retry-After and resend under the same key; costs no write.
+    ///
+    /// `RELAY_BUSY`
+    RelayBusy,
+    /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare.
+    ///
+    /// `BACKEND_RELAY_FAILED`
+    BackendRelayFailed,
+    /// Whether a write happened is unknown: back off and resend under the same key, then pull the feed and compare; no nonce on anonymous reads.
+    ///
+    /// `INTERNAL_ERROR`
+    InternalError,
+    /// Wait Retry-After and try again.
+    ///
+    /// `EXCHANGE_DISABLED`
+    ExchangeDisabled,
+    /// Wait Retry-After and try again.
+    ///
+    /// `REGISTRY_UNAVAILABLE`
+    RegistryUnavailable,
+    /// Retired: never sent, and the code is never reused; the status only keeps the row complete.
+    ///
+    /// `LEGACY_ENDPOINT_GONE`
+    LegacyEndpointGone,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! {
+    Code {
+        values {
+            Unauthenticated = "UNAUTHENTICATED", DpopRequired = "DPOP_REQUIRED",
+            DpopInvalid = "DPOP_INVALID", DpopProofLimit = "DPOP_PROOF_LIMIT",
+            ServiceUnavailable = "SERVICE_UNAVAILABLE", ScopeMissing = "SCOPE_MISSING",
+            ClientRevoked = "CLIENT_REVOKED", InstallationRevoked = "INSTALLATION_REVOKED",
+            ClientNotAllowed = "CLIENT_NOT_ALLOWED", ClientSuspended = "CLIENT_SUSPENDED",
+            ClientVersionUnsupported = "CLIENT_VERSION_UNSUPPORTED",
+            TermsNotAccepted = "TERMS_NOT_ACCEPTED", PendingApproval = "PENDING_APPROVAL",
+            NoRole = "NO_ROLE", ActingMemberRefused = "ACTING_MEMBER_REFUSED",
+            NotPermitted = "NOT_PERMITTED", SchemaInvalid = "SCHEMA_INVALID",
+            IdempotencyKeyMissing = "IDEMPOTENCY_KEY_MISSING",
+            IdempotencyKeyReused = "IDEMPOTENCY_KEY_REUSED",
+            IdempotencyInProgress = "IDEMPOTENCY_IN_PROGRESS", VersionConflict = "VERSION_CONFLICT",
+            MassChangeConfirmationRequired = "MASS_CHANGE_CONFIRMATION_REQUIRED",
+            CursorExpired = "CURSOR_EXPIRED", NotFound = "NOT_FOUND",
+            UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", PayloadTooLarge = "PAYLOAD_TOO_LARGE",
+            BatchTooLarge = "BATCH_TOO_LARGE", RateLimited = "RATE_LIMITED",
+            QuotaExceeded = "QUOTA_EXCEEDED", ExchangeBudgetExhausted = "EXCHANGE_BUDGET_EXHAUSTED",
+            RelayBusy = "RELAY_BUSY", BackendRelayFailed = "BACKEND_RELAY_FAILED",
+            InternalError = "INTERNAL_ERROR", ExchangeDisabled = "EXCHANGE_DISABLED",
+            RegistryUnavailable = "REGISTRY_UNAVAILABLE",
+            LegacyEndpointGone = "LEGACY_ENDPOINT_GONE",
+        }
     }
 }
 
@@ -717,48 +820,97 @@ impl Code {
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// The values of `side`.
-    pub enum Side {
-        Gateway = "gateway",
-        Both = "both",
-        Backend = "backend",
-    }
+/// The values of `side`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// `gateway`
+    Gateway,
+    /// `both`
+    Both,
+    /// `backend`
+    Backend,
 }
 
 ::contract_runtime::closed_enum! {
-    /// The values of `retryAfter`.
-    pub enum RetryAfter {
-        Never = "never",
-        Computed = "computed",
-        Always = "always",
+    Side {
+        values { Gateway = "gateway", Both = "both", Backend = "backend" }
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// The values of `nonce`.
-    pub enum NonceSent {
-        Always = "always",
-        Sometimes = "sometimes",
-        Never = "never",
-    }
+/// The values of `retryAfter`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RetryAfter {
+    /// `never`
+    Never,
+    /// `computed`
+    Computed,
+    /// `always`
+    Always,
 }
 
 ::contract_runtime::closed_enum! {
-    /// The values of `action`.
-    pub enum Action {
-        RefreshOnce = "refresh-once",
-        Bug = "bug",
-        RetryWithNonceOrStop = "retry-with-nonce-or-stop",
-        WaitAndResend = "wait-and-resend",
-        NewLoginWithScope = "new-login-with-scope",
-        EndConnection = "end-connection",
-        EndConnectionAndKey = "end-connection-and-key",
-        StopClient = "stop-client",
-        StopArea = "stop-area",
-        PullAndMerge = "pull-and-merge",
-        Confirm = "confirm",
-        ReadSnapshot = "read-snapshot",
-        OutcomeUnknown = "outcome-unknown",
+    RetryAfter {
+        values { Never = "never", Computed = "computed", Always = "always" }
+    }
+}
+
+/// The values of `nonce`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NonceSent {
+    /// `always`
+    Always,
+    /// `sometimes`
+    Sometimes,
+    /// `never`
+    Never,
+}
+
+::contract_runtime::closed_enum! {
+    NonceSent {
+        values { Always = "always", Sometimes = "sometimes", Never = "never" }
+    }
+}
+
+/// The values of `action`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// `refresh-once`
+    RefreshOnce,
+    /// `bug`
+    Bug,
+    /// `retry-with-nonce-or-stop`
+    RetryWithNonceOrStop,
+    /// `wait-and-resend`
+    WaitAndResend,
+    /// `new-login-with-scope`
+    NewLoginWithScope,
+    /// `end-connection`
+    EndConnection,
+    /// `end-connection-and-key`
+    EndConnectionAndKey,
+    /// `stop-client`
+    StopClient,
+    /// `stop-area`
+    StopArea,
+    /// `pull-and-merge`
+    PullAndMerge,
+    /// `confirm`
+    Confirm,
+    /// `read-snapshot`
+    ReadSnapshot,
+    /// `outcome-unknown`
+    OutcomeUnknown,
+}
+
+::contract_runtime::closed_enum! {
+    Action {
+        values {
+            RefreshOnce = "refresh-once", Bug = "bug",
+            RetryWithNonceOrStop = "retry-with-nonce-or-stop", WaitAndResend = "wait-and-resend",
+            NewLoginWithScope = "new-login-with-scope", EndConnection = "end-connection",
+            EndConnectionAndKey = "end-connection-and-key", StopClient = "stop-client",
+            StopArea = "stop-area", PullAndMerge = "pull-and-merge", Confirm = "confirm",
+            ReadSnapshot = "read-snapshot", OutcomeUnknown = "outcome-unknown",
+        }
     }
 }

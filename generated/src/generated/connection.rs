@@ -30,6 +30,7 @@ pub struct AccountCheckRequest {
 ::contract_runtime::object! {
     AccountCheckRequest {
         required { handle = "handle" }
+        new { handle: plain AccountHandle }
         extra undeclared
     }
 }
@@ -66,6 +67,7 @@ pub struct AccountCheckResponse {
 ::contract_runtime::object! {
     AccountCheckResponse {
         required { result = "result" }
+        new { result: into AccountCheckResult }
         extra undeclared
     }
 }
@@ -86,14 +88,26 @@ impl Contract for AccountCheckResponse {
     }
 }
 
+/// `match`: equals the profile's handle, ignoring case; sync. `mismatch`: the member stored a different handle; stop and ask the member. `unknown`: no handle is stored; ask the member to confirm it or to enter it in the profile.
+///
+/// Schema: `account-check-response.schema.json#/$defs/accountCheckResult`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccountCheckResult {
+    /// `match`
+    Match,
+    /// `mismatch`
+    Mismatch,
+    /// `unknown`
+    UnknownValue,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `match`: equals the profile's handle, ignoring case; sync. `mismatch`: the member stored a different handle; stop and ask the member. `unknown`: no handle is stored; ask the member to confirm it or to enter it in the profile.
-    ///
-    /// Schema: `account-check-response.schema.json#/$defs/accountCheckResult`.
-    pub enum AccountCheckResult {
-        Match = "match",
-        Mismatch = "mismatch",
-        UnknownValue = "unknown",
+    AccountCheckResult {
+        values { Match = "match", Mismatch = "mismatch", UnknownValue = "unknown" }
     }
 }
 
@@ -159,6 +173,7 @@ pub struct Deprecation {
     Deprecation {
         required { feature = "feature" }
         optional { sunset = "sunset", link = "link" }
+        new { feature: into String }
         extra undeclared
     }
 }
@@ -207,6 +222,10 @@ pub struct Installation {
         required {
             label = "label", installation_id = "installationId", first_seen_at = "firstSeenAt",
             last_seen_at = "lastSeenAt",
+        }
+        new {
+            label: plain InstallationLabel, installation_id: plain InstallationId,
+            first_seen_at: plain Timestamp, last_seen_at: plain Timestamp,
         }
         extra undeclared
     }
@@ -314,6 +333,7 @@ pub struct LabelledInstallation {
             installation_id = "installationId", first_seen_at = "firstSeenAt",
             last_seen_at = "lastSeenAt",
         }
+        new { label: plain InstallationLabel }
         extra undeclared
     }
 }
@@ -409,6 +429,11 @@ pub struct ServiceDocument {
         }
         optional { installation_id = "installationId" }
         nested { limits = "limits", deprecations = "deprecations" }
+        new {
+            api_version: into String, capabilities: plain Vec<super::scopes::Scope>,
+            limits: plain ServiceLimits, deprecations: plain Vec<Deprecation>,
+            docs_url: into String, min_client_version: plain Nullable<String>,
+        }
         extra undeclared
     }
 }
@@ -478,6 +503,7 @@ pub struct ServiceLimits {
     ServiceLimits {
         required { batch_max_ops = "batchMaxOps" }
         optional { requests_per_minute = "requestsPerMinute", writes_per_day = "writesPerDay" }
+        new { batch_max_ops: plain i64 }
         extra undeclared
     }
 }

@@ -16,14 +16,20 @@ use super::{
     schemas, shared::{ItemRef, KeyedItemRef, PieceQuantity, Quality, Quantity, Timestamp},
 };
 
-::contract_runtime::open_enum! {
-    /// Why demand is withheld. `NOT_PERMITTED`: the member may not see the organisation's job orders. Treat any other value as withheld too.
-    ///
-    /// Schema: `org-demand.schema.json#/$defs/demandReason`.
-    pub enum DemandReason {
-        NotPermitted = "NOT_PERMITTED",
-    }
+/// Why demand is withheld. `NOT_PERMITTED`: the member may not see the organisation's job orders. Treat any other value as withheld too.
+///
+/// Schema: `org-demand.schema.json#/$defs/demandReason`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DemandReason {
+    /// `NOT_PERMITTED`
+    NotPermitted,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { DemandReason { values { NotPermitted = "NOT_PERMITTED" } } }
 
 impl Contract for DemandReason {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -39,13 +45,24 @@ impl Contract for DemandReason {
     }
 }
 
+/// `material-order`: an order for the material itself. `item-order`: an order for an item made of it.
+///
+/// Schema: `org-demand.schema.json#/$defs/demandSource`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DemandSource {
+    /// `material-order`
+    MaterialOrder,
+    /// `item-order`
+    ItemOrder,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `material-order`: an order for the material itself. `item-order`: an order for an item made of it.
-    ///
-    /// Schema: `org-demand.schema.json#/$defs/demandSource`.
-    pub enum DemandSource {
-        MaterialOrder = "material-order",
-        ItemOrder = "item-order",
+    DemandSource {
+        values { MaterialOrder = "material-order", ItemOrder = "item-order" }
     }
 }
 
@@ -80,6 +97,7 @@ pub struct ItemDemand {
             item = "item", open_quantity = "openQuantity", craftable_by_me = "craftableByMe",
         }
         nested { item = "item", open_quantity = "openQuantity" }
+        new { item: plain ItemRef, open_quantity: plain PieceQuantity, craftable_by_me: plain bool }
         extra undeclared
     }
 }
@@ -132,6 +150,10 @@ pub struct MaterialDemand {
             open_quantity = "openQuantity", source = "source",
         }
         nested { material = "material", raw_refs = "rawRefs", open_quantity = "openQuantity" }
+        new {
+            material: plain KeyedItemRef, raw_refs: plain Vec<ItemRef>, min_quality: plain Quality,
+            open_quantity: plain Quantity, source: into DemandSource,
+        }
         extra undeclared
     }
 }
@@ -187,6 +209,10 @@ pub struct OrgDemand {
         required { updated_at = "updatedAt", materials = "materials", items = "items" }
         optional { reason = "reason" }
         nested { materials = "materials", items = "items" }
+        new {
+            updated_at: plain Timestamp, materials: plain Vec<MaterialDemand>,
+            items: plain Vec<ItemDemand>,
+        }
         extra undeclared
     }
 }

@@ -48,6 +48,8 @@ pub struct BlueprintDraft {
             generator = "generator", generated_at = "generatedAt", extensions = "extensions",
         }
         nested { generator = "generator", items = "items" }
+        new { format_version: into String, items: plain Vec<EnvelopeItem> }
+        constant { format = EnvelopeFormat::SvcBlueprints }
         extra undeclared
     }
 }
@@ -94,13 +96,24 @@ impl Contract for BlueprintDraft {
     }
 }
 
+/// Kind of a draft. Kinds may be added: keep an unknown one as text.
+///
+/// Schema: `draft-result.schema.json#/$defs/draftKind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DraftKind {
+    /// `BLUEPRINT`
+    Blueprint,
+    /// `REFINERY`
+    Refinery,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// Kind of a draft. Kinds may be added: keep an unknown one as text.
-    ///
-    /// Schema: `draft-result.schema.json#/$defs/draftKind`.
-    pub enum DraftKind {
-        Blueprint = "BLUEPRINT",
-        Refinery = "REFINERY",
+    DraftKind {
+        values { Blueprint = "BLUEPRINT", Refinery = "REFINERY" }
     }
 }
 
@@ -138,6 +151,7 @@ pub struct DraftResult {
 ::contract_runtime::object! {
     DraftResult {
         required { frontend_url = "frontendUrl", handoff_id = "handoffId", kind = "kind" }
+        new { frontend_url: plain FrontendUrl, handoff_id: plain HandoffId, kind: into DraftKind }
         extra undeclared
     }
 }
@@ -195,6 +209,8 @@ pub struct Envelope {
             extensions = "extensions",
         }
         nested { generator = "generator", items = "items" }
+        new { items: plain Vec<EnvelopeItem> }
+        constant { format = EnvelopeFormat::SvcBlueprints }
         extra undeclared
     }
 }
@@ -230,14 +246,16 @@ impl Contract for Envelope {
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// What the file holds.
-    ///
-    /// Schema: `envelope.schema.json#/properties/format`.
-    pub enum EnvelopeFormat {
-        SvcBlueprints = "svc.blueprints",
-    }
+/// What the file holds.
+///
+/// Schema: `envelope.schema.json#/properties/format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EnvelopeFormat {
+    /// `svc.blueprints`
+    SvcBlueprints,
 }
+
+::contract_runtime::closed_enum! { EnvelopeFormat { values { SvcBlueprints = "svc.blueprints" } } }
 
 ::contract_runtime::unconstrained_contract!(
     EnvelopeFormat = schemas::validator(schemas::ENVELOPE.offset_by(1))
@@ -267,6 +285,7 @@ pub struct EnvelopeItem {
             acquired_at = "acquiredAt", provenance = "provenance", extensions = "extensions",
         }
         nested { ref_ = "ref", provenance = "provenance" }
+        new { ref_: plain ItemRef }
         extra undeclared
     }
 }
@@ -341,6 +360,7 @@ pub struct GeneratorInfo {
 ::contract_runtime::object! {
     GeneratorInfo {
         required { name = "name", version = "version" }
+        new { name: into String, version: into String }
         extra undeclared
     }
 }
@@ -391,14 +411,20 @@ impl Contract for HandoffId {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// Kind of a refinery panel. `SETUP`: an order being set up, the one kind that becomes a draft.
-    ///
-    /// Schema: `refinery-draft.schema.json#/$defs/panelType`.
-    pub enum PanelType {
-        Setup = "SETUP",
-    }
+/// Kind of a refinery panel. `SETUP`: an order being set up, the one kind that becomes a draft.
+///
+/// Schema: `refinery-draft.schema.json#/$defs/panelType`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PanelType {
+    /// `SETUP`
+    Setup,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { PanelType { values { Setup = "SETUP" } } }
 
 impl Contract for PanelType {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -456,6 +482,7 @@ pub struct RefineryDraft {
             client_language = "clientLanguage", generated_at = "generatedAt",
         }
         nested { orders = "orders" }
+        new { schema_version: plain i64, orders: plain Vec<RefineryOrder> }
         extra undeclared
     }
 }
@@ -540,6 +567,7 @@ pub struct RefineryGood {
             output_quantity = "outputQuantity", quality = "quality", row_index = "rowIndex",
             confidence = "confidence", source_image = "sourceImage",
         }
+        new { input_quantity: plain Number, raw_material_name: into String, refine: plain bool }
         extra undeclared
     }
 }
@@ -650,6 +678,10 @@ pub struct RefineryOrder {
             total_yield_scu = "totalYieldScu",
         }
         nested { goods = "goods", source_images = "sourceImages" }
+        new {
+            panel_type: into PanelType, goods: plain Vec<RefineryGood>,
+            source_images: plain Vec<SourceImage>,
+        }
         extra undeclared
     }
 }
@@ -753,6 +785,7 @@ pub struct SourceImage {
         optional {
             captured_at = "capturedAt", crop_mode = "cropMode", width = "width", height = "height",
         }
+        new { name: into String }
         extra undeclared
     }
 }

@@ -7,35 +7,76 @@
     reason = "generated code includes deprecated items of the contract"
 )]
 
-::contract_runtime::open_enum! {
-    /// Errors of the identity provider (ERR-43 to ERR-50, and those that its grants need).
+/// Errors of the identity provider (ERR-43 to ERR-50, and those that its grants need).
+///
+/// A value without a row is kept as a string.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OauthError {
+    /// The member has not decided yet; poll again after the interval.
     ///
-    /// A value without a row is kept as a string.
-    pub enum OauthError {
-        /// The member has not decided yet; poll again after the interval.
-        AuthorizationPending = "authorization_pending",
-        /// Polled too fast; add 5 s to the interval for good.
-        SlowDown = "slow_down",
-        /// The member declined; ask again only when the member starts it.
-        AccessDenied = "access_denied",
-        /// The device code expired after 600 s; a new device authorization request when the member asks.
-        ExpiredToken = "expired_token",
-        /// The connection is over; delete the refresh token, and start a device login only when the member asks.
-        InvalidGrant = "invalid_grant",
-        /// Says nothing about the refresh token: keep it, fix the proof or the clock, and retry once with a new proof.
-        InvalidDpopProof = "invalid_dpop_proof",
-        /// Says nothing about the refresh token: keep it, fix the request, the proof or the clock, and retry once with a new proof.
-        InvalidRequest = "invalid_request",
-        /// Retry once with a new proof that carries the answer's DPoP-Nonce.
-        UseDpopNonce = "use_dpop_nonce",
-        /// The provider does not know the client id, or it is switched off; stop and tell the member. Says nothing about the refresh token: keep it.
-        InvalidClient = "invalid_client",
-        /// A scope that does not exist, that the client is not registered for, or on a refresh that was not granted; correct the request. Says nothing about the refresh token: keep it.
-        InvalidScope = "invalid_scope",
-        /// The provider has no such grant; correct the request. Says nothing about the refresh token: keep it.
-        UnsupportedGrantType = "unsupported_grant_type",
-        /// The client is not registered for this grant; stop and tell the member. Says nothing about the refresh token: keep it.
-        UnauthorizedClient = "unauthorized_client",
+    /// `authorization_pending`
+    AuthorizationPending,
+    /// Polled too fast; add 5 s to the interval for good.
+    ///
+    /// `slow_down`
+    SlowDown,
+    /// The member declined; ask again only when the member starts it.
+    ///
+    /// `access_denied`
+    AccessDenied,
+    /// The device code expired after 600 s; a new device authorization request when the member asks.
+    ///
+    /// `expired_token`
+    ExpiredToken,
+    /// The connection is over; delete the refresh token, and start a device login only when the member asks.
+    ///
+    /// `invalid_grant`
+    InvalidGrant,
+    /// Says nothing about the refresh token: keep it, fix the proof or the clock, and retry once with a new proof.
+    ///
+    /// `invalid_dpop_proof`
+    InvalidDpopProof,
+    /// Says nothing about the refresh token: keep it, fix the request, the proof or the clock, and retry once with a new proof.
+    ///
+    /// `invalid_request`
+    InvalidRequest,
+    /// Retry once with a new proof that carries the answer's DPoP-Nonce.
+    ///
+    /// `use_dpop_nonce`
+    UseDpopNonce,
+    /// The provider does not know the client id, or it is switched off; stop and tell the member. Says nothing about the refresh token: keep it.
+    ///
+    /// `invalid_client`
+    InvalidClient,
+    /// A scope that does not exist, that the client is not registered for, or on a refresh that was not granted; correct the request. Says nothing about the refresh token: keep it.
+    ///
+    /// `invalid_scope`
+    InvalidScope,
+    /// The provider has no such grant; correct the request. Says nothing about the refresh token: keep it.
+    ///
+    /// `unsupported_grant_type`
+    UnsupportedGrantType,
+    /// The client is not registered for this grant; stop and tell the member. Says nothing about the refresh token: keep it.
+    ///
+    /// `unauthorized_client`
+    UnauthorizedClient,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! {
+    OauthError {
+        values {
+            AuthorizationPending = "authorization_pending", SlowDown = "slow_down",
+            AccessDenied = "access_denied", ExpiredToken = "expired_token",
+            InvalidGrant = "invalid_grant", InvalidDpopProof = "invalid_dpop_proof",
+            InvalidRequest = "invalid_request", UseDpopNonce = "use_dpop_nonce",
+            InvalidClient = "invalid_client", InvalidScope = "invalid_scope",
+            UnsupportedGrantType = "unsupported_grant_type",
+            UnauthorizedClient = "unauthorized_client",
+        }
     }
 }
 
@@ -157,17 +198,36 @@ impl OauthError {
     }
 }
 
+/// The values of `action`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LoginAction {
+    /// `poll-again`
+    PollAgain,
+    /// `poll-slower`
+    PollSlower,
+    /// `stop-login`
+    StopLogin,
+    /// `restart-login`
+    RestartLogin,
+    /// `end-connection`
+    EndConnection,
+    /// `fix-and-retry-once`
+    FixAndRetryOnce,
+    /// `retry-with-nonce`
+    RetryWithNonce,
+    /// `stop-client`
+    StopClient,
+    /// `bug`
+    Bug,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The values of `action`.
-    pub enum LoginAction {
-        PollAgain = "poll-again",
-        PollSlower = "poll-slower",
-        StopLogin = "stop-login",
-        RestartLogin = "restart-login",
-        EndConnection = "end-connection",
-        FixAndRetryOnce = "fix-and-retry-once",
-        RetryWithNonce = "retry-with-nonce",
-        StopClient = "stop-client",
-        Bug = "bug",
+    LoginAction {
+        values {
+            PollAgain = "poll-again", PollSlower = "poll-slower", StopLogin = "stop-login",
+            RestartLogin = "restart-login", EndConnection = "end-connection",
+            FixAndRetryOnce = "fix-and-retry-once", RetryWithNonce = "retry-with-nonce",
+            StopClient = "stop-client", Bug = "bug",
+        }
     }
 }

@@ -513,89 +513,145 @@ pub const TABLE: OperationTable = OperationTable::new(
     &[0, 4, 3, 2, 5, 6, 16, 17, 1, 15, 11, 9, 10, 7, 8, 18, 12, 14, 13, 19],
 );
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// Read the service document.
+    ///
+    /// `GET /exchange/v1`
+    ///
+    /// `service_document`
+    ServiceDocument,
+    /// Label this installation.
+    ///
+    /// `POST /exchange/v1/me/installation`
+    ///
+    /// `installation_label`
+    InstallationLabel,
+    /// Check a game-account handle.
+    ///
+    /// `POST /exchange/v1/me/account-check`
+    ///
+    /// `account_check`
+    AccountCheck,
+    /// Resolve references to catalogue entries.
+    ///
+    /// `POST /exchange/v1/catalog/resolve`
+    ///
+    /// `catalog_resolve`
+    CatalogResolve,
+    /// List the warehouse locations.
+    ///
+    /// `GET /exchange/v1/catalog/locations`
+    ///
+    /// `catalog_locations`
+    CatalogLocations,
+    /// Read the member's blueprints.
+    ///
+    /// `GET /exchange/v1/me/blueprints`
+    ///
+    /// `blueprints_read`
+    BlueprintsRead,
+    /// Change the member's blueprints.
+    ///
+    /// `POST /exchange/v1/me/blueprints/changes`
+    ///
+    /// `blueprints_write`
+    BlueprintsWrite,
+    /// Read the member's stock.
+    ///
+    /// `GET /exchange/v1/me/stock`
+    ///
+    /// `stock_read`
+    StockRead,
+    /// Change the member's stock.
+    ///
+    /// `POST /exchange/v1/me/stock/changes`
+    ///
+    /// `stock_write`
+    StockWrite,
+    /// Read the member's ships.
+    ///
+    /// `GET /exchange/v1/me/ships`
+    ///
+    /// `ships_read`
+    ShipsRead,
+    /// Change the member's ships.
+    ///
+    /// `POST /exchange/v1/me/ships/changes`
+    ///
+    /// `ships_write`
+    ShipsWrite,
+    /// List the member's org units.
+    ///
+    /// `GET /exchange/v1/me/org-units`
+    ///
+    /// `org_units_read`
+    OrgUnitsRead,
+    /// Read the shared stock of the member's org units.
+    ///
+    /// `GET /exchange/v1/org-stock`
+    ///
+    /// `org_stock_read`
+    OrgStockRead,
+    /// Read the roster of an org unit.
+    ///
+    /// `GET /exchange/v1/org-stock/members`
+    ///
+    /// `org_stock_members`
+    OrgStockMembers,
+    /// Change the shared stock of an org unit.
+    ///
+    /// `POST /exchange/v1/org-stock/changes`
+    ///
+    /// `org_stock_write`
+    OrgStockWrite,
+    /// Read the open demand of the member's org units.
+    ///
+    /// `GET /exchange/v1/me/org-demand`
+    ///
+    /// `demand_read`
+    DemandRead,
+    /// Stage a blueprint import.
+    ///
+    /// `POST /exchange/v1/me/drafts/blueprints`
+    ///
+    /// `drafts_blueprints`
+    DraftsBlueprints,
+    /// Stage a refinery order.
+    ///
+    /// `POST /exchange/v1/me/drafts/refinery-orders`
+    ///
+    /// `drafts_refinery`
+    DraftsRefinery,
+    /// Read this document.
+    ///
+    /// `GET /exchange/v1/openapi.json`
+    ///
+    /// `contract_openapi`
+    ContractOpenapi,
+    /// Read a schema file.
+    ///
+    /// `GET /exchange/v1/schemas/{name}.schema.json`
+    ///
+    /// `contract_schema`
+    ContractSchema,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// Read the service document.
-        ///
-        /// `GET /exchange/v1`
-        ServiceDocument = "service_document",
-        /// Label this installation.
-        ///
-        /// `POST /exchange/v1/me/installation`
-        InstallationLabel = "installation_label",
-        /// Check a game-account handle.
-        ///
-        /// `POST /exchange/v1/me/account-check`
-        AccountCheck = "account_check",
-        /// Resolve references to catalogue entries.
-        ///
-        /// `POST /exchange/v1/catalog/resolve`
-        CatalogResolve = "catalog_resolve",
-        /// List the warehouse locations.
-        ///
-        /// `GET /exchange/v1/catalog/locations`
-        CatalogLocations = "catalog_locations",
-        /// Read the member's blueprints.
-        ///
-        /// `GET /exchange/v1/me/blueprints`
-        BlueprintsRead = "blueprints_read",
-        /// Change the member's blueprints.
-        ///
-        /// `POST /exchange/v1/me/blueprints/changes`
-        BlueprintsWrite = "blueprints_write",
-        /// Read the member's stock.
-        ///
-        /// `GET /exchange/v1/me/stock`
-        StockRead = "stock_read",
-        /// Change the member's stock.
-        ///
-        /// `POST /exchange/v1/me/stock/changes`
-        StockWrite = "stock_write",
-        /// Read the member's ships.
-        ///
-        /// `GET /exchange/v1/me/ships`
-        ShipsRead = "ships_read",
-        /// Change the member's ships.
-        ///
-        /// `POST /exchange/v1/me/ships/changes`
-        ShipsWrite = "ships_write",
-        /// List the member's org units.
-        ///
-        /// `GET /exchange/v1/me/org-units`
-        OrgUnitsRead = "org_units_read",
-        /// Read the shared stock of the member's org units.
-        ///
-        /// `GET /exchange/v1/org-stock`
-        OrgStockRead = "org_stock_read",
-        /// Read the roster of an org unit.
-        ///
-        /// `GET /exchange/v1/org-stock/members`
-        OrgStockMembers = "org_stock_members",
-        /// Change the shared stock of an org unit.
-        ///
-        /// `POST /exchange/v1/org-stock/changes`
-        OrgStockWrite = "org_stock_write",
-        /// Read the open demand of the member's org units.
-        ///
-        /// `GET /exchange/v1/me/org-demand`
-        DemandRead = "demand_read",
-        /// Stage a blueprint import.
-        ///
-        /// `POST /exchange/v1/me/drafts/blueprints`
-        DraftsBlueprints = "drafts_blueprints",
-        /// Stage a refinery order.
-        ///
-        /// `POST /exchange/v1/me/drafts/refinery-orders`
-        DraftsRefinery = "drafts_refinery",
-        /// Read this document.
-        ///
-        /// `GET /exchange/v1/openapi.json`
-        ContractOpenapi = "contract_openapi",
-        /// Read a schema file.
-        ///
-        /// `GET /exchange/v1/schemas/{name}.schema.json`
-        ContractSchema = "contract_schema",
+    OperationId {
+        values {
+            ServiceDocument = "service_document", InstallationLabel = "installation_label",
+            AccountCheck = "account_check", CatalogResolve = "catalog_resolve",
+            CatalogLocations = "catalog_locations", BlueprintsRead = "blueprints_read",
+            BlueprintsWrite = "blueprints_write", StockRead = "stock_read",
+            StockWrite = "stock_write", ShipsRead = "ships_read", ShipsWrite = "ships_write",
+            OrgUnitsRead = "org_units_read", OrgStockRead = "org_stock_read",
+            OrgStockMembers = "org_stock_members", OrgStockWrite = "org_stock_write",
+            DemandRead = "demand_read", DraftsBlueprints = "drafts_blueprints",
+            DraftsRefinery = "drafts_refinery", ContractOpenapi = "contract_openapi",
+            ContractSchema = "contract_schema",
+        }
     }
 }
 

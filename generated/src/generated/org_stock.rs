@@ -76,6 +76,11 @@ pub struct BookIn {
             material = "material", location = "location", quantity = "quantity",
             job_orders = "jobOrders", missions = "missions",
         }
+        new {
+            unit: plain UnitId, holder: plain HolderRef, material: plain ItemRef,
+            location: plain LocationRef, quality: plain Quality, stolen: plain bool,
+            quantity: plain Quantity,
+        }
         extra undeclared
     }
 }
@@ -160,6 +165,10 @@ pub struct BookOut {
             quantity = "quantity", from_job_orders = "fromJobOrders",
             from_missions = "fromMissions",
         }
+        new {
+            unit: plain UnitId, entry: plain EntryId, version: plain EntryVersion,
+            quantity: plain Quantity,
+        }
         extra undeclared
     }
 }
@@ -218,6 +227,7 @@ pub struct EarmarkSplit {
     EarmarkSplit {
         required { job_orders = "jobOrders", missions = "missions" }
         nested { job_orders = "jobOrders", missions = "missions" }
+        new { job_orders: plain Quantity, missions: plain Quantity }
         extra undeclared
     }
 }
@@ -292,24 +302,35 @@ impl Contract for EntryVersion {
     }
 }
 
+/// Who holds an entry.
+///
+/// Schema: `org-stock-entry.schema.json#/$defs/holder`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Holder {
+    /// `withheld` is `false`.
+    NamedHolder(NamedHolder),
+    /// `withheld` is `true`.
+    WithheldHolder(WithheldHolder),
+    /// Any other `withheld`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "withheld"]
-    /// Who holds an entry.
-    ///
-    /// Schema: `org-stock-entry.schema.json#/$defs/holder`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Holder {
-        NamedHolder(NamedHolder) = false,
-        WithheldHolder(WithheldHolder) = true,
+    Holder by tag "withheld" {
+        variants { NamedHolder = false, WithheldHolder = true }
     }
 }
 
 ::contract_runtime::union_variants! {
     Holder {
+        access {
+            NamedHolder: one NamedHolder = as_named_holder into_named_holder,
+            WithheldHolder: one WithheldHolder = as_withheld_holder into_withheld_holder,
+        }
         from { NamedHolder(NamedHolder), WithheldHolder(WithheldHolder) }
         nested { NamedHolder, WithheldHolder }
     }
@@ -383,6 +404,7 @@ pub struct JobOrderEarmark {
         required { id = "id", quantity = "quantity", delivered = "delivered" }
         optional { number = "number" }
         nested { quantity = "quantity" }
+        new { id: plain JobOrderId, quantity: plain Quantity, delivered: plain bool }
         extra undeclared
     }
 }
@@ -453,6 +475,7 @@ pub struct JobOrderShare {
     JobOrderShare {
         required { job_order = "jobOrder", quantity = "quantity" }
         nested { quantity = "quantity" }
+        new { job_order: plain JobOrderId, quantity: plain Quantity }
         extra undeclared
     }
 }
@@ -501,6 +524,10 @@ pub struct MarkStolen {
         required { unit = "unit", entry = "entry", version = "version", stolen = "stolen" }
         optional { op_id = "opId", quantity = "quantity" }
         nested { quantity = "quantity" }
+        new {
+            unit: plain UnitId, entry: plain EntryId, version: plain EntryVersion,
+            stolen: plain bool,
+        }
         extra undeclared
     }
 }
@@ -550,6 +577,7 @@ pub struct MissionEarmark {
         required { id = "id", quantity = "quantity" }
         optional { name = "name" }
         nested { quantity = "quantity" }
+        new { id: plain MissionId, quantity: plain Quantity }
         extra undeclared
     }
 }
@@ -621,6 +649,7 @@ pub struct MissionShare {
     MissionShare {
         required { mission = "mission", quantity = "quantity" }
         nested { quantity = "quantity" }
+        new { mission: plain MissionId, quantity: plain Quantity }
         extra undeclared
     }
 }
@@ -691,6 +720,10 @@ pub struct MoveHolder {
         nested {
             quantity = "quantity", from_job_orders = "fromJobOrders",
             from_missions = "fromMissions",
+        }
+        new {
+            unit: plain UnitId, entry: plain EntryId, version: plain EntryVersion,
+            quantity: plain Quantity, to_unit: plain UnitId, holder: plain HolderRef,
         }
         extra undeclared
     }
@@ -784,6 +817,10 @@ pub struct MoveLocation {
             quantity = "quantity", from_job_orders = "fromJobOrders",
             from_missions = "fromMissions", location = "location",
         }
+        new {
+            unit: plain UnitId, entry: plain EntryId, version: plain EntryVersion,
+            quantity: plain Quantity, location: plain LocationRef,
+        }
         extra undeclared
     }
 }
@@ -859,6 +896,10 @@ pub struct MovePool {
         required { unit = "unit", entry = "entry", version = "version", to_unit = "toUnit" }
         optional { op_id = "opId", quantity = "quantity", merge_scu = "mergeScu" }
         nested { quantity = "quantity" }
+        new {
+            unit: plain UnitId, entry: plain EntryId, version: plain EntryVersion,
+            to_unit: plain UnitId,
+        }
         extra undeclared
     }
 }
@@ -909,6 +950,7 @@ pub struct NamedHolder {
     NamedHolder {
         tag { withheld = "withheld" is false }
         required { name = "name", ref_ = "ref" }
+        new { name: into String, ref_: plain HolderRef }
         extra undeclared
     }
 }
@@ -982,6 +1024,7 @@ pub struct OrgStockChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
         nested { ops = "ops" }
+        new { ops: plain Vec<OrgStockOp> }
         extra undeclared
     }
 }
@@ -1049,6 +1092,11 @@ pub struct OrgStockEntry {
         nested {
             holder = "holder", quantity = "quantity", job_orders = "jobOrders",
             missions = "missions", free = "free",
+        }
+        new {
+            id: plain EntryId, version: plain EntryVersion, holder: into Holder,
+            quantity: plain Quantity, job_orders: plain Vec<JobOrderEarmark>,
+            missions: plain Vec<MissionEarmark>, free: plain EarmarkSplit,
         }
         extra undeclared
     }
@@ -1190,6 +1238,7 @@ pub struct OrgStockMembers {
     OrgStockMembers {
         required { unit = "unit", items = "items" }
         nested { unit = "unit", items = "items" }
+        new { unit: plain UnitRef, items: plain Vec<RosterMember> }
         extra undeclared
     }
 }
@@ -1210,30 +1259,53 @@ impl Contract for OrgStockMembers {
     }
 }
 
+/// A change to a pool.
+///
+/// Schema: `change-set.schema.json#/$defs/orgStockOp`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum OrgStockOp {
+    /// `op` is `"book-in"`.
+    BookIn(BookIn),
+    /// `op` is `"book-out"`.
+    BookOut(BookOut),
+    /// `op` is `"sell"`.
+    Sell(SellStock),
+    /// `op` is `"move-location"`.
+    MoveLocation(MoveLocation),
+    /// `op` is `"move-holder"`.
+    MoveHolder(MoveHolder),
+    /// `op` is `"move-pool"`.
+    MovePool(MovePool),
+    /// `op` is `"note"`.
+    Note(SetNote),
+    /// `op` is `"stolen"`.
+    Stolen(MarkStolen),
+}
+
 ::contract_runtime::closed_union! {
-    #[tag = "op"]
-    /// A change to a pool.
-    ///
-    /// Schema: `change-set.schema.json#/$defs/orgStockOp`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum OrgStockOp {
-        BookIn(BookIn) = "book-in",
-        BookOut(BookOut) = "book-out",
-        Sell(SellStock) = "sell",
-        MoveLocation(MoveLocation) = "move-location",
-        MoveHolder(MoveHolder) = "move-holder",
-        MovePool(MovePool) = "move-pool",
-        Note(SetNote) = "note",
-        Stolen(MarkStolen) = "stolen",
+    OrgStockOp by tag "op" {
+        variants {
+            BookIn = "book-in", BookOut = "book-out", Sell = "sell", MoveLocation = "move-location",
+            MoveHolder = "move-holder", MovePool = "move-pool", Note = "note", Stolen = "stolen",
+        }
     }
 }
 
 ::contract_runtime::union_variants! {
     OrgStockOp {
+        access {
+            BookIn: one BookIn = as_book_in into_book_in,
+            BookOut: one BookOut = as_book_out into_book_out,
+            Sell: one SellStock = as_sell into_sell,
+            MoveLocation: one MoveLocation = as_move_location into_move_location,
+            MoveHolder: one MoveHolder = as_move_holder into_move_holder,
+            MovePool: one MovePool = as_move_pool into_move_pool,
+            Note: one SetNote = as_note into_note, Stolen: one MarkStolen = as_stolen into_stolen,
+        }
         from {
             BookIn(BookIn), BookOut(BookOut), Sell(SellStock), MoveLocation(MoveLocation),
             MoveHolder(MoveHolder), MovePool(MovePool), Note(SetNote), Stolen(MarkStolen),
@@ -1293,6 +1365,10 @@ pub struct OrgStockPage {
             units = "units",
         }
         nested { items = "items", removed = "removed", units = "units" }
+        new {
+            items: plain Vec<OrgStockLot>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
+            has_more: plain bool, units: plain Vec<OrgUnit>,
+        }
         extra undeclared
     }
 }
@@ -1341,6 +1417,7 @@ pub struct RosterMember {
 ::contract_runtime::object! {
     RosterMember {
         required { ref_ = "ref", name = "name" }
+        new { ref_: plain HolderRef, name: into String }
         extra undeclared
     }
 }
@@ -1412,6 +1489,10 @@ pub struct SellStock {
             quantity = "quantity", from_job_orders = "fromJobOrders",
             from_missions = "fromMissions",
         }
+        new {
+            unit: plain UnitId, entry: plain EntryId, version: plain EntryVersion,
+            quantity: plain Quantity, terminal: into String, proceeds: plain i64,
+        }
         extra undeclared
     }
 }
@@ -1482,6 +1563,7 @@ pub struct SetNote {
         tag { op = "op" is "note" }
         required { unit = "unit", entry = "entry", version = "version" }
         optional { op_id = "opId", note = "note" }
+        new { unit: plain UnitId, entry: plain EntryId, version: plain EntryVersion }
         extra undeclared
     }
 }
@@ -1512,7 +1594,7 @@ impl Contract for SetNote {
 /// A holder who keeps the name from connected applications: neither name nor pseudonym is sent.
 ///
 /// Schema: `org-stock-entry.schema.json#/$defs/withheldHolder`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct WithheldHolder {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -40,6 +40,7 @@ pub struct OrgUnit {
 ::contract_runtime::object! {
     OrgUnit {
         required { id = "id", name = "name", shorthand = "shorthand", kind = "kind" }
+        new { id: plain UnitId, name: into String, shorthand: into String, kind: into OrgUnitKind }
         extra undeclared
     }
 }
@@ -64,15 +65,31 @@ impl Contract for OrgUnit {
     }
 }
 
+/// Kind of an org unit. Kinds may be added: keep an unknown one as text.
+///
+/// Schema: `org-unit.schema.json#/$defs/orgUnitKind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OrgUnitKind {
+    /// `SQUADRON`
+    Squadron,
+    /// `SPECIAL_COMMAND`
+    SpecialCommand,
+    /// `BEREICH`
+    Bereich,
+    /// `ORGANISATIONSLEITUNG`
+    Organisationsleitung,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// Kind of an org unit. Kinds may be added: keep an unknown one as text.
-    ///
-    /// Schema: `org-unit.schema.json#/$defs/orgUnitKind`.
-    pub enum OrgUnitKind {
-        Squadron = "SQUADRON",
-        SpecialCommand = "SPECIAL_COMMAND",
-        Bereich = "BEREICH",
-        Organisationsleitung = "ORGANISATIONSLEITUNG",
+    OrgUnitKind {
+        values {
+            Squadron = "SQUADRON", SpecialCommand = "SPECIAL_COMMAND", Bereich = "BEREICH",
+            Organisationsleitung = "ORGANISATIONSLEITUNG",
+        }
     }
 }
 
@@ -109,6 +126,7 @@ pub struct OrgUnitList {
     OrgUnitList {
         required { items = "items" }
         nested { items = "items" }
+        new { items: plain Vec<OrgUnit> }
         extra undeclared
     }
 }
@@ -172,7 +190,13 @@ pub struct UnitRef {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { UnitRef { required { id = "id", name = "name" } extra undeclared } }
+::contract_runtime::object! {
+    UnitRef {
+        required { id = "id", name = "name" }
+        new { id: plain UnitId, name: into String }
+        extra undeclared
+    }
+}
 
 ::contract_runtime::builder! {
     UnitRef UnitRefBuilder {

@@ -147,6 +147,10 @@ pub struct Problem {
             retry_after_seconds = "retryAfterSeconds",
         }
         nested { errors = "errors" }
+        new {
+            status: plain i64, code: plain super::codes::Code, title: into String,
+            detail: into String, correlation_id: plain CorrelationId,
+        }
         extra undeclared
     }
 }
@@ -216,6 +220,7 @@ pub struct ProblemError {
     ProblemError {
         required { pointer = "pointer" }
         optional { keyword = "keyword", message = "message" }
+        new { pointer: plain JsonPointer }
         extra undeclared
     }
 }

@@ -7,47 +7,103 @@
     reason = "generated code includes deprecated items of the contract"
 )]
 
-::contract_runtime::open_enum! {
-    /// Why an op of a change set was not applied (WRT-09).
+/// Why an op of a change set was not applied (WRT-09).
+///
+/// A value without a row is kept as a string.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// A reference matches nothing, an h: key belongs to no product, or the ship is not the member's or never existed; show the member.
     ///
-    /// A value without a row is kept as a string.
-    pub enum Reason {
-        /// A reference matches nothing, an h: key belongs to no product, or the ship is not the member's or never existed; show the member.
-        Unmatched = "UNMATCHED",
-        /// A reference matches several entries; let the member pick.
-        Ambiguous = "AMBIGUOUS",
-        /// The blueprint is granted by default and cannot be removed.
-        DefaultNotRemovable = "DEFAULT_NOT_REMOVABLE",
-        /// Removed by the web, the app, the system, another client or another installation; ask the member first, then send the op with override: true.
-        RemovedElsewhere = "REMOVED_ELSEWHERE",
-        /// The place is no warehouse location; read the locations.
-        LocationUnknown = "LOCATION_UNKNOWN",
-        /// A quantity is not in the unit of its material or item (PIECE for an item).
-        UnitMismatch = "UNIT_MISMATCH",
-        /// Marking stock as stolen is switched off.
-        StolenMarkingDisabled = "STOLEN_MARKING_DISABLED",
-        /// The lot, ship or entry changed since it was read, an earlier op of the set counting, or the client id is already linked to a ship; pull the feed, merge, resend under a new key.
-        VersionConflict = "VERSION_CONFLICT",
-        /// The part to take is reserved for a job order or mission or pledged as a donation; ask the member to release it in the web application.
-        StockEarmarked = "STOCK_EARMARKED",
-        /// This installation links the ship to another client id; pull the feed and link again.
-        LinkTargetTaken = "LINK_TARGET_TAKEN",
-        /// The member does not directly belong to the org unit; read the member's units again.
-        OrgUnitNotAllowed = "ORG_UNIT_NOT_ALLOWED",
-        /// The org unit changes without orgUnitVersion or with a stale one; pull the feed and ask again with the unit and counter shown.
-        OrgUnitVersionConflict = "ORG_UNIT_VERSION_CONFLICT",
-        /// A unit of the op is not one where the member is both Logistician and direct member, the entry is unknown, personal or in another pool, or move-holder names its own holder in another pool (use move-pool).
-        NotPermitted = "NOT_PERMITTED",
-        /// The holder is not on the roster of the receiving unit, or for move-pool no direct member of it; read the roster again.
-        HolderUnknown = "HOLDER_UNKNOWN",
-        /// The entry holds less than the quantity; pull the feed.
-        InsufficientStock = "INSUFFICIENT_STOCK",
-        /// The rest of the entry would hold less than it offers on the Material Exchange.
-        StockOffered = "STOCK_OFFERED",
-        /// The earmarks of one kind add up to more than the quantity.
-        OverAllocation = "OVER_ALLOCATION",
-        /// An earmark names a job order that does not need the stock, an unknown mission, a mission for an item, a target twice, or one to which the entry is not earmarked for that much.
-        EarmarkTargetInvalid = "EARMARK_TARGET_INVALID",
+    /// `UNMATCHED`
+    Unmatched,
+    /// A reference matches several entries; let the member pick.
+    ///
+    /// `AMBIGUOUS`
+    Ambiguous,
+    /// The blueprint is granted by default and cannot be removed.
+    ///
+    /// `DEFAULT_NOT_REMOVABLE`
+    DefaultNotRemovable,
+    /// Removed by the web, the app, the system, another client or another installation; ask the member first, then send the op with override: true.
+    ///
+    /// `REMOVED_ELSEWHERE`
+    RemovedElsewhere,
+    /// The place is no warehouse location; read the locations.
+    ///
+    /// `LOCATION_UNKNOWN`
+    LocationUnknown,
+    /// A quantity is not in the unit of its material or item (PIECE for an item).
+    ///
+    /// `UNIT_MISMATCH`
+    UnitMismatch,
+    /// Marking stock as stolen is switched off.
+    ///
+    /// `STOLEN_MARKING_DISABLED`
+    StolenMarkingDisabled,
+    /// The lot, ship or entry changed since it was read, an earlier op of the set counting, or the client id is already linked to a ship; pull the feed, merge, resend under a new key.
+    ///
+    /// `VERSION_CONFLICT`
+    VersionConflict,
+    /// The part to take is reserved for a job order or mission or pledged as a donation; ask the member to release it in the web application.
+    ///
+    /// `STOCK_EARMARKED`
+    StockEarmarked,
+    /// This installation links the ship to another client id; pull the feed and link again.
+    ///
+    /// `LINK_TARGET_TAKEN`
+    LinkTargetTaken,
+    /// The member does not directly belong to the org unit; read the member's units again.
+    ///
+    /// `ORG_UNIT_NOT_ALLOWED`
+    OrgUnitNotAllowed,
+    /// The org unit changes without orgUnitVersion or with a stale one; pull the feed and ask again with the unit and counter shown.
+    ///
+    /// `ORG_UNIT_VERSION_CONFLICT`
+    OrgUnitVersionConflict,
+    /// A unit of the op is not one where the member is both Logistician and direct member, the entry is unknown, personal or in another pool, or move-holder names its own holder in another pool (use move-pool).
+    ///
+    /// `NOT_PERMITTED`
+    NotPermitted,
+    /// The holder is not on the roster of the receiving unit, or for move-pool no direct member of it; read the roster again.
+    ///
+    /// `HOLDER_UNKNOWN`
+    HolderUnknown,
+    /// The entry holds less than the quantity; pull the feed.
+    ///
+    /// `INSUFFICIENT_STOCK`
+    InsufficientStock,
+    /// The rest of the entry would hold less than it offers on the Material Exchange.
+    ///
+    /// `STOCK_OFFERED`
+    StockOffered,
+    /// The earmarks of one kind add up to more than the quantity.
+    ///
+    /// `OVER_ALLOCATION`
+    OverAllocation,
+    /// An earmark names a job order that does not need the stock, an unknown mission, a mission for an item, a target twice, or one to which the entry is not earmarked for that much.
+    ///
+    /// `EARMARK_TARGET_INVALID`
+    EarmarkTargetInvalid,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! {
+    Reason {
+        values {
+            Unmatched = "UNMATCHED", Ambiguous = "AMBIGUOUS",
+            DefaultNotRemovable = "DEFAULT_NOT_REMOVABLE", RemovedElsewhere = "REMOVED_ELSEWHERE",
+            LocationUnknown = "LOCATION_UNKNOWN", UnitMismatch = "UNIT_MISMATCH",
+            StolenMarkingDisabled = "STOLEN_MARKING_DISABLED", VersionConflict = "VERSION_CONFLICT",
+            StockEarmarked = "STOCK_EARMARKED", LinkTargetTaken = "LINK_TARGET_TAKEN",
+            OrgUnitNotAllowed = "ORG_UNIT_NOT_ALLOWED",
+            OrgUnitVersionConflict = "ORG_UNIT_VERSION_CONFLICT", NotPermitted = "NOT_PERMITTED",
+            HolderUnknown = "HOLDER_UNKNOWN", InsufficientStock = "INSUFFICIENT_STOCK",
+            StockOffered = "STOCK_OFFERED", OverAllocation = "OVER_ALLOCATION",
+            EarmarkTargetInvalid = "EARMARK_TARGET_INVALID",
+        }
     }
 }
 
@@ -288,11 +344,19 @@ impl Reason {
     }
 }
 
+/// The values of `result`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RefusedAs {
+    /// `unmatched`
+    Unmatched,
+    /// `ambiguous`
+    Ambiguous,
+    /// `rejected`
+    Rejected,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The values of `result`.
-    pub enum RefusedAs {
-        Unmatched = "unmatched",
-        Ambiguous = "ambiguous",
-        Rejected = "rejected",
+    RefusedAs {
+        values { Unmatched = "unmatched", Ambiguous = "ambiguous", Rejected = "rejected" }
     }
 }

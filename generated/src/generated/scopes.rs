@@ -7,39 +7,90 @@
     reason = "generated code includes deprecated items of the contract"
 )]
 
-::contract_runtime::open_enum! {
-    /// The scopes of the exchange, their areas and the line of the consent page (CON-13, WEB-03).
+/// The scopes of the exchange, their areas and the line of the consent page (CON-13, WEB-03).
+///
+/// A value without a row is kept as a string.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Connect to the exchange: name this installation and check your game-account handle
     ///
-    /// A value without a row is kept as a string.
-    pub enum Scope {
-        /// Connect to the exchange: name this installation and check your game-account handle
-        ExchangeConnect = "exchange.connect",
-        /// See your blueprints
-        ExchangeBlueprintsRead = "exchange.blueprints.read",
-        /// Add and remove your blueprints
-        ExchangeBlueprintsWrite = "exchange.blueprints.write",
-        /// See your warehouse stock
-        ExchangeStockRead = "exchange.stock.read",
-        /// Change your warehouse stock
-        ExchangeStockWrite = "exchange.stock.write",
-        /// See your ships
-        ExchangeHangarRead = "exchange.hangar.read",
-        /// Add, change and remove your ships
-        ExchangeHangarWrite = "exchange.hangar.write",
-        /// See the org units you belong to
-        ExchangeOrgunitsRead = "exchange.orgunits.read",
-        /// See the shared stock of your org units
-        ExchangeOrgstockRead = "exchange.orgstock.read",
-        /// Change the shared stock of org units where you are a Logistician
-        ExchangeOrgstockWrite = "exchange.orgstock.write",
-        /// See who holds the shared stock of org units where you are a Logistician
-        ExchangeOrgstockDetails = "exchange.orgstock.details",
-        /// See the open demand of your org units
-        ExchangeDemandRead = "exchange.demand.read",
-        /// Prepare blueprint imports for you to confirm
-        ExchangeDraftsBlueprints = "exchange.drafts.blueprints",
-        /// Prepare refinery orders for you to confirm
-        ExchangeDraftsRefinery = "exchange.drafts.refinery",
+    /// `exchange.connect`
+    ExchangeConnect,
+    /// See your blueprints
+    ///
+    /// `exchange.blueprints.read`
+    ExchangeBlueprintsRead,
+    /// Add and remove your blueprints
+    ///
+    /// `exchange.blueprints.write`
+    ExchangeBlueprintsWrite,
+    /// See your warehouse stock
+    ///
+    /// `exchange.stock.read`
+    ExchangeStockRead,
+    /// Change your warehouse stock
+    ///
+    /// `exchange.stock.write`
+    ExchangeStockWrite,
+    /// See your ships
+    ///
+    /// `exchange.hangar.read`
+    ExchangeHangarRead,
+    /// Add, change and remove your ships
+    ///
+    /// `exchange.hangar.write`
+    ExchangeHangarWrite,
+    /// See the org units you belong to
+    ///
+    /// `exchange.orgunits.read`
+    ExchangeOrgunitsRead,
+    /// See the shared stock of your org units
+    ///
+    /// `exchange.orgstock.read`
+    ExchangeOrgstockRead,
+    /// Change the shared stock of org units where you are a Logistician
+    ///
+    /// `exchange.orgstock.write`
+    ExchangeOrgstockWrite,
+    /// See who holds the shared stock of org units where you are a Logistician
+    ///
+    /// `exchange.orgstock.details`
+    ExchangeOrgstockDetails,
+    /// See the open demand of your org units
+    ///
+    /// `exchange.demand.read`
+    ExchangeDemandRead,
+    /// Prepare blueprint imports for you to confirm
+    ///
+    /// `exchange.drafts.blueprints`
+    ExchangeDraftsBlueprints,
+    /// Prepare refinery orders for you to confirm
+    ///
+    /// `exchange.drafts.refinery`
+    ExchangeDraftsRefinery,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! {
+    Scope {
+        values {
+            ExchangeConnect = "exchange.connect",
+            ExchangeBlueprintsRead = "exchange.blueprints.read",
+            ExchangeBlueprintsWrite = "exchange.blueprints.write",
+            ExchangeStockRead = "exchange.stock.read", ExchangeStockWrite = "exchange.stock.write",
+            ExchangeHangarRead = "exchange.hangar.read",
+            ExchangeHangarWrite = "exchange.hangar.write",
+            ExchangeOrgunitsRead = "exchange.orgunits.read",
+            ExchangeOrgstockRead = "exchange.orgstock.read",
+            ExchangeOrgstockWrite = "exchange.orgstock.write",
+            ExchangeOrgstockDetails = "exchange.orgstock.details",
+            ExchangeDemandRead = "exchange.demand.read",
+            ExchangeDraftsBlueprints = "exchange.drafts.blueprints",
+            ExchangeDraftsRefinery = "exchange.drafts.refinery",
+        }
     }
 }
 
@@ -175,13 +226,26 @@ impl Scope {
     }
 }
 
+/// The values of `access`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// `connect`
+    Connect,
+    /// `read`
+    Read,
+    /// `write`
+    Write,
+    /// `details`
+    Details,
+    /// `draft`
+    Draft,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The values of `access`.
-    pub enum Access {
-        Connect = "connect",
-        Read = "read",
-        Write = "write",
-        Details = "details",
-        Draft = "draft",
+    Access {
+        values {
+            Connect = "connect", Read = "read", Write = "write", Details = "details",
+            Draft = "draft",
+        }
     }
 }

@@ -53,6 +53,7 @@ pub struct CatalogEntry {
 ::contract_runtime::object! {
     CatalogEntry {
         required { bt = "bt", name = "name" }
+        new { bt: plain CatalogKey, name: into String }
         extra undeclared
     }
 }
@@ -103,15 +104,26 @@ impl Contract for CatalogKey {
     }
 }
 
+/// The part of the catalogue that a reference is looked up in. `BLUEPRINT`: a blueprint, by its product.
+///
+/// Schema: `item-ref.schema.json#/$defs/catalogKind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CatalogKind {
+    /// `BLUEPRINT`
+    Blueprint,
+    /// `ITEM`
+    Item,
+    /// `MATERIAL`
+    Material,
+    /// `SHIP_TYPE`
+    ShipType,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The part of the catalogue that a reference is looked up in. `BLUEPRINT`: a blueprint, by its product.
-    ///
-    /// Schema: `item-ref.schema.json#/$defs/catalogKind`.
-    pub enum CatalogKind {
-        Blueprint = "BLUEPRINT",
-        Item = "ITEM",
-        Material = "MATERIAL",
-        ShipType = "SHIP_TYPE",
+    CatalogKind {
+        values {
+            Blueprint = "BLUEPRINT", Item = "ITEM", Material = "MATERIAL", ShipType = "SHIP_TYPE",
+        }
     }
 }
 
@@ -178,6 +190,10 @@ pub struct ChangeResult {
             offers_removed = "offersRemoved", cursor = "cursor",
         }
         nested { results = "results", warnings = "warnings" }
+        new {
+            dry_run: plain bool, applied: plain i64, unchanged: plain i64, not_applied: plain i64,
+            results: plain Vec<OpOutcome>, warnings: plain Vec<Warning>,
+        }
         extra undeclared
     }
 }
@@ -240,6 +256,7 @@ pub struct ChangeSet {
     ChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
+        new { ops: plain Vec<Json> }
         extra undeclared
     }
 }
@@ -348,7 +365,7 @@ impl Contract for Extensions {
 /// Names one catalogue entry of a kind: a blueprint's product, an item, a material or a ship type. Send every field known. The first of `bt`, `scRecord`, `scGuid`, `uexId` and `locKey` that resolves to exactly one entry is taken; if none does, a `name` that resolves to exactly one entry wins.
 ///
 /// Schema: `item-ref.schema.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ItemRef {
     /// The service's own key, as feeds and resolve answer it. Decides whenever it resolves.
     pub bt: Option<CatalogKey>,
@@ -481,6 +498,7 @@ pub struct KeyedItemRef {
             sc_record = "scRecord", sc_guid = "scGuid", uex_id = "uexId", loc_key = "locKey",
             name = "name", name_locale = "nameLocale", extensions = "extensions",
         }
+        new { bt: plain CatalogKey }
         extra undeclared
     }
 }
@@ -569,6 +587,7 @@ pub struct Location {
         required { name = "name" }
         optional { uex = "uex" }
         nested { uex = "uex" }
+        new { name: plain LocationName }
         extra undeclared
     }
 }
@@ -605,6 +624,7 @@ pub struct LocationLink {
 ::contract_runtime::object! {
     LocationLink {
         required { kind = "kind", id = "id" }
+        new { kind: into LocationLinkKind, id: plain UexId }
         extra undeclared
     }
 }
@@ -626,13 +646,24 @@ impl Contract for LocationLink {
     }
 }
 
+/// What a location is in the external catalogue.
+///
+/// Schema: `location.schema.json#/$defs/locationLinkKind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LocationLinkKind {
+    /// `CITY`
+    City,
+    /// `SPACE_STATION`
+    SpaceStation,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// What a location is in the external catalogue.
-    ///
-    /// Schema: `location.schema.json#/$defs/locationLinkKind`.
-    pub enum LocationLinkKind {
-        City = "CITY",
-        SpaceStation = "SPACE_STATION",
+    LocationLinkKind {
+        values { City = "CITY", SpaceStation = "SPACE_STATION" }
     }
 }
 
@@ -679,7 +710,7 @@ impl Contract for LocationName {
 /// Names a warehouse location by its link, its exact name, or both. The link is tried first, then the exact name of a location that is not hidden. Without either it breaks this schema, and the batch is refused; one that names no known place is refused per op as `LOCATION_UNKNOWN`.
 ///
 /// Schema: `location-ref.schema.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct LocationRef {
     /// Link to the external catalogue.
     pub uex: Option<LocationLink>,
@@ -748,6 +779,7 @@ pub struct MaterialKind {
             mineral = "mineral", harvestable = "harvestable", raw = "raw", refined = "refined",
             buyable = "buyable", sellable = "sellable",
         }
+        new { type_: into MaterialType, commodity: plain bool }
         extra undeclared
     }
 }
@@ -771,14 +803,26 @@ impl Contract for MaterialKind {
     }
 }
 
+/// `RAW`: yet to be refined. `REFINED`: the product of refining. `NO_REFINE`: never refined.
+///
+/// Schema: `material-kind.schema.json#/$defs/materialType`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MaterialType {
+    /// `RAW`
+    Raw,
+    /// `REFINED`
+    Refined,
+    /// `NO_REFINE`
+    NoRefine,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `RAW`: yet to be refined. `REFINED`: the product of refining. `NO_REFINE`: never refined.
-    ///
-    /// Schema: `material-kind.schema.json#/$defs/materialType`.
-    pub enum MaterialType {
-        Raw = "RAW",
-        Refined = "REFINED",
-        NoRefine = "NO_REFINE",
+    MaterialType {
+        values { Raw = "RAW", Refined = "REFINED", NoRefine = "NO_REFINE" }
     }
 }
 
@@ -843,6 +887,7 @@ pub struct OpOutcome {
     OpOutcome {
         required { index = "index", result = "result" }
         optional { op_id = "opId", reason = "reason" }
+        new { index: plain i64, result: into OpResult }
         extra undeclared
     }
 }
@@ -875,15 +920,31 @@ impl Contract for OpOutcome {
     }
 }
 
+/// `unchanged`: it found what it asked for. `unmatched`: a reference resolved to nothing. `ambiguous`: a reference resolved to several entries. `rejected`: refused. Results may be added: treat an unknown one as not applied.
+///
+/// Schema: `change-result.schema.json#/$defs/opResult`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OpResult {
+    /// `unchanged`
+    Unchanged,
+    /// `unmatched`
+    Unmatched,
+    /// `ambiguous`
+    Ambiguous,
+    /// `rejected`
+    Rejected,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `unchanged`: it found what it asked for. `unmatched`: a reference resolved to nothing. `ambiguous`: a reference resolved to several entries. `rejected`: refused. Results may be added: treat an unknown one as not applied.
-    ///
-    /// Schema: `change-result.schema.json#/$defs/opResult`.
-    pub enum OpResult {
-        Unchanged = "unchanged",
-        Unmatched = "unmatched",
-        Ambiguous = "ambiguous",
-        Rejected = "rejected",
+    OpResult {
+        values {
+            Unchanged = "unchanged", Unmatched = "unmatched", Ambiguous = "ambiguous",
+            Rejected = "rejected",
+        }
     }
 }
 
@@ -930,6 +991,10 @@ pub struct Page {
             items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
         }
         nested { removed = "removed" }
+        new {
+            items: plain Vec<Json>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
+            has_more: plain bool,
+        }
         extra undeclared
     }
 }
@@ -969,6 +1034,8 @@ pub struct PieceQuantity {
 ::contract_runtime::object! {
     PieceQuantity {
         required { amount = "amount", unit = "unit" }
+        new { amount: plain QuantityAmount }
+        constant { unit = QuantityUnit::Piece }
         extra undeclared
     }
 }
@@ -1023,6 +1090,7 @@ pub struct Provenance {
     Provenance {
         required { source = "source" }
         optional { observed_at = "observedAt" }
+        new { source: into ProvenanceSource }
         extra undeclared
     }
 }
@@ -1044,16 +1112,32 @@ impl Contract for Provenance {
     }
 }
 
+/// `log`: the game's log. `manual`: entered by the member. `import`: a file or a confirmed draft. `default`: granted to every member by the server, which stores a client's `default` as `other`. `other`: anything else.
+///
+/// Schema: `provenance.schema.json#/$defs/provenanceSource`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProvenanceSource {
+    /// `log`
+    Log,
+    /// `manual`
+    Manual,
+    /// `import`
+    Import,
+    /// `default`
+    Default,
+    /// `other`
+    Other,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `log`: the game's log. `manual`: entered by the member. `import`: a file or a confirmed draft. `default`: granted to every member by the server, which stores a client's `default` as `other`. `other`: anything else.
-    ///
-    /// Schema: `provenance.schema.json#/$defs/provenanceSource`.
-    pub enum ProvenanceSource {
-        Log = "log",
-        Manual = "manual",
-        Import = "import",
-        Default = "default",
-        Other = "other",
+    ProvenanceSource {
+        values {
+            Log = "log", Manual = "manual", Import = "import", Default = "default", Other = "other",
+        }
     }
 }
 
@@ -1113,6 +1197,7 @@ pub struct Quantity {
 ::contract_runtime::object! {
     Quantity {
         required { amount = "amount", unit = "unit" }
+        new { amount: plain QuantityAmount, unit: into QuantityUnit }
         extra undeclared
     }
 }
@@ -1154,15 +1239,22 @@ impl Contract for QuantityAmount {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `SCU`: standard cargo units, for materials measured by volume. `PIECE`: counted pieces, for items and counted materials.
-    ///
-    /// Schema: `quantity.schema.json#/$defs/quantityUnit`.
-    pub enum QuantityUnit {
-        Scu = "SCU",
-        Piece = "PIECE",
-    }
+/// `SCU`: standard cargo units, for materials measured by volume. `PIECE`: counted pieces, for items and counted materials.
+///
+/// Schema: `quantity.schema.json#/$defs/quantityUnit`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QuantityUnit {
+    /// `SCU`
+    Scu,
+    /// `PIECE`
+    Piece,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { QuantityUnit { values { Scu = "SCU", Piece = "PIECE" } } }
 
 impl Contract for QuantityUnit {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -1174,15 +1266,28 @@ impl Contract for QuantityUnit {
     }
 }
 
+/// `web`: the web application. `app`: the platform's mobile application. `client`: a connected application. `system`: a change of the default grants, an administrative clean-up or the deletion of an account. Channels may be added: keep an unknown one as text.
+///
+/// Schema: `tombstone.schema.json#/$defs/removalChannel`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RemovalChannel {
+    /// `web`
+    Web,
+    /// `app`
+    App,
+    /// `client`
+    Client,
+    /// `system`
+    System,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `web`: the web application. `app`: the platform's mobile application. `client`: a connected application. `system`: a change of the default grants, an administrative clean-up or the deletion of an account. Channels may be added: keep an unknown one as text.
-    ///
-    /// Schema: `tombstone.schema.json#/$defs/removalChannel`.
-    pub enum RemovalChannel {
-        Web = "web",
-        App = "app",
-        Client = "client",
-        System = "system",
+    RemovalChannel {
+        values { Web = "web", App = "app", Client = "client", System = "system" }
     }
 }
 
@@ -1219,6 +1324,7 @@ pub struct RemovedBy {
     RemovedBy {
         required { channel = "channel" }
         optional { client_id = "clientId", installation_id = "installationId" }
+        new { channel: into RemovalChannel }
         extra undeclared
     }
 }
@@ -1293,6 +1399,7 @@ pub struct Tombstone {
     Tombstone {
         required { key = "key", removed_at = "removedAt", removed_by = "removedBy" }
         nested { removed_by = "removedBy" }
+        new { key: plain TombstoneKey, removed_at: plain Timestamp, removed_by: plain RemovedBy }
         extra undeclared
     }
 }
@@ -1384,6 +1491,7 @@ pub struct Warning {
 ::contract_runtime::object! {
     Warning {
         required { pointer = "pointer", code = "code" }
+        new { pointer: plain JsonPointer, code: into WarningCode }
         extra undeclared
     }
 }
@@ -1405,13 +1513,24 @@ impl Contract for Warning {
     }
 }
 
+/// `UNKNOWN_FIELD`: the field is not declared. `LOC_KEY_UNRESOLVED`: no key field named exactly one entry, so the reference fell through to its name. Codes may be added.
+///
+/// Schema: `change-result.schema.json#/$defs/warningCode`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WarningCode {
+    /// `UNKNOWN_FIELD`
+    UnknownField,
+    /// `LOC_KEY_UNRESOLVED`
+    LocKeyUnresolved,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `UNKNOWN_FIELD`: the field is not declared. `LOC_KEY_UNRESOLVED`: no key field named exactly one entry, so the reference fell through to its name. Codes may be added.
-    ///
-    /// Schema: `change-result.schema.json#/$defs/warningCode`.
-    pub enum WarningCode {
-        UnknownField = "UNKNOWN_FIELD",
-        LocKeyUnresolved = "LOC_KEY_UNRESOLVED",
+    WarningCode {
+        values { UnknownField = "UNKNOWN_FIELD", LocKeyUnresolved = "LOC_KEY_UNRESOLVED" }
     }
 }
 

@@ -48,24 +48,35 @@ impl Contract for ExternalId {
     }
 }
 
+/// Insurance of a ship.
+///
+/// Schema: `ship.schema.json#/$defs/insurance`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Insurance {
+    /// `kind` is `"LTI"`.
+    Lti(LifetimeInsurance),
+    /// `kind` is `"MONTHS"`.
+    Months(MonthlyInsurance),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// Insurance of a ship.
-    ///
-    /// Schema: `ship.schema.json#/$defs/insurance`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Insurance {
-        Lti(LifetimeInsurance) = "LTI",
-        Months(MonthlyInsurance) = "MONTHS",
+    Insurance by tag "kind" {
+        variants { Lti = "LTI", Months = "MONTHS" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Insurance {
+        access {
+            Lti: one LifetimeInsurance = as_lti into_lti,
+            Months: one MonthlyInsurance = as_months into_months,
+        }
         from { Lti(LifetimeInsurance), Months(MonthlyInsurance) }
         nested { Lti, Months }
     }
@@ -90,7 +101,7 @@ impl Contract for Insurance {
 /// Insured for its lifetime.
 ///
 /// Schema: `ship.schema.json#/$defs/lifetimeInsurance`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct LifetimeInsurance {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -135,6 +146,7 @@ pub struct LinkShip {
         tag { op = "op" is "link" }
         required { external_id = "externalId", ship_id = "shipId" }
         optional { op_id = "opId" }
+        new { external_id: plain ExternalId, ship_id: plain ShipId }
         extra undeclared
     }
 }
@@ -175,6 +187,7 @@ pub struct MonthlyInsurance {
     MonthlyInsurance {
         tag { kind = "kind" is "MONTHS" }
         required { months = "months" }
+        new { months: plain i64 }
         extra undeclared
     }
 }
@@ -241,6 +254,7 @@ pub struct RemoveShip {
         tag { op = "op" is "remove" }
         required { ship_id = "shipId", version = "version" }
         optional { op_id = "opId" }
+        new { ship_id: plain ShipId, version: plain ShipVersion }
         extra undeclared
     }
 }
@@ -311,6 +325,10 @@ pub struct Ship {
             ship_type = "shipType", insurance = "insurance", location = "location",
             org_unit = "orgUnit",
         }
+        new {
+            ship_id: plain ShipId, version: plain ShipVersion, ship_type: plain CatalogEntry,
+            insurance: into Insurance, fitted: plain bool, org_unit_version: plain OrgUnitVersion,
+        }
         extra undeclared
     }
 }
@@ -371,6 +389,7 @@ pub struct ShipChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
         nested { ops = "ops" }
+        new { ops: plain Vec<ShipOp> }
         extra undeclared
     }
 }
@@ -449,25 +468,35 @@ impl Contract for ShipName {
     }
 }
 
+/// A change to the member's ships.
+///
+/// Schema: `change-set.schema.json#/$defs/shipOp`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum ShipOp {
+    /// `op` is `"link"`.
+    Link(LinkShip),
+    /// `op` is `"upsert"`.
+    Upsert(UpsertShip),
+    /// `op` is `"remove"`.
+    Remove(RemoveShip),
+}
+
 ::contract_runtime::closed_union! {
-    #[tag = "op"]
-    /// A change to the member's ships.
-    ///
-    /// Schema: `change-set.schema.json#/$defs/shipOp`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum ShipOp {
-        Link(LinkShip) = "link",
-        Upsert(UpsertShip) = "upsert",
-        Remove(RemoveShip) = "remove",
+    ShipOp by tag "op" {
+        variants { Link = "link", Upsert = "upsert", Remove = "remove" }
     }
 }
 
 ::contract_runtime::union_variants! {
     ShipOp {
+        access {
+            Link: one LinkShip = as_link into_link, Upsert: one UpsertShip = as_upsert into_upsert,
+            Remove: one RemoveShip = as_remove into_remove,
+        }
         from { Link(LinkShip), Upsert(UpsertShip), Remove(RemoveShip) }
         nested { Link, Upsert, Remove }
     }
@@ -514,6 +543,10 @@ pub struct ShipPage {
             items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
         }
         nested { items = "items", removed = "removed" }
+        new {
+            items: plain Vec<Ship>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
+            has_more: plain bool,
+        }
         extra undeclared
     }
 }
@@ -626,6 +659,7 @@ pub struct UpsertShip {
             org_unit_version = "orgUnitVersion", override_ = "override",
         }
         nested { ship_type = "shipType", insurance = "insurance", location = "location" }
+        new { external_id: plain ExternalId, ship_type: plain ItemRef, insurance: into Insurance }
         extra undeclared
     }
 }

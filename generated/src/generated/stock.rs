@@ -86,6 +86,10 @@ pub struct SetQuantity {
             material = "material", location = "location", quantity = "quantity",
             expected_quantity = "expectedQuantity",
         }
+        new {
+            material: plain ItemRef, location: plain LocationRef, quality: plain Quality,
+            stolen: plain bool, quantity: plain Quantity, expected_quantity: plain Quantity,
+        }
         extra undeclared
     }
 }
@@ -140,6 +144,7 @@ pub struct StockChangeSet {
         required { ops = "ops" }
         optional { dry_run = "dryRun", extensions = "extensions" }
         nested { ops = "ops" }
+        new { ops: plain Vec<StockOp> }
         extra undeclared
     }
 }
@@ -202,6 +207,10 @@ pub struct StockLot {
             material = "material", material_kind = "materialKind", location = "location",
             quantity = "quantity",
         }
+        new {
+            material: plain CatalogEntry, location: plain Location, quality: plain Quality,
+            stolen: plain bool, quantity: plain Quantity, key: plain LotKey,
+        }
         extra undeclared
     }
 }
@@ -233,19 +242,24 @@ impl Contract for StockLot {
     }
 }
 
+/// A change to the member's stock.
+///
+/// Schema: `change-set.schema.json#/$defs/stockOp`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum StockOp {
+    /// `op` is `"set-quantity"`.
+    SetQuantity(SetQuantity),
+}
+
 ::contract_runtime::closed_union! {
-    #[tag = "op"]
-    /// A change to the member's stock.
-    ///
-    /// Schema: `change-set.schema.json#/$defs/stockOp`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum StockOp {
-        SetQuantity(SetQuantity) = "set-quantity",
+    StockOp by tag "op" {
+        variants { SetQuantity = "set-quantity" }
     }
 }
 
 ::contract_runtime::union_variants! {
     StockOp {
+        access { SetQuantity: one SetQuantity = as_set_quantity into_set_quantity }
         from { SetQuantity(SetQuantity) }
         nested { SetQuantity }
     }
@@ -290,6 +304,10 @@ pub struct StockPage {
             items = "items", removed = "removed", next_cursor = "nextCursor", has_more = "hasMore",
         }
         nested { items = "items", removed = "removed" }
+        new {
+            items: plain Vec<StockLot>, removed: plain Vec<Tombstone>, next_cursor: plain Cursor,
+            has_more: plain bool,
+        }
         extra undeclared
     }
 }

@@ -212,3 +212,31 @@ fn numbers_beyond_their_type_are_found() {
     }
     assert!(Node::parse(format!(r#"{{"x":{large}}}"#).as_bytes()).is_ok());
 }
+
+/// Undeclared members are read as the type that the caller names, and a value of another form is an error.
+#[test]
+fn undeclared_members_are_read_as_a_type() {
+    let node = Node::parse(br#"{"owner":"Ada","tags":["a","b"],"child":{"count":2},"size":1.5}"#).unwrap();
+    assert_eq!(node.extra.get_as::<String>("owner").unwrap().as_deref(), Some("Ada"));
+    assert_eq!(node.extra.get_as::<Vec<String>>("tags").unwrap().unwrap(), ["a", "b"]);
+    assert_eq!(node.extra.get_as::<Node>("child").unwrap().unwrap().count, Some(2));
+    assert_eq!(node.extra.get_as::<i64>("none").unwrap(), None);
+    assert!(matches!(
+        node.extra.get_as::<i64>("size").unwrap_err(),
+        DocumentError::Unrepresentable { pointer, .. } if pointer.is_empty()
+    ));
+}
+
+/// A value that is read from JSON is the same as one that is parsed from the text.
+#[test]
+fn values_are_read_from_json() {
+    let text = r#"{"inner":{"count":7},"more":[1.50]}"#;
+    let json: Json = text.parse().unwrap();
+    let node = Node::from_json(&json).unwrap();
+    assert_eq!(node, Node::parse(text.as_bytes()).unwrap());
+    assert!(node.to_json().unwrap().strict_eq(&json));
+    let error = Node::from_json(&Json::from("text")).unwrap_err();
+    assert!(
+        matches!(error, DocumentError::Invalid(violations) if violations.iter().any(|v| v.keyword == "type"))
+    );
+}

@@ -55,7 +55,7 @@ macro_rules! format_type {
                 Self::parse_value(text).is_some()
             }
             fn parse_value(text: &str) -> ::std::option::Option<$value> {
-                if $crate::format::StringFormat::is_match_by_name($format, text) { ($parse)(text) } else { None }
+                if $crate::format::StringFormat::is_match_by_name($format, text) { ($parse)(text) } else { ::std::option::Option::None }
             }
             fn format_value(value: &$value) -> ::std::string::String {
                 ($format_value)(value)

@@ -19,32 +19,32 @@ macro_rules! timestamp_newtype {
         impl $name {
             /// Returns the instant, or `None` if the string denotes none, for example on February 30.
             #[must_use]
-            pub fn timestamp(&self) -> Option<$crate::Timestamp<'_>> {
+            pub fn timestamp(&self) -> ::std::option::Option<$crate::Timestamp<'_>> {
                 $crate::Timestamp::parse(self.as_str())
             }
         }
-        impl PartialEq for $name {
+        impl ::std::cmp::PartialEq for $name {
             fn eq(&self, other: &Self) -> bool {
                 self.cmp(other).is_eq()
             }
         }
-        impl PartialEq<str> for $name {
+        impl ::std::cmp::PartialEq<str> for $name {
             fn eq(&self, other: &str) -> bool {
                 $crate::timestamp::compare_timestamps(self.as_str(), other).is_eq()
             }
         }
-        impl PartialEq<&str> for $name {
+        impl ::std::cmp::PartialEq<&str> for $name {
             fn eq(&self, other: &&str) -> bool {
                 *self == **other
             }
         }
-        impl Eq for $name {}
-        impl PartialOrd for $name {
-            fn partial_cmp(&self, other: &Self) -> Option<::std::cmp::Ordering> {
-                Some(self.cmp(other))
+        impl ::std::cmp::Eq for $name {}
+        impl ::std::cmp::PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> ::std::option::Option<::std::cmp::Ordering> {
+                ::std::option::Option::Some(self.cmp(other))
             }
         }
-        impl Ord for $name {
+        impl ::std::cmp::Ord for $name {
             fn cmp(&self, other: &Self) -> ::std::cmp::Ordering {
                 $crate::timestamp::compare_timestamps(self.as_str(), other.as_str())
             }
@@ -66,10 +66,12 @@ macro_rules! string_newtype_base {
             ///
             /// # Errors
             /// Returns the violated constraints.
-            pub fn new(text: impl Into<String>) -> Result<Self, $crate::violation::Violations> {
+            pub fn new(
+                text: impl ::std::convert::Into<::std::string::String>,
+            ) -> ::std::result::Result<Self, $crate::violation::Violations> {
                 let value = Self(text.into());
                 $crate::Contract::validate(&value)?;
-                Ok(value)
+                ::std::result::Result::Ok(value)
             }
             /// Returns the string as received.
             #[must_use]
@@ -78,36 +80,38 @@ macro_rules! string_newtype_base {
             }
             /// Converts into the string as received.
             #[must_use]
-            pub fn into_string(self) -> String {
+            pub fn into_string(self) -> ::std::string::String {
                 self.0
             }
         }
         impl $crate::contract::ReportUndeclared for $name {}
         impl ::std::str::FromStr for $name {
             type Err = $crate::violation::Violations;
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
+            fn from_str(text: &str) -> ::std::result::Result<Self, Self::Err> {
                 Self::new(text)
             }
         }
-        impl TryFrom<&str> for $name {
+        impl ::std::convert::TryFrom<&str> for $name {
             type Error = $crate::violation::Violations;
-            fn try_from(text: &str) -> Result<Self, Self::Error> {
+            fn try_from(text: &str) -> ::std::result::Result<Self, Self::Error> {
                 Self::new(text)
             }
         }
-        impl TryFrom<String> for $name {
+        impl ::std::convert::TryFrom<::std::string::String> for $name {
             type Error = $crate::violation::Violations;
-            fn try_from(text: String) -> Result<Self, Self::Error> {
+            fn try_from(text: ::std::string::String) -> ::std::result::Result<Self, Self::Error> {
                 Self::new(text)
             }
         }
-        impl From<$name> for String {
+        impl ::std::convert::From<$name> for ::std::string::String {
             fn from(value: $name) -> Self {
                 value.0
             }
         }
         impl<'de> $crate::read::ReadJson<'de> for $name {
-            fn read_json<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn read_json<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<Self, D::Error> {
                 $crate::read::ReadJson::read_json(deserializer).map(Self)
             }
         }
@@ -123,10 +127,12 @@ macro_rules! secret_newtype {
             ///
             /// # Errors
             /// Returns the violated constraints.
-            pub fn new(text: impl Into<String>) -> Result<Self, $crate::violation::Violations> {
+            pub fn new(
+                text: impl ::std::convert::Into<::std::string::String>,
+            ) -> ::std::result::Result<Self, $crate::violation::Violations> {
                 let value = Self($crate::Secret::from(text.into()));
                 $crate::Contract::validate(&value)?;
-                Ok(value)
+                ::std::result::Result::Ok(value)
             }
             /// Returns the secret string. Keep it out of messages and logs.
             #[must_use]
@@ -153,10 +159,10 @@ macro_rules! int_newtype {
             ///
             /// # Errors
             /// Returns the violated constraints.
-            pub fn new(number: $int) -> Result<Self, $crate::violation::Violations> {
+            pub fn new(number: $int) -> ::std::result::Result<Self, $crate::violation::Violations> {
                 let value = Self(number);
                 $crate::Contract::validate(&value)?;
-                Ok(value)
+                ::std::result::Result::Ok(value)
             }
             /// Returns the value as a primitive integer.
             #[must_use]
@@ -164,13 +170,13 @@ macro_rules! int_newtype {
                 self.0
             }
         }
-        impl TryFrom<$int> for $name {
+        impl ::std::convert::TryFrom<$int> for $name {
             type Error = $crate::violation::Violations;
-            fn try_from(number: $int) -> Result<Self, Self::Error> {
+            fn try_from(number: $int) -> ::std::result::Result<Self, Self::Error> {
                 Self::new(number)
             }
         }
-        impl From<$name> for $int {
+        impl ::std::convert::From<$name> for $int {
             fn from(value: $name) -> Self {
                 value.0
             }
@@ -194,10 +200,12 @@ macro_rules! number_newtype {
             ///
             /// # Errors
             /// Returns the violated constraints.
-            pub fn new(number: impl Into<$crate::Number>) -> Result<Self, $crate::violation::Violations> {
+            pub fn new(
+                number: impl ::std::convert::Into<$crate::Number>,
+            ) -> ::std::result::Result<Self, $crate::violation::Violations> {
                 let value = Self(number.into());
                 $crate::Contract::validate(&value)?;
-                Ok(value)
+                ::std::result::Result::Ok(value)
             }
             /// Returns the value as an exact number.
             #[must_use]
@@ -205,13 +213,13 @@ macro_rules! number_newtype {
                 &self.0
             }
         }
-        impl TryFrom<$crate::Number> for $name {
+        impl ::std::convert::TryFrom<$crate::Number> for $name {
             type Error = $crate::violation::Violations;
-            fn try_from(number: $crate::Number) -> Result<Self, Self::Error> {
+            fn try_from(number: $crate::Number) -> ::std::result::Result<Self, Self::Error> {
                 Self::new(number)
             }
         }
-        impl From<$name> for $crate::Number {
+        impl ::std::convert::From<$name> for $crate::Number {
             fn from(value: $name) -> Self {
                 value.0
             }
@@ -231,7 +239,7 @@ macro_rules! number_newtype {
 #[macro_export]
 macro_rules! wrapper {
     ($name:ident, $inner:ty $(, $also:ident)*) => {
-        impl From<$inner> for $name {
+        impl ::std::convert::From<$inner> for $name {
             fn from(inner: $inner) -> Self {
                 Self(inner)
             }
@@ -286,12 +294,17 @@ macro_rules! wrapper {
 macro_rules! wrapper_serde {
     ($name:ident) => {
         impl ::serde::Serialize for $name {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize<S: ::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
                 self.0.serialize(serializer)
             }
         }
         impl<'de> $crate::read::ReadJson<'de> for $name {
-            fn read_json<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn read_json<D: ::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<Self, D::Error> {
                 $crate::read::ReadJson::read_json(deserializer).map(Self)
             }
         }

@@ -228,21 +228,23 @@ use made::{Meant, Perhaps};
 mod made {
     use super::{Holder, Item};
 
-    crate::open_union! {
-        #[optional_tag = "type"]
-        #[derive(Debug, PartialEq)]
-        pub enum Perhaps {
-            Item(Item) = "item" | "thing",
-        }
+    #[derive(Debug, PartialEq)]
+    pub enum Perhaps {
+        Item(Item),
+        Unknown(crate::Json),
+    }
+
+    crate::open_union! { Perhaps by optional_tag "type" { variants { Item = "item" | "thing" } } }
+
+    #[derive(Debug, PartialEq)]
+    pub enum Meant {
+        Item(Item),
+        Holder(Holder),
+        Unknown(crate::Json),
     }
 
     crate::open_union! {
-        #[discriminator = "type"]
-        #[derive(Debug, PartialEq)]
-        pub enum Meant {
-            Item(Item) = "item",
-            Holder(Holder) = "holder",
-        }
+        Meant by discriminator "type" { variants { Item = "item", Holder = "holder" } }
     }
 }
 

@@ -280,6 +280,14 @@ impl<'de, E: Error> PeekedValue<'de, E> {
         JsonType::from_json_text(&self.text)
     }
 
+    /// Returns true if the value is an array whose first element has one of these JSON types, or an empty array.
+    #[must_use]
+    pub fn may_have_items(&self, types: &[JsonType]) -> bool {
+        let Some(items) = self.text.strip_prefix('[') else { return false };
+        let first = items.trim_start();
+        first.starts_with(']') || types.contains(&JsonType::from_json_text(first))
+    }
+
     /// Returns the JSON text of the value.
     #[must_use]
     pub fn json_text(&self) -> &str {

@@ -66,10 +66,10 @@ impl ModelEmitter<'_> {
     }
 
     /// Returns the only value of a required field, if it has one.
-    fn default_of(&self, f: &StructField) -> Option<TokenStream> {
+    pub(super) fn default_of(&self, f: &StructField) -> Option<TokenStream> {
         let constant = f.constant.as_ref().filter(|_| f.required)?;
         match (&f.ty, constant) {
-            (TypeRef::String, Json::String(text)) => Some(quote!(#text.to_owned())),
+            (TypeRef::String, Json::String(text)) => Some(quote!(#text.into())),
             (TypeRef::Bool, Json::Bool(_)) | (TypeRef::Int(_), Json::Number(_)) => {
                 Some(self.constant_expression(constant))
             }

@@ -276,11 +276,10 @@ impl ModelEmitter<'_> {
                 }
             }
             ValueTest::Nullable { at, boxed, null, value } => {
-                self.add_import(RuntimeImport::Nullable);
-                let on = match_subject(at, *boxed);
+                let (nullable, on) = (self.runtime_item(RuntimeImport::Nullable), match_subject(at, *boxed));
                 let name = binding_pattern(value);
                 let value = self.check_expression(value);
-                quote!(match #on { Nullable::Null => #null, Nullable::Value(#name) => #value })
+                quote!(match #on { #nullable::Null => #null, #nullable::Value(#name) => #value })
             }
             ValueTest::Variants { at, boxed, of, arms, unknown } => {
                 let (on, of) = (match_subject(at, *boxed), self.type_name(at, *of));
@@ -311,15 +310,13 @@ impl ModelEmitter<'_> {
 
     /// Prints an exact number and records the import.
     pub(super) fn number_expression(&self, number: &Number) -> TokenStream {
-        self.add_import(RuntimeImport::Number);
-        number_tokens(number)
+        number_tokens(number, &self.runtime_item(RuntimeImport::Number))
     }
 
     /// Prints the conversion of a machine integer to `Number`.
     fn int_as_number(&self, place: &ValuePlace) -> TokenStream {
-        self.add_import(RuntimeImport::Number);
-        let copy = value_expression(place);
-        quote!(Number::from(#copy))
+        let (exact, copy) = (self.runtime_item(RuntimeImport::Number), value_expression(place));
+        quote!(#exact::from(#copy))
     }
 
     fn count_expression(&self, counted: &CountOperand, order: ComparisonOperator, limit: u64) -> TokenStream {

@@ -22,8 +22,9 @@ impl ModelEmitter<'_> {
         let each = refined.into_iter().filter_map(|other| {
             let value = widening_expression(def, self.shapes.get(other))?;
             let other = self.type_tokens(&TypeRef::Named(other));
+            let from = self.prelude_item("From");
             Some(quote! {
-                impl From<#name> for #other {
+                impl #from<#name> for #other {
                     fn from(value: #name) -> Self {
                         #value
                     }

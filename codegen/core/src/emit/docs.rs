@@ -58,6 +58,14 @@ impl ModelEmitter<'_> {
         (!paths.is_empty()).then(|| quote!(#[derive(#(#paths),*)]))
     }
 
+    /// Returns true if the configuration derives `Default` for a type.
+    pub(super) fn has_configured_default(&self, def: &TypeDef) -> bool {
+        let mut ids = def.conj.ids.iter().copied().chain(def.schema);
+        let derives = |id| self.configured_attributes([id]).to_string().contains("Default");
+        self.options.is_some_and(|options| options.common_derives.iter().any(|path| is_default_path(path)))
+            || ids.any(derives)
+    }
+
     /// Returns the attributes configured for schemas.
     fn configured_attributes(&self, ids: impl IntoIterator<Item = SchemaId>) -> TokenStream {
         let of = |id: SchemaId| self.options.and_then(|options| options.attributes.get(&id));

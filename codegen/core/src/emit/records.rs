@@ -5,17 +5,22 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::{ModelEmitter, RuntimeImport, ident};
-use crate::shape::{StructBody, StructField, TypeDef, TypeId, TypeRef};
+use crate::{
+    rust_types::RustTypes as _,
+    shape::{StructBody, StructField, TypeDef, TypeId, TypeRef},
+};
 
 impl ModelEmitter<'_> {
     pub(super) fn struct_item(&self, id: TypeId, def: &TypeDef, body: &StructBody) -> TokenStream {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
+        let default = self.is_default_derived(def, body).then(|| quote!(, Default));
         let derives = self.derive_list(id);
         let declarations = visible_fields(body).map(|f| {
             let (field, docs) = (ident(&f.name), self.field_docs(f));
-            let ty = self.type_tokens(&f.ty);
-            let ty = if f.required { ty } else { quote!(Option<#ty>) };
+            let ty = self.place_type_tokens(&f.ty, &f.conj);
+            let option = self.prelude_item("Option");
+            let ty = if f.required { ty } else { quote!(#option<#ty>) };
             quote!(#docs pub #field: #ty,)
         });
         let rest = self.rest_type(body);
@@ -28,7 +33,7 @@ impl ModelEmitter<'_> {
         let builder = self.builders.contains(&id).then(|| self.builder_macro(def, body));
         quote! {
             #docs
-            #[derive(#derives)]
+            #[derive(#derives #default)]
             pub struct #name {
                 #(#declarations)*
                 #[doc = #rest_docs]
@@ -42,8 +47,8 @@ impl ModelEmitter<'_> {
 
     pub(super) fn rest_type(&self, body: &StructBody) -> TokenStream {
         let value = self.type_tokens(body.additional.as_ref().unwrap_or(&TypeRef::Json));
-        self.add_import(RuntimeImport::Map);
-        quote!(Map<#value>)
+        let map = self.runtime_item(RuntimeImport::Map);
+        quote!(#map<#value>)
     }
 
     /// Generates the reading and writing of a struct, and lists where undeclared properties may occur.
@@ -64,12 +69,49 @@ impl ModelEmitter<'_> {
         let optional = macro_section("optional", visible_fields(body).filter(|f| !f.required).map(row));
         let nested =
             macro_section("nested", visible_fields(body).filter(|f| self.holds_members(&f.ty)).map(row));
+        let (new, constant) = self.constructor_sections(def, body);
         let extra = self.extra_mode(def, body);
         quote! {
             ::contract_runtime::object! {
-                #name { #tags #required #optional #nested extra #extra }
+                #name { #tags #required #optional #nested #new #constant extra #extra }
             }
         }
+    }
+
+    /// Returns true if the struct derives `Default` because it has no required field, unless the configuration
+    /// already derives it.
+    fn is_default_derived(&self, def: &TypeDef, body: &StructBody) -> bool {
+        visible_fields(body).all(|field| !field.required) && !self.has_configured_default(def)
+    }
+
+    /// Returns the arguments of the constructor, and the constants of the other required fields.
+    fn constructor_sections(
+        &self,
+        def: &TypeDef,
+        body: &StructBody,
+    ) -> (Option<TokenStream>, Option<TokenStream>) {
+        let required = || visible_fields(body).filter(|field| field.required);
+        let arguments: Vec<&StructField> =
+            required().filter(|field| self.default_of(field).is_none()).collect();
+        // A longer list is hard to read at the call; such structs have builders.
+        if arguments.len() > MAX_ARGUMENTS || (arguments.is_empty() && self.has_configured_default(def)) {
+            return (None, None);
+        }
+        let rows = arguments.into_iter().map(|field| {
+            let (name, ty) = (ident(&field.name), self.type_tokens(field.ty.unboxed()));
+            let kind = ident(match &field.ty {
+                TypeRef::Boxed(_) => "boxed",
+                TypeRef::String => "into",
+                ty if self.has_conversions(ty) => "into",
+                _ => "plain",
+            });
+            quote!(#name: #kind #ty)
+        });
+        let constants = required().filter_map(|field| {
+            let (name, value) = (ident(&field.name), self.default_of(field)?);
+            Some(quote!(#name = #value))
+        });
+        (macro_section("new", rows), macro_section("constant", constants))
     }
 
     /// Returns how the macro treats properties without a field.
@@ -118,6 +160,9 @@ impl ModelEmitter<'_> {
         names
     }
 }
+
+/// The maximum number of arguments of a constructor.
+const MAX_ARGUMENTS: usize = 7;
 
 /// Iterates over the fields of a struct; omitted tags have none.
 pub(super) fn visible_fields(body: &StructBody) -> impl Iterator<Item = &StructField> {

@@ -17,7 +17,7 @@ impl ModelEmitter<'_> {
             let docs = doc_lines(doc.as_slice());
             (wire.as_str(), name.as_str(), docs)
         });
-        string_enum_macro(&def.name, &docs, list.open, values)
+        string_enum_macro(&def.name, &docs, list.open.then(|| self.prelude_item("Box")), values)
     }
 
     pub(super) fn newtype_item(&self, id: TypeId, def: &TypeDef, inner: &TypeRef) -> TokenStream {
@@ -145,24 +145,36 @@ impl ModelEmitter<'_> {
     }
 }
 
-/// Generates a string enumeration from wire values, names and documentation.
+/// Generates a string enumeration from wire values, names and documentation. An open one gets the path of `Box`.
 pub(crate) fn string_enum_macro<'v>(
     name: &str,
     docs: &TokenStream,
-    open: bool,
+    open: Option<TokenStream>,
     values: impl Iterator<Item = (&'v str, &'v str, TokenStream)>,
 ) -> TokenStream {
-    let (name, kind) = (ident(name), ident(if open { "open_enum" } else { "closed_enum" }));
-    let variants = values.map(|(wire, variant, docs)| {
-        let variant = ident(variant);
-        quote!(#docs #variant = #wire,)
+    let (name, kind) = (ident(name), ident(if open.is_some() { "open_enum" } else { "closed_enum" }));
+    let rows = values.map(|(wire, variant, docs)| {
+        let (variant, doc) = (ident(variant), format!(" `{}`", wire.escape_debug()));
+        let blank = (!docs.is_empty()).then(|| quote!(#[doc = ""]));
+        (quote!(#docs #blank #[doc = #doc] #variant,), quote!(#variant = #wire))
+    });
+    let (declared, rows): (Vec<_>, Vec<_>) = rows.unzip();
+    let copy = open.is_none().then(|| quote!(Copy,));
+    let unknown = open.map(|boxed| {
+        quote! {
+            #[doc = " A value that this version of the contract does not list, as received. Constructed by `from`,"]
+            #[doc = " which never puts a listed value here."]
+            #[non_exhaustive]
+            Unknown(#boxed<str>),
+        }
     });
     quote! {
-        ::contract_runtime::#kind! {
-            #docs
-            pub enum #name {
-                #(#variants)*
-            }
+        #docs
+        #[derive(Clone, #copy Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum #name {
+            #(#declared)*
+            #unknown
         }
+        ::contract_runtime::#kind! { #name { values { #(#rows),* } } }
     }
 }

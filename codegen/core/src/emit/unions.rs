@@ -2,14 +2,15 @@
 
 use contract_runtime::{Json, schema::TagCertainty};
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{ToTokens as _, quote};
 
-use super::{ModelEmitter, ident, records::macro_section};
+use super::{ModelEmitter, RuntimeImport, ident, records::macro_section};
 use crate::{
+    names,
     schema::TypeSet,
     shape::{
-        KindVariant, MemberRule, ObjectForm, ObjectUnion, TypeDef, TypeId, TypeRef, VariantSelector,
-        VariantTag,
+        KindVariant, MemberRule, ObjectForm, ObjectUnion, TypeBody, TypeDef, TypeId, TypeRef,
+        VariantSelector, VariantTag,
     },
 };
 
@@ -28,108 +29,110 @@ impl ModelEmitter<'_> {
         let large = (body.variants.len() > 1).then(|| {
             quote!(#[allow(clippy::large_enum_variant, reason = "variants are held one at a time or in a list; a pointer for each costs more than the space")])
         });
-        let held = self.variants_macro(def, body.variants.iter().map(|v| (&v.name, &v.ty)).collect());
-        let tag = match &body.selector {
-            VariantSelector::Tag(tag) => tag,
-            VariantSelector::Members(forms) => {
-                let variants = self.form_selection(body, forms);
-                let declared = body.variants.iter().zip(forms).map(|(v, form)| {
-                    let (variant, ty) = (ident(&v.name), self.type_tokens(&v.ty));
-                    let doc = format!(" An object {form}.");
-                    quote!(#[doc = #doc] #variant(#ty),)
-                });
-                let unknown = body.open.then(|| {
-                    quote!(
-                        #[doc = " Any other object, as received."]
-                        Unknown(::contract_runtime::Json),
-                    )
-                });
-                let rest = body.open.then(|| quote!(open Unknown));
-                return quote! {
-                    #docs
-                    #[derive(#derives)]
-                    #large
-                    pub enum #name {
-                        #(#declared)*
-                        #unknown
-                    }
-                    ::contract_runtime::object_union! { #name #rest { #(#variants)* } }
-                    #hidden
-                    #held
-                };
-            }
+        let variants = self.variants_macro(def, body.variants.iter().map(|v| (&v.name, &v.ty)).collect());
+        let (declared, unknown_doc, implementation) = match &body.selector {
+            VariantSelector::Tag(tag) => self.tag_selection(def, body, tag),
+            VariantSelector::Members(forms) => self.form_selection(def, body, forms),
         };
-        let (by, variants) = self.tag_selection(body, tag);
-        let kind = ident(if body.open { "open_union" } else { "closed_union" });
+        let unknown = body.open.then(|| {
+            let json = self.runtime_item(RuntimeImport::Json);
+            quote!(#[doc = #unknown_doc] Unknown(#json),)
+        });
         quote! {
-            ::contract_runtime::#kind! {
-                #[#by]
-                #docs
-                #[derive(#derives)]
-                #large
-                pub enum #name {
-                    #(#variants)*
-                }
+            #docs
+            #[derive(#derives)]
+            #large
+            pub enum #name {
+                #(#declared)*
+                #unknown
             }
+            #implementation
             #hidden
-            #held
+            #variants
         }
     }
 
-    /// Returns the attribute that names the tag, and each variant with its values.
-    fn tag_selection(&self, body: &ObjectUnion, tag: &VariantTag) -> (TokenStream, Vec<TokenStream>) {
-        let name = &tag.name;
-        let variants = body.variants.iter().zip(&tag.literals).enumerate().map(|(at, (v, literals))| {
+    /// Returns the variants of a tagged union, the documentation of `Unknown`, and the call that implements
+    /// reading and writing.
+    fn tag_selection(
+        &self,
+        def: &TypeDef,
+        body: &ObjectUnion,
+        tag: &VariantTag,
+    ) -> (Vec<TokenStream>, String, TokenStream) {
+        let tag_name = &tag.name;
+        let rows = body.variants.iter().zip(&tag.literals).enumerate().map(|(at, (v, literals))| {
             let (variant, ty) = (ident(&v.name), self.type_tokens(&v.ty));
-            let literals = literals.iter().map(|literal| self.constant_expression(literal));
+            let literals: Vec<_> = literals.iter().map(|literal| self.constant_expression(literal)).collect();
+            let values: Vec<String> = literals.iter().map(|literal| format!("`{literal}`")).collect();
+            let doc = format!(" `{tag_name}` is {}.", values.join(" or "));
             let others = (tag.default_variant == Some(at))
                 .then(|| quote!(#[doc = " Also used for other tags, or none, if it can hold the object."]));
-            quote!(#others #variant(#ty) = #(#literals)|*,)
+            (quote!(#others #[doc = #doc] #variant(#ty),), quote!(#variant = #(#literals)|*))
         });
-        let value = match tag.default_variant.and_then(|at| body.variants.get(at)).map(|v| ident(&v.name)) {
-            Some(otherwise) => quote!((#name, #otherwise)),
-            None => quote!(#name),
+        let (declared, rows): (Vec<_>, Vec<_>) = rows.unzip();
+        let unknown_doc = match tag.certainty {
+            TagCertainty::Required => format!(" Any other `{tag_name}`; the object as received."),
+            TagCertainty::Present => format!(" Any other `{tag_name}`, or none; the object as received."),
+            TagCertainty::Hint => format!(
+                " Any other `{tag_name}`, or none, or an object that does not match its tag, or that contains such an object more than eight unions deep; the object as received."
+            ),
         };
+        let default = tag.default_variant.and_then(|at| body.variants.get(at)).map(|v| ident(&v.name));
         let by = ident(match tag.certainty {
             TagCertainty::Required => "tag",
             TagCertainty::Present => "optional_tag",
             TagCertainty::Hint => "discriminator",
         });
-        (quote!(#by = #value), variants.collect())
+        let (name, kind) = (ident(&def.name), ident(if body.open { "open_union" } else { "closed_union" }));
+        let implementation = quote! {
+            ::contract_runtime::#kind! { #name by #by #tag_name #default { variants { #(#rows),* } } }
+        };
+        (declared, unknown_doc, implementation)
     }
 
-    /// Writes each variant with its form, as in
-    /// `User(User) { "id" required [Number], "kind" optional [String] = Text("a") }`. An empty list allows all types.
-    fn form_selection(&self, body: &ObjectUnion, forms: &[ObjectForm]) -> Vec<TokenStream> {
-        let rule_tokens = |rule: &MemberRule| {
-            let name = &rule.name;
-            let presence = ident(if rule.required { "required" } else { "optional" });
-            let types = KINDS.into_iter().filter(|(types, _)| !types.intersection(rule.types).is_empty());
-            let types: Vec<Ident> = types.map(|(_, name)| ident(name)).collect();
-            let types = if types.len() == KINDS.len() { Vec::new() } else { types };
-            let literals = rule.literals.iter().map(|literal| {
-                let kind = ident(match literal {
-                    Json::String(_) => "Text",
-                    Json::Bool(_) => "Bool",
-                    _ => "Int",
-                });
-                let value = self.constant_expression(literal);
-                quote!(#kind(#value))
-            });
-            let literals = (!rule.literals.is_empty()).then(|| quote!(= #(#literals)|*));
-            quote!(#name #presence [#(#types),*] #literals)
-        };
-        let variants = body.variants.iter().zip(forms).map(|(v, form)| {
-            let variant = ident(&v.name);
-            let ty = match &v.ty {
-                TypeRef::Boxed(inner) => self.type_tokens(inner),
-                other => self.type_tokens(other),
-            };
-            let members = form.members.iter().map(rule_tokens);
+    /// Returns the variants of a union without a tag, the documentation of `Unknown`, and the call that
+    /// implements reading and writing, with the form of each variant, as in
+    /// `User(User) { "id" required [Number], "kind" optional [String] = Text("a") }`. An empty list allows all
+    /// types.
+    fn form_selection(
+        &self,
+        def: &TypeDef,
+        body: &ObjectUnion,
+        forms: &[ObjectForm],
+    ) -> (Vec<TokenStream>, String, TokenStream) {
+        let rows = body.variants.iter().zip(forms).map(|(v, form)| {
+            let (variant, ty) = (ident(&v.name), self.type_tokens(&v.ty));
+            let doc = format!(" An object {form}.");
+            let declared = quote!(#[doc = #doc] #variant(#ty),);
+            let ty = self.type_tokens(v.ty.unboxed());
+            let members = form.members.iter().map(|rule| self.member_rule_row(rule));
             let closed = form.closed.then(|| quote!(closed));
-            quote!(#variant(#ty) #closed { #(#members),* })
+            (declared, quote!(#variant(#ty) #closed { #(#members),* }))
         });
-        variants.collect()
+        let (declared, rows): (Vec<_>, Vec<_>) = rows.unzip();
+        let name = ident(&def.name);
+        let rest = body.open.then(|| quote!(open Unknown));
+        let implementation = quote!(::contract_runtime::object_union! { #name #rest { #(#rows)* } });
+        (declared, " Any other object, as received.".to_owned(), implementation)
+    }
+
+    fn member_rule_row(&self, rule: &MemberRule) -> TokenStream {
+        let name = &rule.name;
+        let presence = ident(if rule.required { "required" } else { "optional" });
+        let types = runtime_kinds(rule.types);
+        let types = if types.len() == KINDS.len() { Vec::new() } else { types };
+        let literals = rule.literals.iter().map(|literal| {
+            let kind = ident(match literal {
+                Json::String(_) => "Text",
+                Json::Bool(_) => "Bool",
+                _ => "Int",
+            });
+            let value = self.constant_expression(literal);
+            quote!(#kind(#value))
+        });
+        let literals = (!rule.literals.is_empty()).then(|| quote!(= #(#literals)|*));
+        quote!(#name #presence [#(#types),*] #literals)
     }
 
     /// Generates the `Debug` implementation of an open union whose variants contain secrets: unknown objects
@@ -147,54 +150,89 @@ impl ModelEmitter<'_> {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
         let derives = self.derive_list(id);
-        let list = variants.iter().map(|v| {
-            let (variant, ty, kind) = (ident(&v.name), self.type_tokens(&v.ty), runtime_kind(v.types));
-            let doc = format!(" The value is {}.", kind_phrase(v.types));
-            quote!(#[doc = #doc] #variant(#ty) = #kind,)
+        let declared = variants.iter().map(|v| {
+            let (variant, ty) = (ident(&v.name), self.place_type_tokens(&v.ty, &v.conj));
+            let doc = format!(" The value is {}.", kind_phrase(v));
+            quote!(#[doc = #doc] #variant(#ty),)
         });
-        let all: Vec<&str> = variants.iter().map(|v| kind_phrase(v.types)).collect();
+        let rows = variants.iter().map(|v| {
+            let (variant, kind) = (ident(&v.name), runtime_kind(v.types));
+            let items = (v.items != TypeSet::ALL).then(|| {
+                let kinds = runtime_kinds(v.items);
+                quote!([#(#kinds),*])
+            });
+            quote!(#variant = #kind #items)
+        });
+        let all: Vec<String> = variants.iter().map(kind_phrase).collect();
         let expected = all.join(" or ");
         let held = self.variants_macro(def, variants.iter().map(|v| (&v.name, &v.ty)).collect());
         quote! {
-            ::contract_runtime::untagged_union! {
-                #[expected = #expected]
-                #docs
-                #[derive(#derives)]
-                pub enum #name {
-                    #(#list)*
-                }
+            #docs
+            #[derive(#derives)]
+            pub enum #name {
+                #(#declared)*
             }
+            ::contract_runtime::untagged_union! { #name expects #expected { variants { #(#rows),* } } }
             #held
         }
     }
 
-    /// Generates `From` for every variant with a unique type, and lists the variants that may contain
-    /// undeclared properties.
+    /// Generates methods that return the value of a variant, `From` for every variant with a unique type, and
+    /// the list of the variants that may contain undeclared properties.
     fn variants_macro(&self, def: &TypeDef, variants: Vec<(&String, &TypeRef)>) -> TokenStream {
         let name = ident(&def.name);
+        let access = macro_section("access", self.accessor_rows(&variants).into_iter());
         let unique = variants.iter().filter(|(_, ty)| {
             variants.iter().filter(|(_, other)| other == ty).count() == 1 && **ty != TypeRef::Json
         });
         let from = macro_section(
             "from",
             unique.map(|(variant, ty)| {
-                let variant = ident(variant);
-                let ty = match ty {
-                    TypeRef::Boxed(inner) => self.type_tokens(inner),
-                    other => self.type_tokens(other),
-                };
+                let (variant, ty) = (ident(variant), self.type_tokens(ty.unboxed()));
                 quote!(#variant(#ty))
             }),
         );
+        let mut texts = variants.iter().filter(|(_, ty)| self.is_built_from_str(ty));
+        let text = match (texts.next(), texts.next()) {
+            (Some((variant, _)), None) => Some(ident(variant)),
+            _ => None,
+        };
+        let from_text = text.map(|variant| quote!(from_text { #variant }));
         let nested = variants.iter().filter(|(_, ty)| self.holds_members(ty));
-        let nested = macro_section(
-            "nested",
-            nested.map(|(variant, _)| {
-                let variant = ident(variant);
-                quote!(#variant)
-            }),
-        );
-        quote!(::contract_runtime::union_variants! { #name { #from #nested } })
+        let nested = macro_section("nested", nested.map(|(variant, _)| ident(variant).to_token_stream()));
+        quote!(::contract_runtime::union_variants! { #name { #access #from #from_text #nested } })
+    }
+
+    /// Returns the row of each variant whose value has methods of its own: `User: one User = as_user into_user`.
+    /// Variants of any JSON have none, nor have variants whose method names are not unique.
+    fn accessor_rows(&self, variants: &[(&String, &TypeRef)]) -> Vec<TokenStream> {
+        let words: Vec<String> = variants.iter().map(|(variant, _)| names::snake_case(variant)).collect();
+        let rows = variants.iter().zip(&words).filter(|((_, ty), word)| {
+            **ty != TypeRef::Json && words.iter().filter(|other| other == word).count() == 1
+        });
+        let rows = rows.map(|((variant, ty), word)| {
+            let kind = ident(match ty {
+                TypeRef::String => "text",
+                TypeRef::Boxed(_) => "boxed",
+                ty if self.shapes.is_copy(ty) => "copy",
+                _ => "one",
+            });
+            let (variant, payload) = (ident(variant), self.type_tokens(ty.unboxed()));
+            let (get, take) = (ident(&format!("as_{word}")), ident(&format!("into_{word}")));
+            quote!(#variant: #kind #payload = #get #take)
+        });
+        rows.collect()
+    }
+
+    /// Returns true if the type implements `From<&str>`.
+    fn is_built_from_str(&self, ty: &TypeRef) -> bool {
+        match ty {
+            TypeRef::String => true,
+            TypeRef::Named(id) => {
+                matches!(&self.shapes.get(*id).body, TypeBody::Enum(list) if list.open)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -214,7 +252,40 @@ fn runtime_kind(types: TypeSet) -> Ident {
     ident(found.map_or("Object", |(_, name)| name))
 }
 
-fn kind_phrase(types: TypeSet) -> &'static str {
+/// Returns the runtime's names of all JSON types in a set.
+fn runtime_kinds(types: TypeSet) -> Vec<Ident> {
+    let kinds = KINDS.into_iter().filter(|(kind, _)| !kind.intersection(types).is_empty());
+    kinds.map(|(_, name)| ident(name)).collect()
+}
+
+fn kind_phrase(variant: &KindVariant) -> String {
+    if variant.items == TypeSet::ALL {
+        return type_phrase(variant.types).to_owned();
+    }
+    let kinds = KINDS.into_iter().map(|(kind, _)| kind.intersection(variant.items));
+    let items: Vec<&str> = kinds.filter(|types| !types.is_empty()).map(items_phrase).collect();
+    format!("an array of {}", items.join(" or "))
+}
+
+fn items_phrase(types: TypeSet) -> &'static str {
+    if types == TypeSet::NULL {
+        "null"
+    } else if types == TypeSet::BOOLEAN {
+        "booleans"
+    } else if types == TypeSet::INTEGER {
+        "whole numbers"
+    } else if !types.intersection(TypeSet::NUMBER).is_empty() {
+        "numbers"
+    } else if types == TypeSet::STRING {
+        "strings"
+    } else if types == TypeSet::ARRAY {
+        "arrays"
+    } else {
+        "objects"
+    }
+}
+
+fn type_phrase(types: TypeSet) -> &'static str {
     if types == TypeSet::NULL {
         "null"
     } else if types == TypeSet::BOOLEAN {

@@ -231,7 +231,8 @@ fn names_apply_to_extensible_enums() {
     assert_eq!(pointers, ["few", "text", "told", "whole"].map(|name| format!("/properties/{name}")));
     let files = project.generate_from(contract).unwrap().files.0;
     let models = &files["src/models.rs"];
-    for line in ["/// One.\n        First = \"a\",", "/// Two.\n        Second = \"b\","] {
+    for line in ["/// One.\n    ///\n    /// `a`\n    First,", "/// Two.\n    ///\n    /// `b`\n    Second,"]
+    {
         assert!(models.contains(line), "{line}: {models}");
     }
 }
@@ -383,4 +384,21 @@ paths:
     assert_eq!(models.matches("pub enum").count(), 1, "{models}");
     let row = "ArgumentSpec::EMPTY, ArgumentSpec { name: \"action\", values: &[\"a\", \"b\"], ..ArgumentSpec::EMPTY }";
     assert!(cli.contains(row), "{cli}");
+}
+
+/// A schema keeps the name of an item of Rust's prelude or of the runtime; a note names each that cannot.
+#[test]
+fn changed_type_names_are_noted() {
+    let text = r#"{"$defs": {
+        "Option": {"type": "string"}, "Tag": {"type": "string"}, "Error": {"type": "string"},
+        "Some": {"type": "string"}, "OkValue": {"type": "string"}
+    }}"#;
+    let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+    let contract = Project::default().analyze_sources(sources).unwrap();
+    let mut names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["Error", "Input", "OkValue", "Option", "SomeValue", "Tag"]);
+    let notes = contract.diagnostics.iter().filter(|each| each.code == "type-name");
+    let places: Vec<&str> = notes.filter_map(|each| Some(each.place.as_ref()?.pointer.as_str())).collect();
+    assert_eq!(places, ["/$defs/Some"]);
 }

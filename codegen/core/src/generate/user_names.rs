@@ -3,10 +3,10 @@
 use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
-    names::{is_model_name, is_reserved_type, is_rust_identifier, type_name},
+    names::{is_model_name, is_reserved_model, is_reserved_type, is_rust_identifier, type_name},
     naming::TypeNames,
     package,
-    schema::SchemaGraph,
+    schema::{SchemaGraph, SchemaOrigin},
     tree::DocumentLocation,
 };
 
@@ -73,14 +73,16 @@ fn naming_problem(name: &str, of: NameKind) -> Option<(&'static str, String)> {
             "use letters, digits and `_`, starting with a letter, and no Rust keyword, such as `{example}`"
         );
         Some(("it is not a Rust identifier", help))
-    } else if of == NameKind::Area || is_model_name(name) {
+    } else if of == NameKind::Area {
         // The check for reserved module names is in `Project::resolve_options`.
         None
-    } else if is_reserved_type(name) {
+    } else if is_reserved_model(name) || (of != NameKind::Type && is_reserved_type(name)) {
         Some((
             "generated code uses it for something else",
             format!("choose another name, such as `{}`", type_name(name)),
         ))
+    } else if is_model_name(name) {
+        None
     } else {
         let help = format!("use upper camel case, such as `{}`", type_name(name));
         Some(("Rust type names use upper camel case", help))
@@ -105,5 +107,22 @@ pub(super) fn check_contested_names(
         diagnostics.push(
             labels.fold(problem, |problem, place| problem.with_label(place, "a schema with this name")),
         );
+    }
+}
+
+/// Notes each schema whose type cannot have its name.
+pub(super) fn note_changed_names(graph: &SchemaGraph, names: &TypeNames, diagnostics: &mut Diagnostics) {
+    for id in names.named() {
+        let Some(name) = names.name_of(id) else { continue };
+        let Some(reserved) = name.strip_suffix("Value").filter(|own| is_reserved_model(own)) else {
+            continue;
+        };
+        let schema = graph.schema(id);
+        if matches!(&schema.origin, SchemaOrigin::Root(own) | SchemaOrigin::Definition(own) | SchemaOrigin::Component(own) if own != name)
+        {
+            let message = format!("the type is named `{name}`, because generated code uses `{reserved}`");
+            let note = Diagnostic::note("type-name", message);
+            diagnostics.push(note.with_place(schema.place.clone()).help("choose another name in `[names]`"));
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Finds equal anonymous schemas, which share one type that is named after the first of them.
+//! Finds equal anonymous schemas of properties and parameters with the same name, which share one type. It is named
+//! after the first of them; the path names of the others are aliases, so that a name never depends on other schemas.
 //!
 //! Annotations of the schema itself (`title`, `description`, `default`, `deprecated`) may differ, since they
 //! are printed where it is used. Those of its properties must be equal, since a type documents each field
@@ -8,8 +9,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use contract_runtime::Json;
 
-use super::TypeNames;
+use super::{TypeNames, local_names::LocalNames};
 use crate::{
+    api::OpenApiDocument,
     options::SchemaOptions,
     schema::{
         ContainsConstraint, Discriminator, DynamicReference, Schema, SchemaGraph, SchemaId, SchemaRemapping,
@@ -21,8 +23,9 @@ struct EqualityClasses<'a> {
     graph: &'a SchemaGraph,
     options: &'a SchemaOptions,
     names: &'a TypeNames,
+    locals: LocalNames,
     /// The first schema with this content; schemas of requests and responses are separate.
-    first: HashMap<(Schema, bool), SchemaId>,
+    first: HashMap<(Schema, bool, String), SchemaId>,
     known: HashMap<SchemaId, SchemaId>,
     /// The first schema with this representative and these annotations.
     described: HashMap<(SchemaId, SchemaMetadata), SchemaId>,
@@ -42,12 +45,18 @@ struct SchemaMetadata {
 
 impl TypeNames {
     /// Finds the first of equal schemas, for each anonymous schema that equals another one.
-    pub(super) fn find_equal_schemas(&mut self, graph: &SchemaGraph, options: &SchemaOptions) {
+    pub(super) fn find_equal_schemas(
+        &mut self,
+        graph: &SchemaGraph,
+        api: &OpenApiDocument,
+        options: &SchemaOptions,
+    ) {
         let dynamic = graph.resources.iter().any(|r| !r.dynamic_anchors.is_empty());
         let mut kinds = EqualityClasses {
             graph,
             options,
             names: self,
+            locals: LocalNames::from_api(graph, api),
             first: HashMap::new(),
             known: HashMap::new(),
             described: HashMap::new(),
@@ -61,15 +70,6 @@ impl TypeNames {
         let shared: HashSet<SchemaId> =
             firsts.iter().filter(|(id, first)| id != first).map(|(_, first)| *first).collect();
         self.equals = firsts.into_iter().filter(|(_, first)| shared.contains(first)).collect();
-    }
-
-    /// Copies the name of the first of equal schemas to the others, so that it is known in every part.
-    pub(super) fn share_place_names(&mut self) {
-        for (id, first) in &self.equals {
-            if let Some(place) = self.places.get(first).cloned() {
-                self.places.insert(*id, place);
-            }
-        }
     }
 }
 
@@ -111,7 +111,11 @@ impl EqualityClasses<'_> {
         {
             return target;
         }
-        let content = (self.normalized_schema(schema), self.options.requests.contains(&target));
+        let content = (
+            self.normalized_schema(schema),
+            self.options.requests.contains(&target),
+            self.locals.key(self.graph, target),
+        );
         self.open.remove(&target);
         let first = *self.first.entry(content).or_insert(target);
         self.known.insert(id, first);
@@ -236,13 +240,15 @@ mod tests {
         shape::{TypeBody, TypeRef},
     };
 
-    /// Equal anonymous types are one, named after the first location. Different annotations of properties
-    /// make them distinct, different annotations of the types themselves do not.
+    /// Equal anonymous types of properties with the same name are one, named after the first location. Different
+    /// annotations of properties make them distinct, different annotations of the types themselves do not.
     #[test]
     fn equal_places_share_a_type() {
         let text = r#"{"type": "object", "properties": {
             "a": {"description": "One.", "type": "object", "properties": {"x": {"enum": ["p", "q"]}}},
-            "b": {"description": "Two.", "type": "object", "properties": {"x": {"enum": ["p", "q"]}}},
+            "inner": {"type": "object", "properties": {
+                "a": {"description": "Two.", "type": "object", "properties": {"x": {"enum": ["p", "q"]}}},
+                "b": {"type": "object", "properties": {"x": {"enum": ["p", "q"]}}}}},
             "c": {"type": "object", "properties": {"x": {"description": "Another.", "enum": ["p", "q"]}}},
             "d": {"type": "object", "properties": {"x": {"enum": ["p", "q"], "maxLength": 1}}}
         }}"#;
@@ -250,10 +256,16 @@ mod tests {
         let contract = Project::default().analyze_sources(sources).unwrap();
         let mut names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
         names.sort_unstable();
-        assert_eq!(names, ["Input", "InputA", "InputAx", "InputC", "InputD", "InputDx"]);
-        let input = contract.shapes.types.iter().find(|def| def.name == "Input").unwrap();
-        let TypeBody::Struct(body) = &input.body else { panic!("{input:?}") };
-        assert_eq!(body.fields[0].ty, body.fields[1].ty);
+        assert_eq!(
+            names,
+            ["Input", "InputA", "InputAx", "InputC", "InputD", "InputDx", "InputInner", "InputInnerB"]
+        );
+        let field = |name: &str, index: usize| {
+            let def = contract.shapes.types.iter().find(|def| def.name == name).unwrap();
+            let TypeBody::Struct(body) = &def.body else { panic!("{def:?}") };
+            body.fields[index].ty.clone()
+        };
+        assert_eq!(field("Input", 0), field("InputInner", 0));
     }
 
     /// Each field has its own `deprecated`, whichever of the equal schemas comes first.
@@ -283,18 +295,23 @@ mod tests {
     fn options_distinguish_types() {
         let text = r#"{"type": "object", "properties": {
             "a": {"type": "object", "properties": {"x": {"type": "string"}}},
-            "b": {"type": "object", "properties": {"x": {"type": "string"}}},
-            "c": {"type": "object", "properties": {"x": {"type": "string"}}}
+            "b": {"type": "object", "properties": {
+                "a": {"type": "object", "properties": {"x": {"type": "string"}}},
+                "c": {"type": "object", "properties": {"a": {"type": "object", "properties": {"x": {"type": "string"}}}}}}}
         }}"#;
-        for (options, names) in [
-            ("", vec!["Input", "InputA"]),
-            ("derives = { '#/properties/b' = ['Hash'] }", vec!["Input", "InputA", "InputB"]),
-            ("attributes = { '#/properties/a' = ['#[doc(hidden)]'] }", vec!["Input", "InputA", "InputB"]),
+        let (shared, separate) = (vec!["Input", "InputA", "InputB", "InputBc"], |own: &'static str| {
+            vec!["Input", "InputA", "InputB", own, "InputBc"]
+        });
+        for (options, mut names) in [
+            ("", shared),
+            ("derives = { '#/properties/b/properties/a' = ['Hash'] }", separate("InputBa")),
+            ("attributes = { '#/properties/a' = ['#[doc(hidden)]'] }", separate("InputBa")),
             (
-                "attributes = { '#/properties/b/properties/x' = ['#[doc(hidden)]'] }",
-                vec!["Input", "InputA", "InputB"],
+                "attributes = { '#/properties/b/properties/a/properties/x' = ['#[doc(hidden)]'] }",
+                separate("InputBa"),
             ),
         ] {
+            names.sort_unstable();
             let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
             let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
             let contract = project.analyze_sources(sources).unwrap_or_else(|e| panic!("{options}: {e}"));

@@ -75,7 +75,6 @@ impl TypeNames {
         for (id, hint) in type_places(api) {
             walk.visit_place(id, component_name(graph, id).unwrap_or(hint));
         }
-        self.share_place_names();
     }
 }
 
@@ -109,7 +108,6 @@ impl PlaceWalk<'_> {
     /// Names a schema and returns the path for its children; `None` if it has a name or was visited before.
     fn name_place(&mut self, id: SchemaId, hint: String) -> Option<(SchemaId, String)> {
         let id = self.names.aliases.get(&id).copied().unwrap_or(id);
-        let id = self.names.equals.get(&id).copied().unwrap_or(id);
         if self.names.named.contains_key(&id) || !self.seen.insert(id) {
             return None;
         }

@@ -1,6 +1,7 @@
 //! Generates string enumerations that no schema lists.
 
 use proc_macro2::TokenStream;
+use quote::quote;
 
 use super::doc_attributes;
 use crate::emit::string_enum_macro;
@@ -25,6 +26,6 @@ impl StringEnumItem<'_> {
         let values = self.values.iter();
         let values =
             values.map(|value| (value.wire.as_str(), value.name.as_str(), doc_attributes(&value.doc)));
-        string_enum_macro(self.name, &doc_attributes(&self.doc), open, values)
+        string_enum_macro(self.name, &doc_attributes(&self.doc), open.then(|| quote!(Box)), values)
     }
 }

@@ -82,9 +82,10 @@ impl<'a> AcceptedSchemaWriter<'a> {
             TypeBody::Struct(body) => self.write_struct(body),
             TypeBody::Objects(body) => self.write_objects(body),
             TypeBody::ByKind(variants) => {
-                let variants = variants
-                    .iter()
-                    .map(|v| json!({ "allOf": [kind_schema(v.types), self.write_variant(&v.ty)] }));
+                let variants = variants.iter().map(|v| {
+                    let items = json!({ "items": kind_schema(v.items) });
+                    json!({ "allOf": [kind_schema(v.types), items, self.write_variant(&v.ty)] })
+                });
                 json!({ "anyOf": variants.collect::<Vec<_>>() })
             }
             TypeBody::Enum(list) if list.open => json!({ "type": "string" }),

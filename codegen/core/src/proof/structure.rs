@@ -57,9 +57,7 @@ pub(crate) fn find_mismatches(
                     }
                 }
             }
-            TypeBody::ByKind(variants) => {
-                variants.iter().for_each(|v| report(&v.ty, &def.conj.within(v.types)))
-            }
+            TypeBody::ByKind(variants) => variants.iter().for_each(|v| report(&v.ty, &v.conj)),
             TypeBody::Newtype(inner) => report(inner, &def.conj),
             TypeBody::Enum(_) | TypeBody::Pending => {}
         }

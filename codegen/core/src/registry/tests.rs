@@ -47,7 +47,7 @@ fn closed_tables_return_values_directly() {
     config.describe = Some("title".to_owned());
     config.enums.insert("side".to_owned(), "Side".to_owned());
     let code = run(&config, ROWS).unwrap();
-    assert_contains(&code, r#"#[doc = " Not found"] NotFound = "NOT_FOUND""#);
+    assert_contains(&code, r#"#[doc = " Not found"] #[doc = ""] #[doc = " `NOT_FOUND`"] NotFound"#);
     assert_contains(
         &code,
         "struct CodeRow { status: u16, title: &'static str, side: Side, retry: Option<u32>, headers: &'static [&'static str] }",
@@ -58,7 +58,8 @@ fn closed_tables_return_values_directly() {
     );
     assert_contains(&code, "pub const fn status(self) -> u16 { self.row().status }");
     assert_contains(&code, "pub enum Side");
-    assert_contains(&code, "closed_enum! { #[doc = \" The rows of `codes.json`.\"] pub enum Code");
+    assert_contains(&code, "pub enum Code");
+    assert_contains(&code, r#"closed_enum! { Code { values { NotFound = "NOT_FOUND", Busy = "BUSY" } } }"#);
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn open_tables_keep_unknown_values() {
     let mut config = config();
     config.open = true;
     let code = run(&config, r#"[{"code": "UNKNOWN", "status": 1}, {"code": "a-b", "status": 2}]"#).unwrap();
-    assert_contains(&code, "open_enum!");
+    assert_contains(&code, "open_enum! { Code");
     assert_contains(&code, r#"UnknownValue = "UNKNOWN""#);
     assert_contains(&code, "pub fn status(&self) -> Option<u16> { self.row().map(|row| row.status) }");
     assert_contains(&code, r#"AB = "a-b""#);

@@ -56,6 +56,7 @@ pub fn build_shapes(
         aliases: names.aliases.clone(),
         equals: names.equals.clone(),
         unconstrained: names.unconstrained.clone(),
+        duplicate_names: names.duplicate_names(),
         ..Shapes::default()
     };
     let mut shaper = ShapeBuilder {
@@ -94,6 +95,10 @@ pub fn build_shapes(
 /// The maximum number of variants of an enumeration; a longer list becomes a checked string. The compiler
 /// compares all pairs of `match` arms, derived ones included: 10,000 arms take 2.7 GB.
 pub(crate) const MAX_ENUM_VARIANTS: usize = 1000;
+
+/// The JSON types other than `null`; integers are numbers.
+pub(super) const JSON_KINDS: [TypeSet; 5] =
+    [TypeSet::BOOLEAN, TypeSet::NUMBER, TypeSet::STRING, TypeSet::ARRAY, TypeSet::OBJECT];
 
 pub(super) struct ShapeBuilder<'a> {
     pub(super) graph: &'a SchemaGraph,
@@ -210,6 +215,13 @@ impl ShapeBuilder<'_> {
             let known = self.facts_of(&base);
             // The base may allow `null` where this place does not, or vice versa.
             if known.types.contains(TypeSet::NULL) {
+                continue;
+            }
+            // The base allows JSON types that cannot occur here: an enum by JSON type, of which this is one.
+            let is_excluded = |kind: &TypeSet| {
+                !known.types.intersection(*kind).is_empty() && facts.types.intersection(*kind).is_empty()
+            };
+            if JSON_KINDS.iter().any(is_excluded) {
                 continue;
             }
             // A single branch or JSON type of the base, whose type covers all of them.
@@ -335,9 +347,8 @@ impl ShapeBuilder<'_> {
         if let Some(ty) = self.union_type(conj, &facts, hint, slot) {
             return ty;
         }
-        let kinds = [TypeSet::BOOLEAN, TypeSet::NUMBER, TypeSet::STRING, TypeSet::ARRAY, TypeSet::OBJECT];
         let possible: Vec<TypeSet> =
-            kinds.into_iter().filter(|k| !facts.types.intersection(*k).is_empty()).collect();
+            JSON_KINDS.into_iter().filter(|k| !facts.types.intersection(*k).is_empty()).collect();
         match possible.as_slice() {
             [one] => self.single_kind(*one, conj, &facts, hint, slot),
             [] | [_, _, _, _, _] => TypeRef::Json,
@@ -365,8 +376,9 @@ impl ShapeBuilder<'_> {
         for &kind in kinds {
             let types = facts.types.intersection(kind);
             let name = kind_name(types);
-            let ty = self.type_of(&conj.within(types), &format!("{hint}{name}"));
-            variants.push(KindVariant { name: name.to_owned(), types, ty });
+            let conj = conj.within(types);
+            let ty = self.type_of(&conj, &format!("{hint}{name}"));
+            variants.push(KindVariant { name: name.to_owned(), types, items: TypeSet::ALL, conj, ty });
         }
         self.shapes.types[id].body = TypeBody::ByKind(variants);
         TypeRef::Named(id)

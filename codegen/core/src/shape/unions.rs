@@ -11,7 +11,7 @@ use contract_runtime::{Json, schema::TagCertainty};
 use super::{
     KindVariant, ObjectForm, ObjectUnion, ObjectVariant, TypeBody, TypeId, TypeRef, VariantSelector,
     VariantTag,
-    build::{ShapeBuilder, kind_name},
+    build::{JSON_KINDS, ShapeBuilder, kind_name},
     tags::{self, UnionTag},
 };
 use crate::{
@@ -406,14 +406,7 @@ impl ShapeBuilder<'_> {
         hint: &str,
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
-        let kinds = [
-            TypeSet::NULL,
-            TypeSet::BOOLEAN,
-            TypeSet::NUMBER,
-            TypeSet::STRING,
-            TypeSet::ARRAY,
-            TypeSet::OBJECT,
-        ];
+        let kinds = [TypeSet::NULL].into_iter().chain(JSON_KINDS);
         let mut groups: Vec<(TypeSet, Vec<&UnionBranch>)> = Vec::new();
         for kind in kinds {
             let holding: Vec<&UnionBranch> =
@@ -422,24 +415,62 @@ impl ShapeBuilder<'_> {
                 groups.push((kind, holding));
             }
         }
-        if groups.len() < 2 || groups.len() > 5 {
+        let several_lists = groups.iter().any(|(kind, holding)| self.item_types(*kind, holding).is_some());
+        if (groups.len() < 2 && !several_lists) || groups.len() > 5 {
             return None;
         }
         let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let mut variants = Vec::new();
         for (kind, holding) in groups {
+            if let Some(items) = self.item_types(kind, &holding) {
+                for (branch, items) in holding.into_iter().zip(items) {
+                    let (name, conj) = (list_name(items), branch.conj.within(kind));
+                    let ty = self.type_of(&conj, &format!("{hint}{name}"));
+                    variants.push(KindVariant { name, types: kind, items, conj, ty });
+                }
+                continue;
+            }
             let types =
                 holding.iter().fold(TypeSet::default(), |t, b| t.union(b.facts.types)).intersection(kind);
             let name = kind_name(types);
-            let ty = match holding.as_slice() {
-                [one] => self.type_of(&one.conj.within(types), &format!("{hint}{name}")),
+            let conj = match holding.as_slice() {
+                [one] => one.conj.within(types),
                 // For several branches of one type, the shared constraints decide.
-                _ => self.type_of(&conj.within(types), &format!("{hint}{name}")),
+                _ => conj.within(types),
             };
-            variants.push(KindVariant { name: name.to_owned(), types, ty });
+            let ty = self.type_of(&conj, &format!("{hint}{name}"));
+            variants.push(KindVariant { name: name.to_owned(), types, items: TypeSet::ALL, conj, ty });
         }
         self.shapes.types[id].body = TypeBody::ByKind(variants);
         Some(TypeRef::Named(id))
     }
+
+    /// Returns the JSON types of the elements of each branch, if they distinguish several branches of arrays.
+    fn item_types(&self, kind: TypeSet, branches: &[&UnionBranch]) -> Option<Vec<TypeSet>> {
+        if kind != TypeSet::ARRAY || branches.len() < 2 {
+            return None;
+        }
+        let items = |branch: &&UnionBranch| {
+            let schemas = || branch.facts.unconditional_schemas(self.graph);
+            if schemas().any(|schema| !schema.prefix_items.is_empty()) {
+                return None;
+            }
+            let items = SchemaConjunction::from_schemas(schemas().filter_map(|schema| schema.items));
+            let types = self.facts_of(&items).types;
+            (!types.is_empty()).then_some(types)
+        };
+        let items: Vec<TypeSet> = branches.iter().map(items).collect::<Option<_>>()?;
+        let is_unique =
+            |kind: &TypeSet| items.iter().filter(|types| !types.intersection(*kind).is_empty()).count() < 2;
+        let kinds = JSON_KINDS.iter().chain([&TypeSet::NULL]);
+        kinds.into_iter().all(is_unique).then_some(items)
+    }
+}
+
+/// Returns the variant name of an array with elements of these types: `TextList`, `BoolOrNumberList`.
+fn list_name(items: TypeSet) -> String {
+    let kinds = JSON_KINDS.into_iter().map(|kind| items.intersection(kind)).filter(|types| !types.is_empty());
+    let names: Vec<&str> = kinds.map(kind_name).collect();
+    if names.is_empty() { "NullList".to_owned() } else { format!("{}List", names.join("Or")) }
 }

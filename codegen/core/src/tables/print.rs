@@ -307,5 +307,5 @@ fn doc_comment(code: &str) -> String {
 
 /// Prints a number without spaces; see [`number_tokens`].
 fn number_text(number: &Number) -> String {
-    number_tokens(number).to_string().replace(' ', "").replace(',', ", ")
+    number_tokens(number, &quote!(Number)).to_string().replace(' ', "").replace(',', ", ")
 }

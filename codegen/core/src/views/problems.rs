@@ -95,7 +95,7 @@ impl ViewProblems<'_, '_> {
     /// Checks that the name is a valid and unique trait name.
     fn check_name(&mut self) {
         let name = self.view.name.as_str();
-        if !names::is_model_name(name) || RESERVED_NAMES.contains(&name) {
+        if !names::is_model_name(name) || names::is_reserved_type(name) || RESERVED_NAMES.contains(&name) {
             let help = "choose a name such as `FeedPage`";
             self.push(("name", name), &format!("`{name}` is not a valid view name"), help);
             return;

@@ -245,7 +245,7 @@ fn known_codes_are_not_classified_by_status() {
 fn first_violation_is_named() {
     let line = |pointer: &str| {
         let id = exchange_api::types::CorrelationId::new("c-1").unwrap();
-        let mut problem = Problem::new(Code::SchemaInvalid, id, "/exchange/v1");
+        let mut problem = Problem::from_code(Code::SchemaInvalid, id, "/exchange/v1");
         let error = ProblemError::builder()
             .pointer(JsonPointer::new(pointer).unwrap())
             .keyword("type")

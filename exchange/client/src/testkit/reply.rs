@@ -232,7 +232,7 @@ impl ScriptedReply {
                 let id = CorrelationId::new(correlation_id)
                     .or_else(|_| CorrelationId::new("none"))
                     .expect("a valid correlation id");
-                let mut problem = Problem::new(code.clone(), id, path);
+                let mut problem = Problem::from_code(code.clone(), id, path);
                 problem.code = code.clone();
                 problem.status = i64::from(self.status.as_u16());
                 let wait = self.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());

@@ -21,7 +21,13 @@ pub struct Amount {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Amount { required { value = "value" } extra undeclared } }
+::contract_runtime::object! {
+    Amount {
+        required { value = "value" }
+        new { value: plain Number }
+        extra undeclared
+    }
+}
 
 impl Contract for Amount {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_AMOUNT);
@@ -66,6 +72,7 @@ pub struct Input {
     Input {
         required { name = "name" }
         optional { ratio = "ratio" }
+        new { name: into String }
         extra values
     }
 }

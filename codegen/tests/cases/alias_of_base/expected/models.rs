@@ -17,7 +17,13 @@ pub struct Named {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Named { required { name = "name" } extra undeclared } }
+::contract_runtime::object! {
+    Named {
+        required { name = "name" }
+        new { name: into String }
+        extra undeclared
+    }
+}
 
 impl From<Named> for Ship {
     fn from(value: Named) -> Self {
@@ -39,7 +45,7 @@ impl Contract for Named {
 /// `Ship` of the contract.
 ///
 /// Schema: `input.json#/$defs/ship`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Ship {
     /// `name`
     pub name: Option<String>,

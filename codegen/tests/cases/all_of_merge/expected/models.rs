@@ -33,6 +33,7 @@ pub struct Input {
     Input {
         required { name = "name", count = "count", note = "note" }
         optional { own = "own" }
+        new { name: into String, count: plain i64, note: into String }
         extra undeclared
     }
 }

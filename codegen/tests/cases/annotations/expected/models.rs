@@ -53,6 +53,7 @@ pub struct Input {
     Input {
         required { id = "id" }
         optional { password = "password", old = "old", size = "size", odd = "odd", text = "text" }
+        new { id: into String }
         extra undeclared
     }
 }

@@ -27,6 +27,7 @@ pub struct Ship {
         required { id = "id" }
         optional { owner = "owner" }
         nested { owner = "owner" }
+        new { id: plain Id }
         extra undeclared
     }
 }

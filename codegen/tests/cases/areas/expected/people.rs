@@ -12,7 +12,7 @@ use super::{
 /// `Org` of the contract.
 ///
 /// Schema: `org.schema.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Org {
     /// `id`
     pub id: Option<Id>,

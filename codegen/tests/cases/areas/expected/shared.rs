@@ -29,15 +29,22 @@ impl Contract for Id {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `Level` of the contract.
-    ///
-    /// Schema: `shared.schema.json#/$defs/level`.
-    pub enum Level {
-        Low = "low",
-        High = "high",
-    }
+/// `Level` of the contract.
+///
+/// Schema: `shared.schema.json#/$defs/level`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// `low`
+    Low,
+    /// `high`
+    High,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { Level { values { Low = "low", High = "high" } } }
 
 impl Contract for Level {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::SHARED_DEFS_LEVEL);

@@ -8,35 +8,53 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
+/// `Amount` of the contract.
+///
+/// Schema: `input.json#/$defs/amount`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Amount {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(String),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `Amount` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/amount`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum Amount {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(String) = String,
+    Amount expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { Amount { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! {
+    Amount {
+        access {
+            Integer: copy i64 = as_integer into_integer, Text: text String = as_text into_text,
+        }
+        from { Integer(i64), Text(String) }
+        from_text { Text }
+    }
+}
 
 ::contract_runtime::unconstrained_contract!(
     Amount = schemas::validator(schemas::INPUT_DEFS_AMOUNT)
 );
 
-::contract_runtime::open_enum! {
-    /// `Colour` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/colour`.
-    pub enum Colour {
-        Red = "red",
-        Green = "green",
-    }
+/// `Colour` of the contract.
+///
+/// Schema: `input.json#/$defs/colour`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Colour {
+    /// `red`
+    Red,
+    /// `green`
+    Green,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { Colour { values { Red = "red", Green = "green" } } }
 
 impl Contract for Colour {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_COLOUR);
@@ -106,7 +124,13 @@ pub struct Painted {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Painted { required { colour = "colour" } extra undeclared } }
+::contract_runtime::object! {
+    Painted {
+        required { colour = "colour" }
+        new { colour: into Colour }
+        extra undeclared
+    }
+}
 
 impl Contract for Painted {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -118,24 +142,34 @@ impl Contract for Painted {
     }
 }
 
+/// `Part` of the contract.
+///
+/// Schema: `input.json#/$defs/part`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Part {
+    /// `kind` is `"bolt"`.
+    Bolt(PartBolt),
+    /// `kind` is `"plate"`.
+    Plate(PartPlate),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `Part` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/part`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Part {
-        Bolt(PartBolt) = "bolt",
-        Plate(PartPlate) = "plate",
+    Part by tag "kind" {
+        variants { Bolt = "bolt", Plate = "plate" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Part {
+        access {
+            Bolt: one PartBolt = as_bolt into_bolt, Plate: one PartPlate = as_plate into_plate,
+        }
         from { Bolt(PartBolt), Plate(PartPlate) }
         nested { Bolt, Plate }
     }
@@ -201,6 +235,7 @@ pub struct PartPlate {
         tag { kind = "kind" is "plate" }
         required { painted = "painted" }
         nested { painted = "painted" }
+        new { painted: plain Painted }
         extra undeclared
     }
 }

@@ -12,7 +12,7 @@ use super::schemas;
 /// `Builder` of the contract.
 ///
 /// Schema: `input.json#/$defs/builder`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Builder {
     /// `a`
     pub a: Option<String>,
@@ -34,16 +34,24 @@ impl Contract for Builder {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `Colour` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/colour`.
-    pub enum Colour {
-        Red = "red",
-        Green = "green",
-        Blue = "blue",
-    }
+/// `Colour` of the contract.
+///
+/// Schema: `input.json#/$defs/colour`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Colour {
+    /// `red`
+    Red,
+    /// `green`
+    Green,
+    /// `blue`
+    Blue,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { Colour { values { Red = "red", Green = "green", Blue = "blue" } } }
 
 impl Contract for Colour {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_COLOUR);
@@ -53,23 +61,34 @@ impl Contract for Colour {
     }
 }
 
+/// `IdOrName` of the contract.
+///
+/// Limits: at least 1 character; at least 1.
+///
+/// Schema: `input.json#/$defs/idOrName`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum IdOrName {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(String),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `IdOrName` of the contract.
-    ///
-    /// Limits: at least 1 character; at least 1.
-    ///
-    /// Schema: `input.json#/$defs/idOrName`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum IdOrName {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(String) = String,
+    IdOrName expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { IdOrName { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! {
+    IdOrName {
+        access {
+            Integer: copy i64 = as_integer into_integer, Text: text String = as_text into_text,
+        }
+        from { Integer(i64), Text(String) }
+        from_text { Text }
+    }
+}
 
 impl Contract for IdOrName {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -87,14 +106,18 @@ impl Contract for IdOrName {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `integer`
-    pub integer: Option<IdOrName>,
+    ///
+    /// Limits: at least 1 character; at least 1.
+    pub integer: Option<i64>,
     /// `either`
     pub either: Option<IdOrName>,
     /// `text`
-    pub text: Option<IdOrName>,
+    ///
+    /// Limits: 1 to 2 characters; at least 1.
+    pub text: Option<String>,
     /// `notNull`
     ///
     /// Limits: at most 3 characters.
@@ -129,8 +152,8 @@ pub struct Input {
 ::contract_runtime::builder! {
     Input InputBuilderOf {
         optional {
-            integer: one IdOrName = "integer", either: one IdOrName = "either",
-            text: one IdOrName = "text", not_null: one Nullable<String> = "notNull",
+            integer: one i64 = "integer", either: one IdOrName = "either",
+            text: one String = "text", not_null: one Nullable<String> = "notNull",
             sure: one String = "sure", colour: one Colour = "colour", fewer: one Colour = "fewer",
             shape: one Shape = "shape", list: list Vec<Nullable<InputListItem>> = "list",
         }
@@ -141,22 +164,12 @@ impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        self
-            .integer
-            .as_ref()
-            .is_none_or(|value| match value {
-                IdOrName::Integer(value) => *value >= 1,
-                IdOrName::Text(_) => false,
-            }) && self.either.as_ref().is_none_or(|value| value.is_valid())
+        self.integer.as_ref().is_none_or(|value| *value >= 1)
+            && self.either.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .text
                 .as_ref()
-                .is_none_or(|value| match value {
-                    IdOrName::Integer(_) => false,
-                    IdOrName::Text(value) => {
-                        char_count_at_most(value, 2) && !value.is_empty()
-                    }
-                })
+                .is_none_or(|value| char_count_at_most(value, 2) && !value.is_empty())
             && self
                 .not_null
                 .as_ref()
@@ -220,7 +233,7 @@ impl Contract for Input {
 /// `InputBuilder` of the contract.
 ///
 /// Schema: `input.json#/$defs/inputBuilder`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputBuilder {
     /// `build`
     pub build: Option<String>,
@@ -256,23 +269,28 @@ impl Contract for InputBuilder {
     }
 }
 
+/// `InputListItem` of the contract.
+///
+/// Schema: `input.json#/properties/list/items`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputListItem {
+    /// The value is a string.
+    Text(Colour),
+    /// The value is an object.
+    Object(Shape),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a string or an object"]
-    /// `InputListItem` of the contract.
-    ///
-    /// Schema: `input.json#/properties/list/items`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputListItem {
-        /// The value is a string.
-        Text(Colour) = String,
-        /// The value is an object.
-        Object(Shape) = Object,
+    InputListItem expects "a string or an object" {
+        variants { Text = String, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputListItem {
+        access { Text: one Colour = as_text into_text, Object: one Shape = as_object into_object }
         from { Text(Colour), Object(Shape) }
+        from_text { Text }
         nested { Object }
     }
 }
@@ -308,24 +326,28 @@ impl Contract for InputListItem {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `Shape` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/shape`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Shape {
-        Box(ShapeBox) = "box",
-        Dot(ShapeDot) = "dot",
-    }
+/// `Shape` of the contract.
+///
+/// Schema: `input.json#/$defs/shape`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Shape {
+    /// `kind` is `"box"`.
+    Box(ShapeBox),
+    /// `kind` is `"dot"`.
+    Dot(ShapeDot),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { Shape by tag "kind" { variants { Box = "box", Dot = "dot" } } }
 
 ::contract_runtime::union_variants! {
     Shape {
+        access { Box: one ShapeBox = as_box into_box, Dot: one ShapeDot = as_dot into_dot }
         from { Box(ShapeBox), Dot(ShapeDot) }
         nested { Box, Dot }
     }
@@ -360,6 +382,7 @@ pub struct ShapeBox {
     ShapeBox {
         tag { kind = "kind" is "box" }
         required { side = "side" }
+        new { side: plain i64 }
         extra undeclared
     }
 }
@@ -379,7 +402,7 @@ impl Contract for ShapeBox {
 /// `ShapeDot` of the contract.
 ///
 /// Schema: `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ShapeDot {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -27,6 +27,7 @@ pub struct AddScanBody {
     AddScanBody {
         required { picture = "picture" }
         optional { taken = "taken" }
+        new { picture: into String }
         extra undeclared
     }
 }
@@ -48,15 +49,22 @@ impl Contract for AddScanBody {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `Class` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Class`.
-    pub enum Class {
-        First = "first",
-        Second = "second",
-    }
+/// `Class` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Class`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// `first`
+    First,
+    /// `second`
+    Second,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { Class { values { First = "first", Second = "second" } } }
 
 impl Contract for Class {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -71,7 +79,7 @@ impl Contract for Class {
 /// `ListTicketsFare` of the contract.
 ///
 /// Schema: `input.json#/paths/~1tickets/get/parameters/4/schema`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ListTicketsFare {
     /// `least`
     pub least: Option<Number>,
@@ -109,7 +117,13 @@ pub struct Problem {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Problem { required { title = "title" } extra undeclared } }
+::contract_runtime::object! {
+    Problem {
+        required { title = "title" }
+        new { title: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Problem {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -140,6 +154,7 @@ pub struct Ticket {
     Ticket {
         required { seat = "seat" }
         optional { class = "class" }
+        new { seat: plain i64 }
         extra undeclared
     }
 }

@@ -202,31 +202,56 @@ pub const TABLE: OperationTable = OperationTable::new(
     &[7, 6, 0, 3, 1, 2, 4, 5],
 );
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// All tickets.
+    ///
+    /// `GET /tickets`
+    ///
+    /// `listTickets`
+    ListTickets,
+    /// One ticket.
+    ///
+    /// `GET /tickets/{id}`
+    ///
+    /// `readTicket`
+    ReadTicket,
+    /// Changes a ticket.
+    ///
+    /// `PUT /tickets/{id}`
+    ///
+    /// `writeTicket`
+    WriteTicket,
+    /// `DELETE /tickets/{id}`
+    ///
+    /// `dropTicket`
+    DropTicket,
+    /// `GET /tickets/{id}/scan`
+    ///
+    /// `readScan`
+    ReadScan,
+    /// `POST /tickets/{id}/scan`
+    ///
+    /// `addScan`
+    AddScan,
+    /// `GET /events`
+    ///
+    /// `watchEvents`
+    WatchEvents,
+    /// `GET /completions`
+    ///
+    /// `completions`
+    Completions,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// All tickets.
-        ///
-        /// `GET /tickets`
-        ListTickets = "listTickets",
-        /// One ticket.
-        ///
-        /// `GET /tickets/{id}`
-        ReadTicket = "readTicket",
-        /// Changes a ticket.
-        ///
-        /// `PUT /tickets/{id}`
-        WriteTicket = "writeTicket",
-        /// `DELETE /tickets/{id}`
-        DropTicket = "dropTicket",
-        /// `GET /tickets/{id}/scan`
-        ReadScan = "readScan",
-        /// `POST /tickets/{id}/scan`
-        AddScan = "addScan",
-        /// `GET /events`
-        WatchEvents = "watchEvents",
-        /// `GET /completions`
-        Completions = "completions",
+    OperationId {
+        values {
+            ListTickets = "listTickets", ReadTicket = "readTicket", WriteTicket = "writeTicket",
+            DropTicket = "dropTicket", ReadScan = "readScan", AddScan = "addScan",
+            WatchEvents = "watchEvents", Completions = "completions",
+        }
     }
 }
 
@@ -244,10 +269,13 @@ impl OperationId {
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// The scopes that operations require.
-    pub enum Scope {
-        /// Tickets.
-        Tickets = "tickets",
-    }
+/// The scopes that operations require.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Tickets.
+    ///
+    /// `tickets`
+    Tickets,
 }
+
+::contract_runtime::closed_enum! { Scope { values { Tickets = "tickets" } } }

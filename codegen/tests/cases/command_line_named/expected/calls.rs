@@ -47,8 +47,8 @@ impl LowerAddNote2Options {
 
     /// Query parameter `where`.
     #[must_use]
-    pub fn where_(mut self, where_: super::types::AddNoteWhere) -> Self {
-        self.where_ = Some(where_);
+    pub fn where_(mut self, where_: impl Into<super::types::AddNoteWhere>) -> Self {
+        self.where_ = Some(where_.into());
         self
     }
 

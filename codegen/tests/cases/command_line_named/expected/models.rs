@@ -6,21 +6,30 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
+/// `AddNoteWhere` of the contract.
+///
+/// Schema: `input.json#/paths/~1notes/post/parameters/2/schema`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AddNoteWhere {
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<String>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a string or an array"]
-    /// `AddNoteWhere` of the contract.
-    ///
-    /// Schema: `input.json#/paths/~1notes/post/parameters/2/schema`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum AddNoteWhere {
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an array.
-        List(Vec<String>) = Array,
+    AddNoteWhere expects "a string or an array" {
+        variants { Text = String, List = Array }
     }
 }
 
-::contract_runtime::union_variants! { AddNoteWhere { from { Text(String), List(Vec<String>) } } }
+::contract_runtime::union_variants! {
+    AddNoteWhere {
+        access { Text: text String = as_text into_text, List: one Vec<String> = as_list into_list }
+        from { Text(String), List(Vec<String>) }
+        from_text { Text }
+    }
+}
 
 ::contract_runtime::unconstrained_contract!(
     AddNoteWhere = schemas::validator(schemas::INPUT_PATHS_NOTES_POST.offset_by(2))
@@ -43,6 +52,7 @@ pub struct Note {
     Note {
         required { text = "text" }
         optional { tags = "tags" }
+        new { text: into String }
         extra undeclared
     }
 }

@@ -68,13 +68,22 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `POST /notes`
+    ///
+    /// `add_note`
+    LowerAddNote2,
+    /// `GET /notes/{from}..{to}`
+    ///
+    /// `add-note`
+    LowerAddNote,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `POST /notes`
-        LowerAddNote2 = "add_note",
-        /// `GET /notes/{from}..{to}`
-        LowerAddNote = "add-note",
+    OperationId {
+        values { LowerAddNote2 = "add_note", LowerAddNote = "add-note" }
     }
 }
 

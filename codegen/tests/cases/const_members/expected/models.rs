@@ -14,7 +14,7 @@ pub struct Input {
     /// `version`
     pub version: InputVersion,
     /// `kind`
-    pub kind: KindValue,
+    pub kind: Kind,
     /// `count`
     ///
     /// Always `3`.
@@ -37,6 +37,7 @@ pub struct Input {
     Input {
         required { version = "version", kind = "kind", count = "count", on = "on" }
         optional { off = "off", name = "name" }
+        constant { version = InputVersion::N10, kind = Kind::B, count = 3i64, on = true }
         extra undeclared
     }
 }
@@ -46,7 +47,7 @@ pub struct Input {
         optional { off: one bool = "off", name: one String = "name" }
         constant {
             version: one InputVersion = "version" or InputVersion::N10,
-            kind: one KindValue = "kind" or KindValue::B, count: one i64 = "count" or 3i64,
+            kind: one Kind = "kind" or Kind::B, count: one i64 = "count" or 3i64,
             on: one bool = "on" or true,
         }
     }
@@ -56,20 +57,26 @@ impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        self.version.is_valid() && matches!(& self.kind, KindValue::B) && self.count == 3
+        self.version.is_valid() && matches!(& self.kind, Kind::B) && self.count == 3
             && self.on && self.off.as_ref().is_none_or(|value| !*value)
             && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputVersion` of the contract.
-    ///
-    /// Schema: `input.json#/properties/version`.
-    pub enum InputVersion {
-        N10 = "1.0",
-    }
+/// `InputVersion` of the contract.
+///
+/// Schema: `input.json#/properties/version`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputVersion {
+    /// `1.0`
+    N10,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputVersion { values { N10 = "1.0" } } }
 
 impl Contract for InputVersion {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -81,17 +88,24 @@ impl Contract for InputVersion {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `KindValue` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/kind`.
-    pub enum KindValue {
-        A = "a",
-        B = "b",
-    }
+/// `Kind` of the contract.
+///
+/// Schema: `input.json#/$defs/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `a`
+    A,
+    /// `b`
+    B,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
 
-impl Contract for KindValue {
+::contract_runtime::open_enum! { Kind { values { A = "a", B = "b" } } }
+
+impl Contract for Kind {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_KIND);
 
     fn is_valid(&self) -> bool {

@@ -2,4 +2,4 @@
 
 //! All types of the contract.
 
-pub use super::models::{Input, InputVersion, KindValue};
+pub use super::models::{Input, InputVersion, Kind};

@@ -50,6 +50,7 @@ pub struct Input {
             number = "number", decimal = "decimal", flag = "flag", nothing = "nothing",
             list = "list", object = "object",
         }
+        constant { text = InputText::Yes }
         extra undeclared
     }
 }
@@ -87,14 +88,20 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputText` of the contract.
-    ///
-    /// Schema: `input.json#/properties/text`.
-    pub enum InputText {
-        Yes = "yes",
-    }
+/// `InputText` of the contract.
+///
+/// Schema: `input.json#/properties/text`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputText {
+    /// `yes`
+    Yes,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputText { values { Yes = "yes" } } }
 
 impl Contract for InputText {
     const VALIDATOR: Validator<'static> = schemas::validator(

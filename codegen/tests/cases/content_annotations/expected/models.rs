@@ -42,6 +42,7 @@ pub struct Input {
     Input {
         required { image = "image", document = "document" }
         optional { any = "any", when = "when", mail = "mail", number = "number" }
+        new { image: into String, document: into String }
         extra undeclared
     }
 }

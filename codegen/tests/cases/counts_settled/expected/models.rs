@@ -9,7 +9,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `any`
     pub any: Option<InputAny>,
@@ -46,7 +46,7 @@ impl Contract for Input {
 /// `InputAny` of the contract.
 ///
 /// Schema: `input.json#/properties/any`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputAny {
     /// `a`
     pub a: Option<Json>,
@@ -82,7 +82,13 @@ pub struct InputNever {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { InputNever { required { a = "a" } extra undeclared } }
+::contract_runtime::object! {
+    InputNever {
+        required { a = "a" }
+        new { a: plain Json }
+        extra undeclared
+    }
+}
 
 impl Contract for InputNever {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -97,7 +103,7 @@ impl Contract for InputNever {
 /// `InputNone` of the contract.
 ///
 /// Schema: `input.json#/properties/none`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputNone {
     /// `a`
     pub a: Option<Json>,
@@ -134,7 +140,13 @@ pub struct InputOne {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { InputOne { required { a = "a" } extra undeclared } }
+::contract_runtime::object! {
+    InputOne {
+        required { a = "a" }
+        new { a: plain Json }
+        extra undeclared
+    }
+}
 
 impl Contract for InputOne {
     const VALIDATOR: Validator<'static> = schemas::validator(

@@ -17,7 +17,13 @@ pub struct Refused {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Refused { required { why = "why" } extra undeclared } }
+::contract_runtime::object! {
+    Refused {
+        required { why = "why" }
+        new { why: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Refused {
     const VALIDATOR: Validator<'static> = schemas::validator(

@@ -129,21 +129,41 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[3, 1, 4, 2, 0, 5]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /open`
+    ///
+    /// `open`
+    Open,
+    /// `GET /keyed`
+    ///
+    /// `keyed`
+    Keyed,
+    /// `GET /maybe`
+    ///
+    /// `maybe`
+    Maybe,
+    /// `GET /both`
+    ///
+    /// `both`
+    Both,
+    /// `GET /machine`
+    ///
+    /// `machine`
+    Machine,
+    /// `GET /token`
+    ///
+    /// `withToken`
+    WithToken,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /open`
-        Open = "open",
-        /// `GET /keyed`
-        Keyed = "keyed",
-        /// `GET /maybe`
-        Maybe = "maybe",
-        /// `GET /both`
-        Both = "both",
-        /// `GET /machine`
-        Machine = "machine",
-        /// `GET /token`
-        WithToken = "withToken",
+    OperationId {
+        values {
+            Open = "open", Keyed = "keyed", Maybe = "maybe", Both = "both", Machine = "machine",
+            WithToken = "withToken",
+        }
     }
 }
 
@@ -161,10 +181,13 @@ impl OperationId {
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// The scopes that operations require.
-    pub enum Scope {
-        /// Read.
-        Read = "read",
-    }
+/// The scopes that operations require.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Read.
+    ///
+    /// `read`
+    Read,
 }
+
+::contract_runtime::closed_enum! { Scope { values { Read = "read" } } }

@@ -24,7 +24,7 @@ pub struct Input {
     #[deprecated = "deprecated by the contract"]
     pub old: String,
     /// `kind`
-    pub kind: Option<KindValue>,
+    pub kind: Option<Kind>,
     /// `part`
     pub part: Option<Part>,
     /// `parts`
@@ -40,6 +40,7 @@ pub struct Input {
         required { old = "old" }
         optional { kind = "kind", part = "part", parts = "parts", either = "either" }
         nested { part = "part", parts = "parts", either = "either" }
+        new { old: into String }
         extra undeclared
     }
 }
@@ -60,24 +61,32 @@ impl Contract for Input {
     }
 }
 
+/// `InputEither` of the contract.
+///
+/// Schema: `input.json#/properties/either`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputEither {
+    /// `tag` is `"part"`.
+    Part(Part),
+    /// `tag` is `"whole"`.
+    Whole(Whole),
+    /// Any other `tag`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "tag"]
-    /// `InputEither` of the contract.
-    ///
-    /// Schema: `input.json#/properties/either`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum InputEither {
-        Part(Part) = "part",
-        Whole(Whole) = "whole",
+    InputEither by tag "tag" {
+        variants { Part = "part", Whole = "whole" }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputEither {
+        access { Part: one Part = as_part into_part, Whole: one Whole = as_whole into_whole }
         from { Part(Part), Whole(Whole) }
         nested { Part, Whole }
     }
@@ -99,18 +108,25 @@ impl Contract for InputEither {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `KindValue` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/kind`.
-    #[deprecated = "deprecated by the contract"]
-    pub enum KindValue {
-        A = "a",
-        B = "b",
-    }
+/// `Kind` of the contract.
+///
+/// Schema: `input.json#/$defs/kind`.
+#[deprecated = "deprecated by the contract"]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `a`
+    A,
+    /// `b`
+    B,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
 
-impl Contract for KindValue {
+::contract_runtime::open_enum! { Kind { values { A = "a", B = "b" } } }
+
+impl Contract for Kind {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_KIND);
 
     fn is_valid(&self) -> bool {
@@ -122,7 +138,7 @@ impl Contract for KindValue {
 ///
 /// Schema: `input.json#/$defs/part`.
 #[deprecated = "deprecated by the contract"]
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Part {
     /// `size`
     ///
@@ -153,7 +169,7 @@ impl Contract for Part {
 /// `Whole` of the contract.
 ///
 /// Schema: `input.json#/$defs/whole`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Whole {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -7,4 +7,4 @@
     reason = "generated code includes deprecated items of the contract"
 )]
 
-pub use super::models::{Input, InputEither, KindValue, Part, Whole};
+pub use super::models::{Input, InputEither, Kind, Part, Whole};

@@ -23,6 +23,7 @@ pub struct Cat {
     Cat {
         tag { pet_type = "petType" is "cat" }
         required { lives = "lives" }
+        new { lives: plain i64 }
         extra undeclared
     }
 }
@@ -52,6 +53,7 @@ pub struct Derived {
     Derived {
         required { kind = "kind" }
         optional { more = "more" }
+        new { kind: into String }
         extra undeclared
     }
 }
@@ -69,7 +71,7 @@ impl Contract for Derived {
 /// `Dog` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Dog`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dog {
     /// `bark`
     pub bark: Option<String>,
@@ -93,23 +95,32 @@ impl Contract for Dog {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "petType"]
-    /// `Pet` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Pet`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Pet {
-        Cat(Cat) = "cat",
-        Dog(Dog) = "dog",
-    }
+/// `Pet` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Pet`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Pet {
+    /// `petType` is `"cat"`.
+    Cat(Cat),
+    /// `petType` is `"dog"`.
+    Dog(Dog),
+    /// Any other `petType`; the object as received.
+    Unknown(Json),
 }
 
-::contract_runtime::union_variants! { Pet { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
+::contract_runtime::open_union! { Pet by tag "petType" { variants { Cat = "cat", Dog = "dog" } } }
+
+::contract_runtime::union_variants! {
+    Pet {
+        access { Cat: one Cat = as_cat into_cat, Dog: one Dog = as_dog into_dog }
+        from { Cat(Cat), Dog(Dog) }
+        nested { Cat, Dog }
+    }
+}
 
 impl Contract for Pet {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_PET);

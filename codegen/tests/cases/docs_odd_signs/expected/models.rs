@@ -9,7 +9,7 @@ use super::schemas;
 /// `BothD` of the contract.
 ///
 /// Schema: `input.json#/$defs/both\u{202e}d`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct BothD {
     /// `one`
     pub one: Option<String>,
@@ -31,7 +31,7 @@ impl Contract for BothD {
 /// and a return\rwithin, a bell \u{7}, text that \u{202e}turns\u{202c}.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `a\rb`
     ///
@@ -71,15 +71,31 @@ impl Contract for Input {
     }
 }
 
+/// `InputTurn` of the contract.
+///
+/// Schema: `input.json#/properties/turn`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputTurn {
+    /// `left\u{202e}right`
+    LeftRight,
+    /// `a\rb`
+    LowerAB2,
+    /// `a\nb`
+    LowerAB,
+    /// `tab\tbed`
+    TabBed,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `InputTurn` of the contract.
-    ///
-    /// Schema: `input.json#/properties/turn`.
-    pub enum InputTurn {
-        LeftRight = "left\u{202e}right",
-        LowerAB2 = "a\rb",
-        LowerAB = "a\nb",
-        TabBed = "tab\tbed",
+    InputTurn {
+        values {
+            LeftRight = "left\u{202e}right", LowerAB2 = "a\rb", LowerAB = "a\nb",
+            TabBed = "tab\tbed",
+        }
     }
 }
 

@@ -9,15 +9,22 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-::contract_runtime::open_enum! {
-    /// `Part` of the contract.
-    ///
-    /// Schema: `part.json`.
-    pub enum Part {
-        A = "a",
-        B = "b",
-    }
+/// `Part` of the contract.
+///
+/// Schema: `part.json`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// `a`
+    A,
+    /// `b`
+    B,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { Part { values { A = "a", B = "b" } } }
 
 impl Contract for Part {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::PART);
@@ -64,6 +71,7 @@ pub struct Root {
     Root {
         required { part = "part" }
         optional { named = "named", placed = "placed", id = "id", pair = "pair" }
+        new { part: plain RootPart }
         extra undeclared
     }
 }

@@ -28,6 +28,7 @@ pub struct Root {
     Root {
         required { pair = "pair" }
         optional { card = "card", sibling = "sibling" }
+        new { pair: plain Vec<Json> }
         extra undeclared
     }
 }

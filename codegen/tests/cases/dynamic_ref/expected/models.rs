@@ -11,7 +11,7 @@ use super::schemas;
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Root {
     /// `data`
     pub data: Option<Json>,
@@ -44,7 +44,7 @@ impl Contract for Root {
 /// `Tree` of the contract.
 ///
 /// Schema: `tree.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Tree {
     /// `data`
     pub data: Option<Json>,

@@ -25,6 +25,7 @@ pub struct AddShipsBody {
     AddShipsBody {
         required { items = "items" }
         optional { next = "next" }
+        new { items: plain Vec<Item> }
         extra undeclared
     }
 }
@@ -83,7 +84,13 @@ pub struct Person {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Person { required { name = "name" } extra undeclared } }
+::contract_runtime::object! {
+    Person {
+        required { name = "name" }
+        new { name: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Person {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -113,6 +120,7 @@ pub struct PersonPage {
         required { items = "items" }
         optional { next = "next" }
         nested { items = "items" }
+        new { items: plain Vec<Person> }
         extra undeclared
     }
 }

@@ -57,13 +57,22 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /people`
+    ///
+    /// `listPeople`
+    ListPeople,
+    /// `POST /ships`
+    ///
+    /// `addShips`
+    AddShips,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /people`
-        ListPeople = "listPeople",
-        /// `POST /ships`
-        AddShips = "addShips",
+    OperationId {
+        values { ListPeople = "listPeople", AddShips = "addShips" }
     }
 }
 

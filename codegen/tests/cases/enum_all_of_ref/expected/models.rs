@@ -8,16 +8,24 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-::contract_runtime::open_enum! {
-    /// `Colour` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/colour`.
-    pub enum Colour {
-        Red = "red",
-        Green = "green",
-        Blue = "blue",
-    }
+/// `Colour` of the contract.
+///
+/// Schema: `input.json#/$defs/colour`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Colour {
+    /// `red`
+    Red,
+    /// `green`
+    Green,
+    /// `blue`
+    Blue,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { Colour { values { Red = "red", Green = "green", Blue = "blue" } } }
 
 impl Contract for Colour {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_COLOUR);
@@ -30,7 +38,7 @@ impl Contract for Colour {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `colour`
     pub colour: Option<Colour>,

@@ -9,7 +9,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `size`
     pub size: Option<InputSize>,
@@ -28,18 +28,37 @@ impl Contract for Input {
     }
 }
 
+/// `InputSize` of the contract.
+///
+/// Schema: `input.json#/properties/size`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputSize {
+    /// `a`
+    LowerA,
+    /// `A`
+    UpperA,
+    /// `b`
+    B,
+    /// `low_value`
+    LowerLowValue2,
+    /// `low-value`
+    LowerLowValue,
+    /// `LOW VALUE`
+    UpperLowValue,
+    /// `Low Value`
+    LowValue,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `InputSize` of the contract.
-    ///
-    /// Schema: `input.json#/properties/size`.
-    pub enum InputSize {
-        LowerA = "a",
-        UpperA = "A",
-        B = "b",
-        LowerLowValue2 = "low_value",
-        LowerLowValue = "low-value",
-        UpperLowValue = "LOW VALUE",
-        LowValue = "Low Value",
+    InputSize {
+        values {
+            LowerA = "a", UpperA = "A", B = "b", LowerLowValue2 = "low_value",
+            LowerLowValue = "low-value", UpperLowValue = "LOW VALUE", LowValue = "Low Value",
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `level`
     pub level: Option<Nullable<InputLevel>>,
@@ -77,15 +77,22 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputAgain` of the contract.
-    ///
-    /// Schema: `input.json#/properties/again`.
-    pub enum InputAgain {
-        X = "x",
-        Y = "y",
-    }
+/// `InputAgain` of the contract.
+///
+/// Schema: `input.json#/properties/again`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputAgain {
+    /// `x`
+    X,
+    /// `y`
+    Y,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputAgain { values { X = "x", Y = "y" } } }
 
 impl Contract for InputAgain {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -97,25 +104,33 @@ impl Contract for InputAgain {
     }
 }
 
+/// `InputFlag` of the contract.
+///
+/// Schema: `input.json#/properties/flag`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputFlag {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(InputFlagText),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or a whole number or a string"]
-    /// `InputFlag` of the contract.
-    ///
-    /// Schema: `input.json#/properties/flag`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputFlag {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(InputFlagText) = String,
+    InputFlag expects "true or false or a whole number or a string" {
+        variants { Bool = Boolean, Integer = Number, Text = String }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputFlag {
+        access {
+            Bool: copy bool = as_bool into_bool, Integer: copy i64 = as_integer into_integer,
+            Text: one InputFlagText = as_text into_text,
+        }
         from { Bool(bool), Integer(i64), Text(InputFlagText) }
+        from_text { Text }
     }
 }
 
@@ -133,14 +148,20 @@ impl Contract for InputFlag {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputFlagText` of the contract.
-    ///
-    /// Schema: `input.json#/properties/flag`.
-    pub enum InputFlagText {
-        Auto = "auto",
-    }
+/// `InputFlagText` of the contract.
+///
+/// Schema: `input.json#/properties/flag`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputFlagText {
+    /// `auto`
+    Auto,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputFlagText { values { Auto = "auto" } } }
 
 impl Contract for InputFlagText {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -152,15 +173,22 @@ impl Contract for InputFlagText {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputLevel` of the contract.
-    ///
-    /// Schema: `input.json#/properties/level`.
-    pub enum InputLevel {
-        Low = "low",
-        High = "high",
-    }
+/// `InputLevel` of the contract.
+///
+/// Schema: `input.json#/properties/level`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputLevel {
+    /// `low`
+    Low,
+    /// `high`
+    High,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputLevel { values { Low = "low", High = "high" } } }
 
 impl Contract for InputLevel {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -172,25 +200,33 @@ impl Contract for InputLevel {
     }
 }
 
+/// `InputShape` of the contract.
+///
+/// Schema: `input.json#/properties/shape`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputShape {
+    /// The value is a string.
+    Text(InputShapeText),
+    /// The value is an array.
+    List(Vec<Json>),
+    /// The value is an object.
+    Object(Map<Json>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a string or an array or an object"]
-    /// `InputShape` of the contract.
-    ///
-    /// Schema: `input.json#/properties/shape`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputShape {
-        /// The value is a string.
-        Text(InputShapeText) = String,
-        /// The value is an array.
-        List(Vec<Json>) = Array,
-        /// The value is an object.
-        Object(Map<Json>) = Object,
+    InputShape expects "a string or an array or an object" {
+        variants { Text = String, List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputShape {
+        access {
+            Text: one InputShapeText = as_text into_text, List: one Vec<Json> = as_list into_list,
+            Object: one Map<Json> = as_object into_object,
+        }
         from { Text(InputShapeText), List(Vec<Json>), Object(Map<Json>) }
+        from_text { Text }
     }
 }
 
@@ -218,14 +254,20 @@ impl Contract for InputShape {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputShapeText` of the contract.
-    ///
-    /// Schema: `input.json#/properties/shape`.
-    pub enum InputShapeText {
-        None = "none",
-    }
+/// `InputShapeText` of the contract.
+///
+/// Schema: `input.json#/properties/shape`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputShapeText {
+    /// `none`
+    None,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputShapeText { values { None = "none" } } }
 
 impl Contract for InputShapeText {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -237,21 +279,33 @@ impl Contract for InputShapeText {
     }
 }
 
+/// `InputTwice` of the contract.
+///
+/// Schema: `input.json#/properties/twice`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputTwice {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(InputTwiceText),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `InputTwice` of the contract.
-    ///
-    /// Schema: `input.json#/properties/twice`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputTwice {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(InputTwiceText) = String,
+    InputTwice expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { InputTwice { from { Integer(i64), Text(InputTwiceText) } } }
+::contract_runtime::union_variants! {
+    InputTwice {
+        access {
+            Integer: copy i64 = as_integer into_integer,
+            Text: one InputTwiceText = as_text into_text,
+        }
+        from { Integer(i64), Text(InputTwiceText) }
+        from_text { Text }
+    }
+}
 
 impl Contract for InputTwice {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -266,14 +320,20 @@ impl Contract for InputTwice {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputTwiceText` of the contract.
-    ///
-    /// Schema: `input.json#/properties/twice`.
-    pub enum InputTwiceText {
-        A = "a",
-    }
+/// `InputTwiceText` of the contract.
+///
+/// Schema: `input.json#/properties/twice`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputTwiceText {
+    /// `a`
+    A,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputTwiceText { values { A = "a" } } }
 
 impl Contract for InputTwiceText {
     const VALIDATOR: Validator<'static> = schemas::validator(

@@ -6,28 +6,58 @@
 use ::contract_runtime::{Contract, schema::Validator};
 use super::schemas;
 
+/// `Input` of the contract.
+///
+/// Schema: `input.json`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Input {
+    /// `+1`
+    Plus1,
+    /// `-1`
+    Minus1,
+    /// ``
+    Empty,
+    /// `self`
+    LowerSelfValue,
+    /// `Self`
+    SelfValue,
+    /// `1`
+    N1,
+    /// `1.5`
+    N15,
+    /// `15`
+    N152,
+    /// `☃`
+    U2603,
+    /// `a b`
+    AB,
+    /// `*`
+    Star,
+    /// `/`
+    Slash,
+    /// `type`
+    Type,
+    /// `Unknown`
+    UnknownValue,
+    /// `größe`
+    Größe,
+    /// `\n`
+    UA,
+    /// ```
+    U60,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `Input` of the contract.
-    ///
-    /// Schema: `input.json`.
-    pub enum Input {
-        Plus1 = "+1",
-        Minus1 = "-1",
-        Empty = "",
-        LowerSelfValue = "self",
-        SelfValue = "Self",
-        N1 = "1",
-        N15 = "1.5",
-        N152 = "15",
-        U2603 = "☃",
-        AB = "a b",
-        Star = "*",
-        Slash = "/",
-        Type = "type",
-        UnknownValue = "Unknown",
-        Größe = "größe",
-        UA = "\n",
-        U60 = "`",
+    Input {
+        values {
+            Plus1 = "+1", Minus1 = "-1", Empty = "", LowerSelfValue = "self", SelfValue = "Self",
+            N1 = "1", N15 = "1.5", N152 = "15", U2603 = "☃", AB = "a b", Star = "*", Slash = "/",
+            Type = "type", UnknownValue = "Unknown", Größe = "größe", UA = "\n", U60 = "`",
+        }
     }
 }
 

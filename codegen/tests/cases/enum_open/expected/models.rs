@@ -11,7 +11,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// Why.
     pub code: Option<InputCode>,
@@ -37,16 +37,30 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// Why.
+/// Why.
+///
+/// Schema: `input.json#/properties/code`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputCode {
+    /// The first.
     ///
-    /// Schema: `input.json#/properties/code`.
-    pub enum InputCode {
-        /// The first.
-        AB = "A_B",
-        /// The second
-        C = "C",
-        UnknownValue = "UNKNOWN",
+    /// `A_B`
+    AB,
+    /// The second
+    ///
+    /// `C`
+    C,
+    /// `UNKNOWN`
+    UnknownValue,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
+::contract_runtime::open_enum! {
+    InputCode {
+        values { AB = "A_B", C = "C", UnknownValue = "UNKNOWN" }
     }
 }
 
@@ -54,15 +68,22 @@ impl Contract for Input {
     InputCode = schemas::validator(schemas::INPUT.offset_by(1))
 );
 
-::contract_runtime::open_enum! {
-    /// `InputLimited` of the contract.
-    ///
-    /// Schema: `input.json#/properties/limited`.
-    pub enum InputLimited {
-        X = "x",
-        Y = "y",
-    }
+/// `InputLimited` of the contract.
+///
+/// Schema: `input.json#/properties/limited`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputLimited {
+    /// `x`
+    X,
+    /// `y`
+    Y,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputLimited { values { X = "x", Y = "y" } } }
 
 impl Contract for InputLimited {
     const VALIDATOR: Validator<'static> = schemas::validator(

@@ -9,7 +9,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `name`
     pub name: Option<InputName>,
@@ -30,33 +30,70 @@ impl Contract for Input {
     }
 }
 
+/// `InputName` of the contract.
+///
+/// Schema: `input.json#/properties/name`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputName {
+    /// `Self`
+    SelfValue,
+    /// `self`
+    LowerSelfValue,
+    /// `Object`
+    Object,
+    /// `Array`
+    Array,
+    /// `Other`
+    Other,
+    /// `Ok`
+    Ok,
+    /// `None`
+    None,
+    /// `Some`
+    Some,
+    /// `Default`
+    Default,
+    /// `Box`
+    Box,
+    /// `Vec`
+    Vec,
+    /// `String`
+    String,
+    /// `Option`
+    Option,
+    /// `Result`
+    Result,
+    /// `Contract`
+    Contract,
+    /// `KNOWN`
+    Known,
+    /// `as_str`
+    AsStr,
+    /// `true`
+    True,
+    /// `fn`
+    Fn,
+    /// `crate`
+    Crate,
+    /// `Error`
+    Error,
+    /// `Err`
+    Err,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `InputName` of the contract.
-    ///
-    /// Schema: `input.json#/properties/name`.
-    pub enum InputName {
-        SelfValue = "Self",
-        LowerSelfValue = "self",
-        Object = "Object",
-        Array = "Array",
-        Other = "Other",
-        Ok = "Ok",
-        None = "None",
-        Some = "Some",
-        Default = "Default",
-        Box = "Box",
-        Vec = "Vec",
-        String = "String",
-        Option = "Option",
-        Result = "Result",
-        Contract = "Contract",
-        Known = "KNOWN",
-        AsStr = "as_str",
-        True = "true",
-        Fn = "fn",
-        Crate = "crate",
-        Error = "Error",
-        Err = "Err",
+    InputName {
+        values {
+            SelfValue = "Self", LowerSelfValue = "self", Object = "Object", Array = "Array",
+            Other = "Other", Ok = "Ok", None = "None", Some = "Some", Default = "Default",
+            Box = "Box", Vec = "Vec", String = "String", Option = "Option", Result = "Result",
+            Contract = "Contract", Known = "KNOWN", AsStr = "as_str", True = "true", Fn = "fn",
+            Crate = "crate", Error = "Error", Err = "Err",
+        }
     }
 }
 
@@ -70,16 +107,33 @@ impl Contract for InputName {
     }
 }
 
+/// `InputOpen` of the contract.
+///
+/// Schema: `input.json#/properties/open`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputOpen {
+    /// `Self`
+    SelfValue,
+    /// `Unknown`
+    UnknownValue,
+    /// `Other`
+    Other,
+    /// `Object`
+    Object,
+    /// `Error`
+    Error,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `InputOpen` of the contract.
-    ///
-    /// Schema: `input.json#/properties/open`.
-    pub enum InputOpen {
-        SelfValue = "Self",
-        UnknownValue = "Unknown",
-        Other = "Other",
-        Object = "Object",
-        Error = "Error",
+    InputOpen {
+        values {
+            SelfValue = "Self", UnknownValue = "Unknown", Other = "Other", Object = "Object",
+            Error = "Error",
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `either`
     pub either: Option<Nullable<InputEither>>,
@@ -109,29 +109,38 @@ impl Contract for Input {
     }
 }
 
+/// `InputEither` of the contract.
+///
+/// Schema: `input.json#/properties/either`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputEither {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is a number.
+    Number(Number),
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<Json>),
+    /// The value is an object.
+    Object(Map<Json>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or a number or a string or an array or an object"]
-    /// `InputEither` of the contract.
-    ///
-    /// Schema: `input.json#/properties/either`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputEither {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is a number.
-        Number(Number) = Number,
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an array.
-        List(Vec<Json>) = Array,
-        /// The value is an object.
-        Object(Map<Json>) = Object,
+    InputEither expects "true or false or a number or a string or an array or an object" {
+        variants { Bool = Boolean, Number = Number, Text = String, List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputEither {
+        access {
+            Bool: copy bool = as_bool into_bool, Number: one Number = as_number into_number,
+            Text: text String = as_text into_text, List: one Vec<Json> = as_list into_list,
+            Object: one Map<Json> = as_object into_object,
+        }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
+        from_text { Text }
     }
 }
 
@@ -142,7 +151,7 @@ impl Contract for Input {
 /// `InputKept` of the contract.
 ///
 /// Schema: `input.json#/properties/kept`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputKept {
     /// `a`
     pub a: Option<i64>,
@@ -168,7 +177,7 @@ impl Contract for InputKept {
 /// `InputPart` of the contract.
 ///
 /// Schema: `input.json#/properties/part`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputPart {
     /// `a`
     pub a: Option<Json>,
@@ -188,24 +197,28 @@ impl Contract for InputPart {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `InputTagged` of the contract.
-    ///
-    /// Schema: `input.json#/properties/tagged`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum InputTagged {
-        A(InputTaggedA) = "a",
-        B(InputTaggedB) = "b",
-    }
+/// `InputTagged` of the contract.
+///
+/// Schema: `input.json#/properties/tagged`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputTagged {
+    /// `kind` is `"a"`.
+    A(InputTaggedA),
+    /// `kind` is `"b"`.
+    B(InputTaggedB),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { InputTagged by tag "kind" { variants { A = "a", B = "b" } } }
 
 ::contract_runtime::union_variants! {
     InputTagged {
+        access { A: one InputTaggedA = as_a into_a, B: one InputTaggedB = as_b into_b }
         from { A(InputTaggedA), B(InputTaggedB) }
         nested { A, B }
     }
@@ -230,7 +243,7 @@ impl Contract for InputTagged {
 /// `InputTaggedA` of the contract.
 ///
 /// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputTaggedA {
     /// Any JSON: the contract does not contain `#/$defs/gone`.
     pub fine: Option<Json>,
@@ -264,7 +277,7 @@ impl Contract for InputTaggedA {
 /// `InputTaggedB` of the contract.
 ///
 /// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputTaggedB {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -282,29 +295,38 @@ impl Contract for InputTaggedB {
     }
 }
 
+/// `InputTitled` of the contract.
+///
+/// Schema: `input.json#/properties/titled`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputTitled {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is a number.
+    Number(Number),
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<Json>),
+    /// The value is an object.
+    Object(Map<Json>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or a number or a string or an array or an object"]
-    /// `InputTitled` of the contract.
-    ///
-    /// Schema: `input.json#/properties/titled`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputTitled {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is a number.
-        Number(Number) = Number,
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an array.
-        List(Vec<Json>) = Array,
-        /// The value is an object.
-        Object(Map<Json>) = Object,
+    InputTitled expects "true or false or a number or a string or an array or an object" {
+        variants { Bool = Boolean, Number = Number, Text = String, List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputTitled {
+        access {
+            Bool: copy bool = as_bool into_bool, Number: one Number = as_number into_number,
+            Text: text String = as_text into_text, List: one Vec<Json> = as_list into_list,
+            Object: one Map<Json> = as_object into_object,
+        }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
+        from_text { Text }
     }
 }
 
@@ -324,29 +346,38 @@ impl Contract for InputTitled {
     }
 }
 
+/// `InputWord` of the contract.
+///
+/// Schema: `input.json#/properties/word`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputWord {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is a number.
+    Number(Number),
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<Json>),
+    /// The value is an object.
+    Object(Map<Json>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or a number or a string or an array or an object"]
-    /// `InputWord` of the contract.
-    ///
-    /// Schema: `input.json#/properties/word`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputWord {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is a number.
-        Number(Number) = Number,
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an array.
-        List(Vec<Json>) = Array,
-        /// The value is an object.
-        Object(Map<Json>) = Object,
+    InputWord expects "true or false or a number or a string or an array or an object" {
+        variants { Bool = Boolean, Number = Number, Text = String, List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputWord {
+        access {
+            Bool: copy bool = as_bool into_bool, Number: one Number = as_number into_number,
+            Text: text String = as_text into_text, List: one Vec<Json> = as_list into_list,
+            Object: one Map<Json> = as_object into_object,
+        }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
+        from_text { Text }
     }
 }
 
@@ -382,29 +413,38 @@ pub struct Node(pub Nullable<NodeValue>);
     Node = schemas::validator(schemas::INPUT_DEFS_NODE)
 );
 
+/// `NodeValue` of the contract.
+///
+/// Schema: `input.json#/$defs/node`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NodeValue {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is a number.
+    Number(Number),
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<Json>),
+    /// The value is an object.
+    Object(Map<Json>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or a number or a string or an array or an object"]
-    /// `NodeValue` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/node`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum NodeValue {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is a number.
-        Number(Number) = Number,
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an array.
-        List(Vec<Json>) = Array,
-        /// The value is an object.
-        Object(Map<Json>) = Object,
+    NodeValue expects "true or false or a number or a string or an array or an object" {
+        variants { Bool = Boolean, Number = Number, Text = String, List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     NodeValue {
+        access {
+            Bool: copy bool = as_bool into_bool, Number: one Number = as_number into_number,
+            Text: text String = as_text into_text, List: one Vec<Json> = as_list into_list,
+            Object: one Map<Json> = as_object into_object,
+        }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
+        from_text { Text }
     }
 }
 

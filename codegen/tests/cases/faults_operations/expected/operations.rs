@@ -125,19 +125,36 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1, 2, 3, 4]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /a`
+    ///
+    /// `twice`
+    Twice,
+    /// `POST /a`
+    ///
+    /// `postA`
+    PostA,
+    /// `GET /b`
+    ///
+    /// `readB`
+    ReadB,
+    /// `PUT /b`
+    ///
+    /// `bodies`
+    Bodies,
+    /// `GET /c`
+    ///
+    /// `named`
+    Named,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /a`
-        Twice = "twice",
-        /// `POST /a`
-        PostA = "postA",
-        /// `GET /b`
-        ReadB = "readB",
-        /// `PUT /b`
-        Bodies = "bodies",
-        /// `GET /c`
-        Named = "named",
+    OperationId {
+        values {
+            Twice = "twice", PostA = "postA", ReadB = "readB", Bodies = "bodies", Named = "named",
+        }
     }
 }
 

@@ -174,25 +174,50 @@ pub const TABLE: OperationTable = OperationTable::new(
     &[4, 6, 1, 0, 5, 7, 3],
 );
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /images/{digest}`
+    ///
+    /// `readImage`
+    ReadImage,
+    /// `DELETE /images/{id}`
+    ///
+    /// `removeImage`
+    RemoveImage,
+    /// `GET /images/{id}`
+    ///
+    /// `sameImage`
+    SameImage,
+    /// `GET /undeclared/{name}`
+    ///
+    /// `undeclared`
+    Undeclared,
+    /// `GET /doubled/{id}/of/{id2}`
+    ///
+    /// `doubled`
+    Doubled,
+    /// `GET /optional/{id}`
+    ///
+    /// `optional`
+    Optional,
+    /// `GET /idle`
+    ///
+    /// `idle`
+    Idle,
+    /// `GET /rootless`
+    ///
+    /// `rootless`
+    Rootless,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /images/{digest}`
-        ReadImage = "readImage",
-        /// `DELETE /images/{id}`
-        RemoveImage = "removeImage",
-        /// `GET /images/{id}`
-        SameImage = "sameImage",
-        /// `GET /undeclared/{name}`
-        Undeclared = "undeclared",
-        /// `GET /doubled/{id}/of/{id2}`
-        Doubled = "doubled",
-        /// `GET /optional/{id}`
-        Optional = "optional",
-        /// `GET /idle`
-        Idle = "idle",
-        /// `GET /rootless`
-        Rootless = "rootless",
+    OperationId {
+        values {
+            ReadImage = "readImage", RemoveImage = "removeImage", SameImage = "sameImage",
+            Undeclared = "undeclared", Doubled = "doubled", Optional = "optional", Idle = "idle",
+            Rootless = "rootless",
+        }
     }
 }
 

@@ -20,29 +20,38 @@ pub struct Either(pub Nullable<EitherValue>);
     Either = schemas::validator(schemas::INPUT_DEFS_EITHER)
 );
 
+/// `EitherValue` of the contract.
+///
+/// Schema: `input.json#/$defs/either`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum EitherValue {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is a number.
+    Number(Number),
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<Json>),
+    /// The value is an object.
+    Object(Map<Json>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or a number or a string or an array or an object"]
-    /// `EitherValue` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/either`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum EitherValue {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is a number.
-        Number(Number) = Number,
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an array.
-        List(Vec<Json>) = Array,
-        /// The value is an object.
-        Object(Map<Json>) = Object,
+    EitherValue expects "true or false or a number or a string or an array or an object" {
+        variants { Bool = Boolean, Number = Number, Text = String, List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     EitherValue {
+        access {
+            Bool: copy bool = as_bool into_bool, Number: one Number = as_number into_number,
+            Text: text String = as_text into_text, List: one Vec<Json> = as_list into_list,
+            Object: one Map<Json> = as_object into_object,
+        }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
+        from_text { Text }
     }
 }
 
@@ -98,6 +107,7 @@ pub struct Input {
             told = "told", far = "far", list = "list", circle = "circle", either = "either",
             text = "text",
         }
+        new { lost: plain Json }
         extra undeclared
     }
 }

@@ -72,6 +72,7 @@ pub struct Input {
             above = "above", shown = "shown", anchored = "anchored", number = "number",
             beside = "beside", open = "open", twice = "twice", none = "none",
         }
+        new { part: plain i64 }
         extra undeclared
     }
 }

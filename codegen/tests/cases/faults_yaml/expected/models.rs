@@ -22,7 +22,13 @@ pub struct Base {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Base { required { name = "name" } extra undeclared } }
+::contract_runtime::object! {
+    Base {
+        required { name = "name" }
+        new { name: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Base {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::API_SCHEMAS_BASE);
@@ -61,6 +67,7 @@ pub struct Derived {
     Derived {
         required { name = "name" }
         optional { age = "age", step = "step", share = "share" }
+        new { name: into String }
         extra undeclared
     }
 }
@@ -82,19 +89,28 @@ impl Contract for Derived {
     }
 }
 
+/// `ReadPhone` of the contract.
+///
+/// Limits: at least 7 characters.
+///
+/// Default: `"+5547999"`.
+///
+/// Schema: `api.yaml#/paths/~1a/get/parameters/0/schema`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReadPhone {
+    /// `+5547999`
+    Plus5547999,
+    /// `090`
+    N090,
+    /// `in ] quotes`
+    InQuotes,
+    /// `007`
+    N007,
+}
+
 ::contract_runtime::closed_enum! {
-    /// `ReadPhone` of the contract.
-    ///
-    /// Limits: at least 7 characters.
-    ///
-    /// Default: `"+5547999"`.
-    ///
-    /// Schema: `api.yaml#/paths/~1a/get/parameters/0/schema`.
-    pub enum ReadPhone {
-        Plus5547999 = "+5547999",
-        N090 = "090",
-        InQuotes = "in ] quotes",
-        N007 = "007",
+    ReadPhone {
+        values { Plus5547999 = "+5547999", N090 = "090", InQuotes = "in ] quotes", N007 = "007" }
     }
 }
 

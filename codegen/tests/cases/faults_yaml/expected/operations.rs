@@ -73,15 +73,26 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1, 2]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /a`
+    ///
+    /// `read`
+    Read,
+    /// `POST /a`
+    ///
+    /// `write`
+    Write,
+    /// `PUT /a`
+    ///
+    /// `change`
+    Change,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /a`
-        Read = "read",
-        /// `POST /a`
-        Write = "write",
-        /// `PUT /a`
-        Change = "change",
+    OperationId {
+        values { Read = "read", Write = "write", Change = "change" }
     }
 }
 

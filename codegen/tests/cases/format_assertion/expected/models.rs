@@ -11,7 +11,7 @@ use super::schemas;
 /// `Booking` of the contract.
 ///
 /// Schema: `booking.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Booking {
     /// `id`
     pub id: Option<Id>,
@@ -113,15 +113,26 @@ impl Contract for Booking {
     }
 }
 
+/// `BookingKind` of the contract.
+///
+/// Limits: format `ipv4`.
+///
+/// Schema: `booking.json#/properties/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BookingKind {
+    /// `127.0.0.1`
+    N127001,
+    /// `nowhere`
+    Nowhere,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `BookingKind` of the contract.
-    ///
-    /// Limits: format `ipv4`.
-    ///
-    /// Schema: `booking.json#/properties/kind`.
-    pub enum BookingKind {
-        N127001 = "127.0.0.1",
-        Nowhere = "nowhere",
+    BookingKind {
+        values { N127001 = "127.0.0.1", Nowhere = "nowhere" }
     }
 }
 
@@ -153,21 +164,31 @@ impl Contract for Id {
     }
 }
 
+/// `Meta` of the contract.
+///
+/// Schema: `with-formats`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Meta {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is an object.
+    Object(Map<Json>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or an object"]
-    /// `Meta` of the contract.
-    ///
-    /// Schema: `with-formats`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum Meta {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is an object.
-        Object(Map<Json>) = Object,
+    Meta expects "true or false or an object" {
+        variants { Bool = Boolean, Object = Object }
     }
 }
 
-::contract_runtime::union_variants! { Meta { from { Bool(bool), Object(Map<Json>) } } }
+::contract_runtime::union_variants! {
+    Meta {
+        access {
+            Bool: copy bool = as_bool into_bool, Object: one Map<Json> = as_object into_object,
+        }
+        from { Bool(bool), Object(Map<Json>) }
+    }
+}
 
 ::contract_runtime::unconstrained_contract!(
     Meta = schemas::validator(schemas::WITH_FORMATS)

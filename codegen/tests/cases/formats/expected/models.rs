@@ -65,6 +65,7 @@ pub struct Booking {
             until = "until", days = "days", link = "link", from = "from", scan = "scan",
             sku = "sku", token = "token", others = "others", kind = "kind", any = "any",
         }
+        new { id: plain Id, at: plain super::formats::DateTime }
         extra undeclared
     }
 }
@@ -108,24 +109,31 @@ impl Contract for Booking {
     }
 }
 
+/// `BookingAny` of the contract.
+///
+/// Limits: format `uuid`.
+///
+/// Schema: `api.json#/components/schemas/Booking/properties/any`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum BookingAny {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(super::formats::Uuid),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `BookingAny` of the contract.
-    ///
-    /// Limits: format `uuid`.
-    ///
-    /// Schema: `api.json#/components/schemas/Booking/properties/any`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum BookingAny {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(super::formats::Uuid) = String,
+    BookingAny expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
 ::contract_runtime::union_variants! {
     BookingAny {
+        access {
+            Integer: copy i64 = as_integer into_integer,
+            Text: one super::formats::Uuid = as_text into_text,
+        }
         from { Integer(i64), Text(super::formats::Uuid) }
     }
 }
@@ -143,15 +151,26 @@ impl Contract for BookingAny {
     }
 }
 
+/// `BookingKind` of the contract.
+///
+/// Limits: format `date`.
+///
+/// Schema: `api.json#/components/schemas/Booking/properties/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BookingKind {
+    /// `2026-01-01`
+    N20260101,
+    /// `2026-07-01`
+    N20260701,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `BookingKind` of the contract.
-    ///
-    /// Limits: format `date`.
-    ///
-    /// Schema: `api.json#/components/schemas/Booking/properties/kind`.
-    pub enum BookingKind {
-        N20260101 = "2026-01-01",
-        N20260701 = "2026-07-01",
+    BookingKind {
+        values { N20260101 = "2026-01-01", N20260701 = "2026-07-01" }
     }
 }
 

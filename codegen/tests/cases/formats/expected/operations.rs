@@ -39,13 +39,16 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
 
-::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /bookings/{id}`
-        BookingsRead = "bookings_read",
-    }
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /bookings/{id}`
+    ///
+    /// `bookings_read`
+    BookingsRead,
 }
+
+::contract_runtime::closed_enum! { OperationId { values { BookingsRead = "bookings_read" } } }
 
 impl OperationId {
     /// Returns the description of the operation.

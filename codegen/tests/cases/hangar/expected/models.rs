@@ -41,7 +41,7 @@ impl Contract for IdempotencyKey {
 /// `ManualRange` of the contract.
 ///
 /// Schema: `input.json#/paths/~1manual~1{name}/put/parameters/3/schema`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ManualRange {
     /// `from`
     pub from: Option<i64>,
@@ -79,7 +79,13 @@ pub struct Other {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Other { required { other = "other" } extra undeclared } }
+::contract_runtime::object! {
+    Other {
+        required { other = "other" }
+        new { other: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Other {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -108,6 +114,7 @@ pub struct Problem {
     Problem {
         required { code = "code" }
         optional { id = "id" }
+        new { code: into String }
         extra undeclared
     }
 }
@@ -133,7 +140,13 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Ship { required { name = "name" } extra undeclared } }
+::contract_runtime::object! {
+    Ship {
+        required { name = "name" }
+        new { name: into String }
+        extra undeclared
+    }
+}
 
 ::contract_runtime::builder! { Ship ShipBuilder { required { name: one String = "name" } } }
 
@@ -183,7 +196,13 @@ pub struct ShipPage {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { ShipPage { required { ships = "ships" } extra undeclared } }
+::contract_runtime::object! {
+    ShipPage {
+        required { ships = "ships" }
+        new { ships: plain Vec<String> }
+        extra undeclared
+    }
+}
 
 impl Contract for ShipPage {
     const VALIDATOR: Validator<'static> = schemas::validator(

@@ -197,27 +197,49 @@ pub const TABLE: OperationTable = OperationTable::new(
     &[6, 1, 4, 3, 5, 2, 0],
 );
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// Ships of a member.
+    ///
+    /// `GET /ships/{shipId}/parts`
+    ///
+    /// `ships_read`
+    ShipsRead,
+    /// Change ships.
+    ///
+    /// `POST /ships/changes`
+    ///
+    /// `ships_write`
+    ShipsWrite,
+    /// `DELETE /ships/{body}`
+    ///
+    /// `shipRemove`
+    ShipRemove,
+    /// `PUT /ships/picture`
+    ///
+    /// `picture`
+    Picture,
+    /// `POST /ships/import`
+    ///
+    /// `import`
+    Import,
+    /// `POST /ships/resolve`
+    ///
+    /// `resolve`
+    Resolve,
+    /// `PUT /manual/{name}`
+    ///
+    /// `manual`
+    Manual,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// Ships of a member.
-        ///
-        /// `GET /ships/{shipId}/parts`
-        ShipsRead = "ships_read",
-        /// Change ships.
-        ///
-        /// `POST /ships/changes`
-        ShipsWrite = "ships_write",
-        /// `DELETE /ships/{body}`
-        ShipRemove = "shipRemove",
-        /// `PUT /ships/picture`
-        Picture = "picture",
-        /// `POST /ships/import`
-        Import = "import",
-        /// `POST /ships/resolve`
-        Resolve = "resolve",
-        /// `PUT /manual/{name}`
-        Manual = "manual",
+    OperationId {
+        values {
+            ShipsRead = "ships_read", ShipsWrite = "ships_write", ShipRemove = "shipRemove",
+            Picture = "picture", Import = "import", Resolve = "resolve", Manual = "manual",
+        }
     }
 }
 
@@ -235,12 +257,21 @@ impl OperationId {
     }
 }
 
+/// The scopes that operations require.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Read ships
+    ///
+    /// `hangar.read`
+    HangarRead,
+    /// Change ships
+    ///
+    /// `hangar.write`
+    HangarWrite,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The scopes that operations require.
-    pub enum Scope {
-        /// Read ships
-        HangarRead = "hangar.read",
-        /// Change ships
-        HangarWrite = "hangar.write",
+    Scope {
+        values { HangarRead = "hangar.read", HangarWrite = "hangar.write" }
     }
 }

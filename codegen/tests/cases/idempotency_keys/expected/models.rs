@@ -17,7 +17,13 @@ pub struct Charge {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Charge { required { amount = "amount" } extra undeclared } }
+::contract_runtime::object! {
+    Charge {
+        required { amount = "amount" }
+        new { amount: plain i64 }
+        extra undeclared
+    }
+}
 
 ::contract_runtime::builder! { Charge ChargeBuilder { required { amount: one i64 = "amount" } } }
 

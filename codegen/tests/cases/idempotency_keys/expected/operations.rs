@@ -118,19 +118,37 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1, 4, 2, 3]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /charges`
+    ///
+    /// `listCharges`
+    ListCharges,
+    /// `POST /charges`
+    ///
+    /// `charge`
+    Charge,
+    /// `POST /refunds`
+    ///
+    /// `refund`
+    Refund,
+    /// `PUT /refunds`
+    ///
+    /// `replaceRefund`
+    ReplaceRefund,
+    /// `POST /payouts`
+    ///
+    /// `payOut`
+    PayOut,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /charges`
-        ListCharges = "listCharges",
-        /// `POST /charges`
-        Charge = "charge",
-        /// `POST /refunds`
-        Refund = "refund",
-        /// `PUT /refunds`
-        ReplaceRefund = "replaceRefund",
-        /// `POST /payouts`
-        PayOut = "payOut",
+    OperationId {
+        values {
+            ListCharges = "listCharges", Charge = "charge", Refund = "refund",
+            ReplaceRefund = "replaceRefund", PayOut = "payOut",
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `unit`
     pub unit: Option<InputUnit>,
@@ -64,15 +64,22 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputUnit` of the contract.
-    ///
-    /// Schema: `input.json#/properties/unit`.
-    pub enum InputUnit {
-        Scu = "SCU",
-        Piece = "PIECE",
-    }
+/// `InputUnit` of the contract.
+///
+/// Schema: `input.json#/properties/unit`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputUnit {
+    /// `SCU`
+    Scu,
+    /// `PIECE`
+    Piece,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputUnit { values { Scu = "SCU", Piece = "PIECE" } } }
 
 impl Contract for InputUnit {
     const VALIDATOR: Validator<'static> = schemas::validator(

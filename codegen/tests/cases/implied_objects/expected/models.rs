@@ -25,6 +25,7 @@ pub struct Input {
     Input {
         required { name = "name" }
         optional { inner = "inner" }
+        new { name: into String }
         extra undeclared
     }
 }

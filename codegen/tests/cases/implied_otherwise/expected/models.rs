@@ -37,29 +37,38 @@ impl Contract for Any {
     }
 }
 
+/// `AnyValue` of the contract.
+///
+/// Schema: `input.json#/$defs/any`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AnyValue {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is a number.
+    Number(Number),
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<Json>),
+    /// The value is an object.
+    Object(Map<Json>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or a number or a string or an array or an object"]
-    /// `AnyValue` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/any`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum AnyValue {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is a number.
-        Number(Number) = Number,
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an array.
-        List(Vec<Json>) = Array,
-        /// The value is an object.
-        Object(Map<Json>) = Object,
+    AnyValue expects "true or false or a number or a string or an array or an object" {
+        variants { Bool = Boolean, Number = Number, Text = String, List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     AnyValue {
+        access {
+            Bool: copy bool = as_bool into_bool, Number: one Number = as_number into_number,
+            Text: text String = as_text into_text, List: one Vec<Json> = as_list into_list,
+            Object: one Map<Json> = as_object into_object,
+        }
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
+        from_text { Text }
     }
 }
 
@@ -80,7 +89,7 @@ impl Contract for AnyValue {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `plain`
     pub plain: Option<InputPlain>,
@@ -118,7 +127,7 @@ impl Contract for Input {
 /// `InputPlain` of the contract.
 ///
 /// Schema: `input.json#/properties/plain`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputPlain {
     /// `a`
     pub a: Option<String>,

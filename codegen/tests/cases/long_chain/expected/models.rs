@@ -9,7 +9,7 @@ use super::schemas;
 /// `Link00` of the contract.
 ///
 /// Schema: `input.json#/$defs/link00`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link00 {
     /// `next`
     pub next: Option<Link01>,
@@ -42,7 +42,7 @@ impl Contract for Link00 {
 /// `Link01` of the contract.
 ///
 /// Schema: `input.json#/$defs/link01`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link01 {
     /// `next`
     pub next: Option<Link02>,
@@ -75,7 +75,7 @@ impl Contract for Link01 {
 /// `Link02` of the contract.
 ///
 /// Schema: `input.json#/$defs/link02`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link02 {
     /// `next`
     pub next: Option<Link03>,
@@ -108,7 +108,7 @@ impl Contract for Link02 {
 /// `Link03` of the contract.
 ///
 /// Schema: `input.json#/$defs/link03`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link03 {
     /// `next`
     pub next: Option<Box<Link04>>,
@@ -141,7 +141,7 @@ impl Contract for Link03 {
 /// `Link04` of the contract.
 ///
 /// Schema: `input.json#/$defs/link04`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link04 {
     /// `next`
     pub next: Option<Link05>,
@@ -174,7 +174,7 @@ impl Contract for Link04 {
 /// `Link05` of the contract.
 ///
 /// Schema: `input.json#/$defs/link05`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link05 {
     /// `next`
     pub next: Option<Link06>,
@@ -207,7 +207,7 @@ impl Contract for Link05 {
 /// `Link06` of the contract.
 ///
 /// Schema: `input.json#/$defs/link06`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link06 {
     /// `next`
     pub next: Option<Link07>,
@@ -240,7 +240,7 @@ impl Contract for Link06 {
 /// `Link07` of the contract.
 ///
 /// Schema: `input.json#/$defs/link07`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link07 {
     /// `next`
     pub next: Option<Link08>,
@@ -273,7 +273,7 @@ impl Contract for Link07 {
 /// `Link08` of the contract.
 ///
 /// Schema: `input.json#/$defs/link08`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link08 {
     /// `next`
     pub next: Option<Link09>,
@@ -306,7 +306,7 @@ impl Contract for Link08 {
 /// `Link09` of the contract.
 ///
 /// Schema: `input.json#/$defs/link09`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link09 {
     /// `next`
     pub next: Option<Link10>,
@@ -339,7 +339,7 @@ impl Contract for Link09 {
 /// `Link10` of the contract.
 ///
 /// Schema: `input.json#/$defs/link10`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link10 {
     /// `next`
     pub next: Option<Link11>,
@@ -372,7 +372,7 @@ impl Contract for Link10 {
 /// `Link11` of the contract.
 ///
 /// Schema: `input.json#/$defs/link11`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link11 {
     /// `next`
     pub next: Option<Link12>,
@@ -405,7 +405,7 @@ impl Contract for Link11 {
 /// `Link12` of the contract.
 ///
 /// Schema: `input.json#/$defs/link12`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link12 {
     /// `next`
     pub next: Option<Link13>,
@@ -438,7 +438,7 @@ impl Contract for Link12 {
 /// `Link13` of the contract.
 ///
 /// Schema: `input.json#/$defs/link13`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link13 {
     /// `next`
     pub next: Option<Link14>,
@@ -471,7 +471,7 @@ impl Contract for Link13 {
 /// `Link14` of the contract.
 ///
 /// Schema: `input.json#/$defs/link14`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link14 {
     /// `next`
     pub next: Option<Link15>,
@@ -504,7 +504,7 @@ impl Contract for Link14 {
 /// `Link15` of the contract.
 ///
 /// Schema: `input.json#/$defs/link15`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link15 {
     /// `next`
     pub next: Option<Link16>,
@@ -537,7 +537,7 @@ impl Contract for Link15 {
 /// `Link16` of the contract.
 ///
 /// Schema: `input.json#/$defs/link16`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link16 {
     /// `next`
     pub next: Option<Link17>,
@@ -570,7 +570,7 @@ impl Contract for Link16 {
 /// `Link17` of the contract.
 ///
 /// Schema: `input.json#/$defs/link17`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link17 {
     /// `next`
     pub next: Option<Link18>,
@@ -603,7 +603,7 @@ impl Contract for Link17 {
 /// `Link18` of the contract.
 ///
 /// Schema: `input.json#/$defs/link18`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link18 {
     /// `next`
     pub next: Option<Link19>,
@@ -636,7 +636,7 @@ impl Contract for Link18 {
 /// `Link19` of the contract.
 ///
 /// Schema: `input.json#/$defs/link19`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link19 {
     /// `next`
     pub next: Option<Box<Link20>>,
@@ -669,7 +669,7 @@ impl Contract for Link19 {
 /// `Link20` of the contract.
 ///
 /// Schema: `input.json#/$defs/link20`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link20 {
     /// `next`
     pub next: Option<Link21>,
@@ -702,7 +702,7 @@ impl Contract for Link20 {
 /// `Link21` of the contract.
 ///
 /// Schema: `input.json#/$defs/link21`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link21 {
     /// `next`
     pub next: Option<Link22>,
@@ -735,7 +735,7 @@ impl Contract for Link21 {
 /// `Link22` of the contract.
 ///
 /// Schema: `input.json#/$defs/link22`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link22 {
     /// `next`
     pub next: Option<Link23>,
@@ -768,7 +768,7 @@ impl Contract for Link22 {
 /// `Link23` of the contract.
 ///
 /// Schema: `input.json#/$defs/link23`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link23 {
     /// `next`
     pub next: Option<Link24>,
@@ -801,7 +801,7 @@ impl Contract for Link23 {
 /// `Link24` of the contract.
 ///
 /// Schema: `input.json#/$defs/link24`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link24 {
     /// `next`
     pub next: Option<Link25>,
@@ -834,7 +834,7 @@ impl Contract for Link24 {
 /// `Link25` of the contract.
 ///
 /// Schema: `input.json#/$defs/link25`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link25 {
     /// `next`
     pub next: Option<Link26>,
@@ -867,7 +867,7 @@ impl Contract for Link25 {
 /// `Link26` of the contract.
 ///
 /// Schema: `input.json#/$defs/link26`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link26 {
     /// `next`
     pub next: Option<Link27>,
@@ -900,7 +900,7 @@ impl Contract for Link26 {
 /// `Link27` of the contract.
 ///
 /// Schema: `input.json#/$defs/link27`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link27 {
     /// `next`
     pub next: Option<Link28>,
@@ -933,7 +933,7 @@ impl Contract for Link27 {
 /// `Link28` of the contract.
 ///
 /// Schema: `input.json#/$defs/link28`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link28 {
     /// `next`
     pub next: Option<Link29>,
@@ -966,7 +966,7 @@ impl Contract for Link28 {
 /// `Link29` of the contract.
 ///
 /// Schema: `input.json#/$defs/link29`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link29 {
     /// `next`
     pub next: Option<Link30>,
@@ -999,7 +999,7 @@ impl Contract for Link29 {
 /// `Link30` of the contract.
 ///
 /// Schema: `input.json#/$defs/link30`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link30 {
     /// `next`
     pub next: Option<Link31>,
@@ -1032,7 +1032,7 @@ impl Contract for Link30 {
 /// `Link31` of the contract.
 ///
 /// Schema: `input.json#/$defs/link31`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link31 {
     /// `next`
     pub next: Option<Link32>,
@@ -1065,7 +1065,7 @@ impl Contract for Link31 {
 /// `Link32` of the contract.
 ///
 /// Schema: `input.json#/$defs/link32`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link32 {
     /// `next`
     pub next: Option<Link33>,
@@ -1098,7 +1098,7 @@ impl Contract for Link32 {
 /// `Link33` of the contract.
 ///
 /// Schema: `input.json#/$defs/link33`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link33 {
     /// `next`
     pub next: Option<Link34>,
@@ -1131,7 +1131,7 @@ impl Contract for Link33 {
 /// `Link34` of the contract.
 ///
 /// Schema: `input.json#/$defs/link34`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link34 {
     /// `next`
     pub next: Option<Link35>,
@@ -1164,7 +1164,7 @@ impl Contract for Link34 {
 /// `Link35` of the contract.
 ///
 /// Schema: `input.json#/$defs/link35`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link35 {
     /// `next`
     pub next: Option<Box<Link36>>,
@@ -1197,7 +1197,7 @@ impl Contract for Link35 {
 /// `Link36` of the contract.
 ///
 /// Schema: `input.json#/$defs/link36`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link36 {
     /// `next`
     pub next: Option<Link37>,
@@ -1230,7 +1230,7 @@ impl Contract for Link36 {
 /// `Link37` of the contract.
 ///
 /// Schema: `input.json#/$defs/link37`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link37 {
     /// `next`
     pub next: Option<Link38>,
@@ -1263,7 +1263,7 @@ impl Contract for Link37 {
 /// `Link38` of the contract.
 ///
 /// Schema: `input.json#/$defs/link38`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link38 {
     /// `next`
     pub next: Option<Link39>,
@@ -1296,7 +1296,7 @@ impl Contract for Link38 {
 /// `Link39` of the contract.
 ///
 /// Schema: `input.json#/$defs/link39`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link39 {
     /// `next`
     pub next: Option<Link40>,
@@ -1329,7 +1329,7 @@ impl Contract for Link39 {
 /// `Link40` of the contract.
 ///
 /// Schema: `input.json#/$defs/link40`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link40 {
     /// `next`
     pub next: Option<Link41>,
@@ -1362,7 +1362,7 @@ impl Contract for Link40 {
 /// `Link41` of the contract.
 ///
 /// Schema: `input.json#/$defs/link41`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link41 {
     /// `next`
     pub next: Option<Link42>,
@@ -1395,7 +1395,7 @@ impl Contract for Link41 {
 /// `Link42` of the contract.
 ///
 /// Schema: `input.json#/$defs/link42`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link42 {
     /// `next`
     pub next: Option<Link43>,
@@ -1428,7 +1428,7 @@ impl Contract for Link42 {
 /// `Link43` of the contract.
 ///
 /// Schema: `input.json#/$defs/link43`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link43 {
     /// `next`
     pub next: Option<Link44>,
@@ -1461,7 +1461,7 @@ impl Contract for Link43 {
 /// `Link44` of the contract.
 ///
 /// Schema: `input.json#/$defs/link44`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link44 {
     /// `next`
     pub next: Option<Link45>,
@@ -1494,7 +1494,7 @@ impl Contract for Link44 {
 /// `Link45` of the contract.
 ///
 /// Schema: `input.json#/$defs/link45`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link45 {
     /// `next`
     pub next: Option<Link46>,
@@ -1527,7 +1527,7 @@ impl Contract for Link45 {
 /// `Link46` of the contract.
 ///
 /// Schema: `input.json#/$defs/link46`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link46 {
     /// `next`
     pub next: Option<Link47>,
@@ -1560,7 +1560,7 @@ impl Contract for Link46 {
 /// `Link47` of the contract.
 ///
 /// Schema: `input.json#/$defs/link47`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link47 {
     /// `next`
     pub next: Option<Link48>,
@@ -1593,7 +1593,7 @@ impl Contract for Link47 {
 /// `Link48` of the contract.
 ///
 /// Schema: `input.json#/$defs/link48`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link48 {
     /// `next`
     pub next: Option<Link49>,
@@ -1626,7 +1626,7 @@ impl Contract for Link48 {
 /// `Link49` of the contract.
 ///
 /// Schema: `input.json#/$defs/link49`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link49 {
     /// `next`
     pub next: Option<Link50>,
@@ -1659,7 +1659,7 @@ impl Contract for Link49 {
 /// `Link50` of the contract.
 ///
 /// Schema: `input.json#/$defs/link50`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link50 {
     /// `next`
     pub next: Option<Link51>,
@@ -1692,7 +1692,7 @@ impl Contract for Link50 {
 /// `Link51` of the contract.
 ///
 /// Schema: `input.json#/$defs/link51`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link51 {
     /// `next`
     pub next: Option<Box<Link52>>,
@@ -1725,7 +1725,7 @@ impl Contract for Link51 {
 /// `Link52` of the contract.
 ///
 /// Schema: `input.json#/$defs/link52`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link52 {
     /// `next`
     pub next: Option<Link53>,
@@ -1758,7 +1758,7 @@ impl Contract for Link52 {
 /// `Link53` of the contract.
 ///
 /// Schema: `input.json#/$defs/link53`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link53 {
     /// `next`
     pub next: Option<Link54>,
@@ -1791,7 +1791,7 @@ impl Contract for Link53 {
 /// `Link54` of the contract.
 ///
 /// Schema: `input.json#/$defs/link54`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link54 {
     /// `next`
     pub next: Option<Link55>,
@@ -1824,7 +1824,7 @@ impl Contract for Link54 {
 /// `Link55` of the contract.
 ///
 /// Schema: `input.json#/$defs/link55`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link55 {
     /// `next`
     pub next: Option<Link56>,
@@ -1857,7 +1857,7 @@ impl Contract for Link55 {
 /// `Link56` of the contract.
 ///
 /// Schema: `input.json#/$defs/link56`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link56 {
     /// `next`
     pub next: Option<Link57>,
@@ -1890,7 +1890,7 @@ impl Contract for Link56 {
 /// `Link57` of the contract.
 ///
 /// Schema: `input.json#/$defs/link57`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link57 {
     /// `next`
     pub next: Option<Link58>,
@@ -1923,7 +1923,7 @@ impl Contract for Link57 {
 /// `Link58` of the contract.
 ///
 /// Schema: `input.json#/$defs/link58`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link58 {
     /// `next`
     pub next: Option<Link59>,
@@ -1956,7 +1956,7 @@ impl Contract for Link58 {
 /// `Link59` of the contract.
 ///
 /// Schema: `input.json#/$defs/link59`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link59 {
     /// `next`
     pub next: Option<Link60>,
@@ -1989,7 +1989,7 @@ impl Contract for Link59 {
 /// `Link60` of the contract.
 ///
 /// Schema: `input.json#/$defs/link60`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link60 {
     /// `next`
     pub next: Option<Link61>,
@@ -2022,7 +2022,7 @@ impl Contract for Link60 {
 /// `Link61` of the contract.
 ///
 /// Schema: `input.json#/$defs/link61`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link61 {
     /// `next`
     pub next: Option<Link62>,
@@ -2055,7 +2055,7 @@ impl Contract for Link61 {
 /// `Link62` of the contract.
 ///
 /// Schema: `input.json#/$defs/link62`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link62 {
     /// `next`
     pub next: Option<Link63>,
@@ -2088,7 +2088,7 @@ impl Contract for Link62 {
 /// `Link63` of the contract.
 ///
 /// Schema: `input.json#/$defs/link63`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link63 {
     /// `next`
     pub next: Option<Link64>,
@@ -2121,7 +2121,7 @@ impl Contract for Link63 {
 /// `Link64` of the contract.
 ///
 /// Schema: `input.json#/$defs/link64`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link64 {
     /// `next`
     pub next: Option<Link65>,
@@ -2154,7 +2154,7 @@ impl Contract for Link64 {
 /// `Link65` of the contract.
 ///
 /// Schema: `input.json#/$defs/link65`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link65 {
     /// `next`
     pub next: Option<Link66>,
@@ -2187,7 +2187,7 @@ impl Contract for Link65 {
 /// `Link66` of the contract.
 ///
 /// Schema: `input.json#/$defs/link66`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link66 {
     /// `next`
     pub next: Option<Link67>,
@@ -2220,7 +2220,7 @@ impl Contract for Link66 {
 /// `Link67` of the contract.
 ///
 /// Schema: `input.json#/$defs/link67`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link67 {
     /// `next`
     pub next: Option<Box<Link68>>,
@@ -2253,7 +2253,7 @@ impl Contract for Link67 {
 /// `Link68` of the contract.
 ///
 /// Schema: `input.json#/$defs/link68`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link68 {
     /// `next`
     pub next: Option<Link69>,
@@ -2286,7 +2286,7 @@ impl Contract for Link68 {
 /// `Link69` of the contract.
 ///
 /// Schema: `input.json#/$defs/link69`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link69 {
     /// `next`
     pub next: Option<Link70>,
@@ -2319,7 +2319,7 @@ impl Contract for Link69 {
 /// `Link70` of the contract.
 ///
 /// Schema: `input.json#/$defs/link70`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link70 {
     /// `next`
     pub next: Option<Link71>,
@@ -2352,7 +2352,7 @@ impl Contract for Link70 {
 /// `Link71` of the contract.
 ///
 /// Schema: `input.json#/$defs/link71`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link71 {
     /// `next`
     pub next: Option<Link72>,
@@ -2385,7 +2385,7 @@ impl Contract for Link71 {
 /// `Link72` of the contract.
 ///
 /// Schema: `input.json#/$defs/link72`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link72 {
     /// `next`
     pub next: Option<Link73>,
@@ -2418,7 +2418,7 @@ impl Contract for Link72 {
 /// `Link73` of the contract.
 ///
 /// Schema: `input.json#/$defs/link73`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link73 {
     /// `next`
     pub next: Option<Link74>,
@@ -2451,7 +2451,7 @@ impl Contract for Link73 {
 /// `Link74` of the contract.
 ///
 /// Schema: `input.json#/$defs/link74`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link74 {
     /// `next`
     pub next: Option<Link75>,
@@ -2484,7 +2484,7 @@ impl Contract for Link74 {
 /// `Link75` of the contract.
 ///
 /// Schema: `input.json#/$defs/link75`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link75 {
     /// `next`
     pub next: Option<Link76>,
@@ -2517,7 +2517,7 @@ impl Contract for Link75 {
 /// `Link76` of the contract.
 ///
 /// Schema: `input.json#/$defs/link76`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link76 {
     /// `next`
     pub next: Option<Link77>,
@@ -2550,7 +2550,7 @@ impl Contract for Link76 {
 /// `Link77` of the contract.
 ///
 /// Schema: `input.json#/$defs/link77`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link77 {
     /// `next`
     pub next: Option<Link78>,
@@ -2583,7 +2583,7 @@ impl Contract for Link77 {
 /// `Link78` of the contract.
 ///
 /// Schema: `input.json#/$defs/link78`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link78 {
     /// `next`
     pub next: Option<Link79>,
@@ -2616,7 +2616,7 @@ impl Contract for Link78 {
 /// `Link79` of the contract.
 ///
 /// Schema: `input.json#/$defs/link79`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link79 {
     /// `next`
     pub next: Option<Link80>,
@@ -2649,7 +2649,7 @@ impl Contract for Link79 {
 /// `Link80` of the contract.
 ///
 /// Schema: `input.json#/$defs/link80`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link80 {
     /// `next`
     pub next: Option<Link81>,
@@ -2682,7 +2682,7 @@ impl Contract for Link80 {
 /// `Link81` of the contract.
 ///
 /// Schema: `input.json#/$defs/link81`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link81 {
     /// `next`
     pub next: Option<Link82>,
@@ -2715,7 +2715,7 @@ impl Contract for Link81 {
 /// `Link82` of the contract.
 ///
 /// Schema: `input.json#/$defs/link82`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link82 {
     /// `next`
     pub next: Option<Link83>,
@@ -2748,7 +2748,7 @@ impl Contract for Link82 {
 /// `Link83` of the contract.
 ///
 /// Schema: `input.json#/$defs/link83`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link83 {
     /// `next`
     pub next: Option<Box<Link84>>,
@@ -2781,7 +2781,7 @@ impl Contract for Link83 {
 /// `Link84` of the contract.
 ///
 /// Schema: `input.json#/$defs/link84`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link84 {
     /// `next`
     pub next: Option<Link85>,
@@ -2814,7 +2814,7 @@ impl Contract for Link84 {
 /// `Link85` of the contract.
 ///
 /// Schema: `input.json#/$defs/link85`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link85 {
     /// `next`
     pub next: Option<Link86>,
@@ -2847,7 +2847,7 @@ impl Contract for Link85 {
 /// `Link86` of the contract.
 ///
 /// Schema: `input.json#/$defs/link86`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link86 {
     /// `next`
     pub next: Option<Link87>,
@@ -2880,7 +2880,7 @@ impl Contract for Link86 {
 /// `Link87` of the contract.
 ///
 /// Schema: `input.json#/$defs/link87`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link87 {
     /// `next`
     pub next: Option<Link88>,
@@ -2913,7 +2913,7 @@ impl Contract for Link87 {
 /// `Link88` of the contract.
 ///
 /// Schema: `input.json#/$defs/link88`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link88 {
     /// `next`
     pub next: Option<Link89>,
@@ -2946,7 +2946,7 @@ impl Contract for Link88 {
 /// `Link89` of the contract.
 ///
 /// Schema: `input.json#/$defs/link89`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link89 {
     /// `next`
     pub next: Option<Link90>,
@@ -2979,7 +2979,7 @@ impl Contract for Link89 {
 /// `Link90` of the contract.
 ///
 /// Schema: `input.json#/$defs/link90`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link90 {
     /// `next`
     pub next: Option<Link91>,
@@ -3012,7 +3012,7 @@ impl Contract for Link90 {
 /// `Link91` of the contract.
 ///
 /// Schema: `input.json#/$defs/link91`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link91 {
     /// `next`
     pub next: Option<Link92>,
@@ -3045,7 +3045,7 @@ impl Contract for Link91 {
 /// `Link92` of the contract.
 ///
 /// Schema: `input.json#/$defs/link92`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link92 {
     /// `next`
     pub next: Option<Link93>,
@@ -3078,7 +3078,7 @@ impl Contract for Link92 {
 /// `Link93` of the contract.
 ///
 /// Schema: `input.json#/$defs/link93`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link93 {
     /// `next`
     pub next: Option<Link94>,
@@ -3111,7 +3111,7 @@ impl Contract for Link93 {
 /// `Link94` of the contract.
 ///
 /// Schema: `input.json#/$defs/link94`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link94 {
     /// `next`
     pub next: Option<Link95>,
@@ -3144,7 +3144,7 @@ impl Contract for Link94 {
 /// `Link95` of the contract.
 ///
 /// Schema: `input.json#/$defs/link95`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link95 {
     /// `next`
     pub next: Option<Link96>,
@@ -3177,7 +3177,7 @@ impl Contract for Link95 {
 /// `Link96` of the contract.
 ///
 /// Schema: `input.json#/$defs/link96`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link96 {
     /// `next`
     pub next: Option<Link97>,
@@ -3210,7 +3210,7 @@ impl Contract for Link96 {
 /// `Link97` of the contract.
 ///
 /// Schema: `input.json#/$defs/link97`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link97 {
     /// `next`
     pub next: Option<Link98>,
@@ -3243,7 +3243,7 @@ impl Contract for Link97 {
 /// `Link98` of the contract.
 ///
 /// Schema: `input.json#/$defs/link98`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link98 {
     /// `next`
     pub next: Option<Link99>,
@@ -3276,7 +3276,7 @@ impl Contract for Link98 {
 /// `Link99` of the contract.
 ///
 /// Schema: `input.json#/$defs/link99`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Link99 {
     /// `value`
     ///

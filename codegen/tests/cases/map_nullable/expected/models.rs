@@ -11,7 +11,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `names`
     ///
@@ -86,7 +86,13 @@ pub struct Slot {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Slot { required { at = "at" } extra undeclared } }
+::contract_runtime::object! {
+    Slot {
+        required { at = "at" }
+        new { at: plain Nullable<i64> }
+        extra undeclared
+    }
+}
 
 impl Contract for Slot {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SLOT);

@@ -49,6 +49,7 @@ pub struct Call {
         required { arguments = "arguments" }
         optional { otherwise = "otherwise", last = "last" }
         nested { arguments = "arguments", otherwise = "otherwise", last = "last" }
+        new { arguments: plain Arguments }
         extra undeclared
     }
 }
@@ -77,24 +78,34 @@ impl Contract for Call {
     }
 }
 
+/// `Expression` of the contract.
+///
+/// Schema: `input.json#/$defs/expression`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Expression {
+    /// `kind` is `"literal"`.
+    Literal(Literal),
+    /// `kind` is `"call"`.
+    Call(Box<Call>),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `Expression` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/expression`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Expression {
-        Literal(Literal) = "literal",
-        Call(Box<Call>) = "call",
+    Expression by tag "kind" {
+        variants { Literal = "literal", Call = "call" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Expression {
+        access {
+            Literal: one Literal = as_literal into_literal, Call: boxed Call = as_call into_call,
+        }
         from { Literal(Literal), Call(Call) }
         nested { Literal, Call }
     }
@@ -131,6 +142,7 @@ pub struct Literal {
     Literal {
         tag { kind = "kind" is "literal" }
         required { value = "value" }
+        new { value: plain Number }
         extra undeclared
     }
 }

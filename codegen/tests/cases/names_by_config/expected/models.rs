@@ -6,15 +6,22 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-::contract_runtime::open_enum! {
-    /// `Choice` of the contract.
-    ///
-    /// Schema: `input.json#/properties/b/properties/c`.
-    pub enum Choice {
-        X = "x",
-        Y = "y",
-    }
+/// `Choice` of the contract.
+///
+/// Schema: `input.json#/properties/b/properties/c`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Choice {
+    /// `x`
+    X,
+    /// `y`
+    Y,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { Choice { values { X = "x", Y = "y" } } }
 
 impl Contract for Choice {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -29,7 +36,7 @@ impl Contract for Choice {
 /// `Inner` of the contract.
 ///
 /// Schema: `input.json#/properties/b`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Inner {
     /// `c`
     pub c: Option<Choice>,
@@ -53,7 +60,7 @@ impl Contract for Inner {
 /// `Outer` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Outer {
     /// `a`
     pub a: Option<Renamed>,

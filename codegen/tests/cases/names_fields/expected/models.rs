@@ -109,6 +109,7 @@ pub struct Input {
             validate = "validate", is_valid = "is_valid",
         }
         nested { extra_field = "extra", at = "at", found = "found" }
+        new { type_: into String, lower_self_value: into String, key: into String }
         extra undeclared
     }
 }
@@ -158,7 +159,7 @@ impl Contract for Input {
 /// `InputAt` of the contract.
 ///
 /// Schema: `input.json#/properties/at`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputAt {
     /// `found`
     pub found: Option<String>,
@@ -183,7 +184,7 @@ impl Contract for InputAt {
 /// `InputExtra` of the contract.
 ///
 /// Schema: `input.json#/properties/extra`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputExtra {
     /// `extra`
     pub extra_field: Option<String>,
@@ -212,7 +213,7 @@ impl Contract for InputExtra {
 /// `InputFoundItem` of the contract.
 ///
 /// Schema: `input.json#/properties/found/items`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputFoundItem {
     /// `i`
     pub i: Option<String>,

@@ -9,7 +9,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `unit`
     pub unit: Option<InputUnit>,
@@ -40,18 +40,37 @@ impl Contract for Input {
     }
 }
 
+/// `InputUnit` of the contract.
+///
+/// Schema: `input.json#/properties/unit`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputUnit {
+    /// `µ`
+    LowerΜ,
+    /// `μ`
+    LowerΜ2,
+    /// `Å`
+    U212b,
+    /// `Å`
+    Å,
+    /// `é`
+    E,
+    /// `é`
+    É,
+    /// `m`
+    M,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `InputUnit` of the contract.
-    ///
-    /// Schema: `input.json#/properties/unit`.
-    pub enum InputUnit {
-        LowerΜ = "µ",
-        LowerΜ2 = "μ",
-        U212b = "Å",
-        Å = "Å",
-        E = "e\u{301}",
-        É = "é",
-        M = "m",
+    InputUnit {
+        values {
+            LowerΜ = "µ", LowerΜ2 = "μ", U212b = "Å", Å = "Å", E = "e\u{301}", É = "é",
+            M = "m",
+        }
     }
 }
 

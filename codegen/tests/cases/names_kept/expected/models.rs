@@ -26,6 +26,7 @@ pub struct Input {
         required { size = "size" }
         optional { part = "part", same = "same" }
         nested { part = "part", same = "same" }
+        new { size: into Size }
         extra undeclared
     }
 }
@@ -43,7 +44,7 @@ impl Contract for Input {
 /// `Part` of the contract.
 ///
 /// Schema: `input.json#/$defs/part`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Part {
     /// `name`
     ///
@@ -64,15 +65,22 @@ impl Contract for Part {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// How large it is.
-    ///
-    /// Schema: `input.json#/$defs/size`.
-    pub enum Size {
-        Small = "small",
-        Large = "large",
-    }
+/// How large it is.
+///
+/// Schema: `input.json#/$defs/size`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Size {
+    /// `small`
+    Small,
+    /// `large`
+    Large,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { Size { values { Small = "small", Large = "large" } } }
 
 impl Contract for Size {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SIZE);

@@ -56,6 +56,9 @@ pub struct Input {
             the_longest_name_that_somebody_gave_to_what_is_map_in_a_contract_of_theirs_and_kept_ever_since = "the-longest-name-that-somebody-gave-to-what-is-map-in-a-contract-of-theirs-and-kept-ever-since",
             the_longest_name_that_somebody_gave_to_what_is_kinds_in_a_contract_of_theirs_and_kept_ever_since = "the-longest-name-that-somebody-gave-to-what-is-kinds-in-a-contract-of-theirs-and-kept-ever-since",
         }
+        new {
+            the_longest_name_that_somebody_gave_to_what_is_open_in_a_contract_of_theirs_and_kept_ever_since: into TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince,
+        }
         extra undeclared
     }
 }
@@ -89,28 +92,37 @@ impl Contract for Input {
     }
 }
 
+/// `TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince` of the contract.
+///
+/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-closed-in-a-contract-of-theirs-and-kept-ever-since`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince {
+    /// `kind` is `"first"`.
+    First(
+        TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince,
+    ),
+    /// `kind` is `"second"`.
+    Second(
+        TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince,
+    ),
+}
+
 ::contract_runtime::closed_union! {
-    #[tag = "kind"]
-    /// `TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-closed-in-a-contract-of-theirs-and-kept-ever-since`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince {
-        First(
-            TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince,
-        ) = "first",
-        Second(
-            TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince,
-        ) = "second",
+    TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince by tag "kind" {
+        variants { First = "first", Second = "second" }
     }
 }
 
 ::contract_runtime::union_variants! {
     TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince {
+        access {
+            First: one TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince = as_first into_first,
+            Second: one TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince = as_second into_second,
+        }
         from {
             First(TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince),
             Second(TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince),
@@ -136,7 +148,7 @@ for TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSi
 /// `TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince` of the contract.
 ///
 /// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-first-in-a-contract-of-theirs-and-kept-ever-since`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince {
     /// `amount`
     pub amount: Option<i64>,
@@ -163,32 +175,37 @@ for TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSin
     }
 }
 
+/// `TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince` of the contract.
+///
+/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-kinds-in-a-contract-of-theirs-and-kept-ever-since`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is a string.
+    Text(TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince),
+    /// The value is an array.
+    List(TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince),
+    /// The value is an object.
+    Object(
+        TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince,
+    ),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or a string or an array or an object"]
-    /// `TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-kinds-in-a-contract-of-theirs-and-kept-ever-since`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is a string.
-        Text(
-            TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince,
-        ) = String,
-        /// The value is an array.
-        List(
-            TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince,
-        ) = Array,
-        /// The value is an object.
-        Object(
-            TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince,
-        ) = Object,
+    TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince expects "true or false or a string or an array or an object" {
+        variants { Bool = Boolean, Text = String, List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince {
+        access {
+            Bool: copy bool = as_bool into_bool,
+            Text: one TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince = as_text into_text,
+            List: one TheLongestNameThatSomebodyGaveToWhatIsListInAContractOfTheirsAndKeptEverSince = as_list into_list,
+            Object: one TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince = as_object into_object,
+        }
         from {
             Bool(bool),
             Text(TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince),
@@ -273,28 +290,39 @@ for TheLongestNameThatSomebodyGaveToWhatIsMapInAContractOfTheirsAndKeptEverSince
     }
 }
 
+/// `TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince` of the contract.
+///
+/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-open-in-a-contract-of-theirs-and-kept-ever-since`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince {
+    /// `kind` is `"first"`.
+    First(
+        TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince,
+    ),
+    /// `kind` is `"second"`.
+    Second(
+        TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince,
+    ),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-open-in-a-contract-of-theirs-and-kept-ever-since`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince {
-        First(
-            TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince,
-        ) = "first",
-        Second(
-            TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince,
-        ) = "second",
+    TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince by tag "kind" {
+        variants { First = "first", Second = "second" }
     }
 }
 
 ::contract_runtime::union_variants! {
     TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince {
+        access {
+            First: one TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince = as_first into_first,
+            Second: one TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince = as_second into_second,
+        }
         from {
             First(TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince),
             Second(TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince),
@@ -326,7 +354,7 @@ for TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSinc
 /// `TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince` of the contract.
 ///
 /// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-second-in-a-contract-of-theirs-and-kept-ever-since`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSince {
     /// `text`
     pub text: Option<
@@ -381,13 +409,27 @@ for TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSinc
     }
 }
 
+/// `TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince` of the contract.
+///
+/// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-word-in-a-contract-of-theirs-and-kept-ever-since`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince {
+    /// `the-longest-name-that-somebody-gave-to-what-is-one-in-a-contract-of-theirs-and-kept-ever-since`
+    TheLongestNameThatSomebodyGaveToWhatIsOneInAContractOfTheirsAndKeptEverSince,
+    /// `the-longest-name-that-somebody-gave-to-what-is-two-in-a-contract-of-theirs-and-kept-ever-since`
+    TheLongestNameThatSomebodyGaveToWhatIsTwoInAContractOfTheirsAndKeptEverSince,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/the-longest-name-that-somebody-gave-to-what-is-word-in-a-contract-of-theirs-and-kept-ever-since`.
-    pub enum TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince {
-        TheLongestNameThatSomebodyGaveToWhatIsOneInAContractOfTheirsAndKeptEverSince = "the-longest-name-that-somebody-gave-to-what-is-one-in-a-contract-of-theirs-and-kept-ever-since",
-        TheLongestNameThatSomebodyGaveToWhatIsTwoInAContractOfTheirsAndKeptEverSince = "the-longest-name-that-somebody-gave-to-what-is-two-in-a-contract-of-theirs-and-kept-ever-since",
+    TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince {
+        values {
+            TheLongestNameThatSomebodyGaveToWhatIsOneInAContractOfTheirsAndKeptEverSince = "the-longest-name-that-somebody-gave-to-what-is-one-in-a-contract-of-theirs-and-kept-ever-since",
+            TheLongestNameThatSomebodyGaveToWhatIsTwoInAContractOfTheirsAndKeptEverSince = "the-longest-name-that-somebody-gave-to-what-is-two-in-a-contract-of-theirs-and-kept-ever-since",
+        }
     }
 }
 

@@ -26,6 +26,7 @@ pub struct Error {
         required { pointer = "pointer" }
         optional { errors = "errors" }
         nested { errors = "errors" }
+        new { pointer: into String }
         extra undeclared
     }
 }
@@ -87,6 +88,7 @@ pub struct Input {
             check = "check", to_json = "to_json", parse = "parse", ok = "ok",
         }
         nested { errors = "errors", error = "error" }
+        new { type_: into String, errors: plain Vec<Error> }
         extra undeclared
     }
 }

@@ -2,34 +2,30 @@
 
 //! The types of the contract.
 
-#![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{
-    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
-    text::char_count_at_most,
-};
+use ::contract_runtime::{Json, Number, read::is_disjoint, text::char_count_at_most};
 use super::schemas;
 
-/// `ContractValue` of the contract.
+/// `Contract` of the contract.
 ///
 /// Schema: `input.json#/$defs/contract`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ContractValue {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Contract {
     /// `json`
-    pub json: Option<String>,
+    pub json: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
-::contract_runtime::object! { ContractValue { optional { json = "json" } extra undeclared } }
+::contract_runtime::object! { Contract { optional { json = "json" } extra undeclared } }
 
 ::contract_runtime::builder! {
-    ContractValue ContractValueBuilder {
-        optional { json: one String = "json" }
+    Contract ContractBuilder {
+        optional { json: one::std::string::String = "json" }
     }
 }
 
-impl Contract for ContractValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(
+impl ::contract_runtime::Contract for Contract {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
         schemas::INPUT_DEFS_CONTRACT,
     );
 
@@ -38,102 +34,108 @@ impl Contract for ContractValue {
     }
 }
 
-/// `DefaultValue` of the contract.
+/// `Default` of the contract.
 ///
 /// Schema: `input.json#/$defs/default`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct DefaultValue(pub(super) Number);
+pub struct Default(pub(super) Number);
 
-::contract_runtime::number_newtype!(DefaultValue);
+::contract_runtime::number_newtype!(Default);
 
 ::contract_runtime::unconstrained_contract!(
-    DefaultValue = schemas::validator(schemas::INPUT_DEFS_DEFAULT)
+    Default = schemas::validator(schemas::INPUT_DEFS_DEFAULT)
 );
 
 /// `Error` of the contract.
 ///
 /// Schema: `input.json#/$defs/error`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Error {
     /// `error`
-    pub error: Option<String>,
+    pub error: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
 ::contract_runtime::object! { Error { optional { error = "error" } extra undeclared } }
 
-::contract_runtime::builder! { Error ErrorBuilder { optional { error: one String = "error" } } }
+::contract_runtime::builder! {
+    Error ErrorBuilder {
+        optional { error: one::std::string::String = "error" }
+    }
+}
 
-impl Contract for Error {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_ERROR);
+impl ::contract_runtime::Contract for Error {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_ERROR,
+    );
 
     fn is_valid(&self) -> bool {
         is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-/// `FromValue` of the contract.
+/// `From` of the contract.
 ///
 /// Schema: `input.json#/$defs/from`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FromValue(pub Vec<String>);
+pub struct From(pub Vec<::std::string::String>);
 
-::contract_runtime::wrapper!(FromValue, Vec < String >);
+::contract_runtime::wrapper!(From, Vec < ::std::string::String >);
 
 ::contract_runtime::unconstrained_contract!(
-    FromValue = schemas::validator(schemas::INPUT_DEFS_FROM)
+    From = schemas::validator(schemas::INPUT_DEFS_FROM)
 );
 
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `option`
-    pub option: Option<OptionValue>,
+    pub option: ::std::option::Option<Option>,
     /// `string`
-    pub string: Option<StringValue>,
+    pub string: ::std::option::Option<String>,
     /// `contract`
-    pub contract: Option<ContractValue>,
+    pub contract: ::std::option::Option<Contract>,
     /// `kind`
-    pub kind: Option<KindValue>,
+    pub kind: ::std::option::Option<Kind>,
     /// `path`
-    pub path: Option<PathValue>,
+    pub path: ::std::option::Option<Path>,
     /// `tag`
-    pub tag: Option<TagValue>,
+    pub tag: ::std::option::Option<Tag>,
     /// `key`
-    pub key: Option<KeyValue>,
+    pub key: ::std::option::Option<Key>,
     /// `read`
-    pub read: Option<ReadValue>,
+    pub read: ::std::option::Option<Read>,
     /// `serialize`
-    pub serialize: Option<SerializeValue>,
+    pub serialize: ::std::option::Option<Serialize>,
     /// `default`
-    pub default: Option<DefaultValue>,
+    pub default: ::std::option::Option<Default>,
     /// `from`
-    pub from: Option<FromValue>,
+    pub from: ::std::option::Option<From>,
     /// `validator`
-    pub validator: Option<ValidatorValue>,
+    pub validator: ::std::option::Option<Validator>,
     /// `undeclared`
-    pub undeclared: Option<UndeclaredValue>,
+    pub undeclared: ::std::option::Option<Undeclared>,
     /// `error`
-    pub error: Option<Error>,
+    pub error: ::std::option::Option<Error>,
     /// `violations`
-    pub violations: Option<ViolationsValue>,
+    pub violations: ::std::option::Option<Violations>,
     /// `stock_lot`
-    pub lower_stock_lot: Option<InputStockLot2>,
+    pub lower_stock_lot: ::std::option::Option<InputStockLot2>,
     /// `stockLot`
-    pub stock_lot: Option<InputStockLot>,
+    pub stock_lot: ::std::option::Option<InputStockLot>,
     /// `input`
-    pub input: Option<InputInput>,
+    pub input: ::std::option::Option<InputInput>,
     /// `inputStockLot`
-    pub input_stock_lot: Option<InputInputStockLot>,
+    pub input_stock_lot: ::std::option::Option<InputInputStockLot>,
     /// `digit`
-    pub digit: Option<N1st>,
+    pub digit: ::std::option::Option<N1st>,
     /// `map`
-    pub map: Option<MapValue>,
+    pub map: ::std::option::Option<Map>,
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
 ::contract_runtime::object! {
@@ -157,24 +159,25 @@ pub struct Input {
 ::contract_runtime::builder! {
     Input InputBuilder {
         optional {
-            option: one OptionValue = "option", string: one StringValue = "string",
-            contract: one ContractValue = "contract", kind: one KindValue = "kind",
-            path: one PathValue = "path", tag: one TagValue = "tag", key: one KeyValue = "key",
-            read: one ReadValue = "read", serialize: one SerializeValue = "serialize",
-            default: one DefaultValue = "default", from: one FromValue = "from",
-            validator: one ValidatorValue = "validator",
-            undeclared: one UndeclaredValue = "undeclared", error: one Error = "error",
-            violations: one ViolationsValue = "violations",
+            option: one Option = "option", string: one String = "string",
+            contract: one Contract = "contract", kind: one Kind = "kind", path: one Path = "path",
+            tag: one Tag = "tag", key: one Key = "key", read: one Read = "read",
+            serialize: one Serialize = "serialize", default: one Default = "default",
+            from: one From = "from", validator: one Validator = "validator",
+            undeclared: one Undeclared = "undeclared", error: one Error = "error",
+            violations: one Violations = "violations",
             lower_stock_lot: one InputStockLot2 = "stock_lot",
             stock_lot: one InputStockLot = "stockLot", input: one InputInput = "input",
             input_stock_lot: one InputInputStockLot = "inputStockLot", digit: one N1st = "digit",
-            map: one MapValue = "map",
+            map: one Map = "map",
         }
     }
 }
 
-impl Contract for Input {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
+impl ::contract_runtime::Contract for Input {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
+        schemas::INPUT,
+    );
 
     fn is_valid(&self) -> bool {
         self.option.as_ref().is_none_or(|value| value.is_valid())
@@ -195,7 +198,7 @@ impl Contract for Input {
 ///
 /// Schema: `input.json#/$defs/input`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct InputInput(pub(super) String);
+pub struct InputInput(pub(super) ::std::string::String);
 
 ::contract_runtime::string_newtype!(InputInput);
 
@@ -206,12 +209,12 @@ pub struct InputInput(pub(super) String);
 /// `InputInputStockLot` of the contract.
 ///
 /// Schema: `input.json#/properties/inputStockLot`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputInputStockLot {
     /// `a`
-    pub a: Option<i64>,
+    pub a: ::std::option::Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
 ::contract_runtime::object! { InputInputStockLot { optional { a = "a" } extra undeclared } }
@@ -222,8 +225,8 @@ pub struct InputInputStockLot {
     }
 }
 
-impl Contract for InputInputStockLot {
-    const VALIDATOR: Validator<'static> = schemas::validator(
+impl ::contract_runtime::Contract for InputInputStockLot {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
         schemas::INPUT.offset_by(1),
     );
 
@@ -248,7 +251,7 @@ pub struct InputStockLot(pub(super) i64);
 ///
 /// Schema: `input.json#/$defs/stock_lot`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct InputStockLot2(pub(super) String);
+pub struct InputStockLot2(pub(super) ::std::string::String);
 
 ::contract_runtime::string_newtype!(InputStockLot2);
 
@@ -256,55 +259,69 @@ pub struct InputStockLot2(pub(super) String);
     InputStockLot2 = schemas::validator(schemas::INPUT_DEFS_STOCK_LOT2)
 );
 
-/// `KeyValue` of the contract.
+/// `Key` of the contract.
 ///
 /// Schema: `input.json#/$defs/key`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy, PartialOrd, Ord)]
-pub struct KeyValue(pub(super) i64);
+pub struct Key(pub(super) i64);
 
-::contract_runtime::int_newtype!(KeyValue, i64);
+::contract_runtime::int_newtype!(Key, i64);
 
 ::contract_runtime::unconstrained_contract!(
-    KeyValue = schemas::validator(schemas::INPUT_DEFS_KEY)
+    Key = schemas::validator(schemas::INPUT_DEFS_KEY)
 );
 
+/// `Kind` of the contract.
+///
+/// Schema: `input.json#/$defs/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(::std::string::String),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `KindValue` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/kind`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum KindValue {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(String) = String,
+    Kind expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { KindValue { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! {
+    Kind {
+        access {
+            Integer: copy i64 = as_integer into_integer,
+            Text: text::std::string::String = as_text into_text,
+        }
+        from { Integer(i64), Text(::std::string::String) }
+        from_text { Text }
+    }
+}
 
 ::contract_runtime::unconstrained_contract!(
-    KindValue = schemas::validator(schemas::INPUT_DEFS_KIND)
+    Kind = schemas::validator(schemas::INPUT_DEFS_KIND)
 );
 
-/// `MapValue` of the contract.
+/// `Map` of the contract.
 ///
 /// Schema: `input.json#/$defs/map`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MapValue(pub Map<String>);
+pub struct Map(pub ::contract_runtime::Map<::std::string::String>);
 
-::contract_runtime::wrapper!(MapValue, Map < String >, members);
+::contract_runtime::wrapper!(
+    Map, ::contract_runtime::Map < ::std::string::String >, members
+);
 
 ::contract_runtime::unconstrained_contract!(
-    MapValue = schemas::validator(schemas::INPUT_DEFS_MAP)
+    Map = schemas::validator(schemas::INPUT_DEFS_MAP)
 );
 
 /// `N1st` of the contract.
 ///
 /// Schema: `input.json#/$defs/1st`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct N1st(pub(super) String);
+pub struct N1st(pub(super) ::std::string::String);
 
 ::contract_runtime::string_newtype!(N1st);
 
@@ -312,79 +329,81 @@ pub struct N1st(pub(super) String);
     N1st = schemas::validator(schemas::INPUT_DEFS_N1ST)
 );
 
-/// `OptionValue` of the contract.
+/// `Option` of the contract.
 ///
 /// Limits: at least 1 character.
 ///
 /// Schema: `input.json#/$defs/option`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct OptionValue(pub(super) String);
+pub struct Option(pub(super) ::std::string::String);
 
-impl OptionValue {
+impl Option {
     /// The least number of characters.
     pub const MIN_LENGTH: usize = 1;
 }
 
-::contract_runtime::string_newtype!(OptionValue);
+::contract_runtime::string_newtype!(Option);
 
-impl Contract for OptionValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_OPTION);
+impl ::contract_runtime::Contract for Option {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_OPTION,
+    );
 
     fn is_valid(&self) -> bool {
         !self.0.is_empty()
     }
 }
 
-/// `PathValue` of the contract.
+/// `Path` of the contract.
 ///
 /// Schema: `input.json#/$defs/path`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PathValue(pub(super) String);
+pub struct Path(pub(super) ::std::string::String);
 
-::contract_runtime::string_newtype!(PathValue);
+::contract_runtime::string_newtype!(Path);
 
 ::contract_runtime::unconstrained_contract!(
-    PathValue = schemas::validator(schemas::INPUT_DEFS_PATH)
+    Path = schemas::validator(schemas::INPUT_DEFS_PATH)
 );
 
-/// `ReadValue` of the contract.
+/// `Read` of the contract.
 ///
 /// Schema: `input.json#/$defs/read`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Copy)]
-pub struct ReadValue(pub bool);
+pub struct Read(pub bool);
 
-::contract_runtime::wrapper!(ReadValue, bool);
+::contract_runtime::wrapper!(Read, bool);
 
 ::contract_runtime::unconstrained_contract!(
-    ReadValue = schemas::validator(schemas::INPUT_DEFS_READ)
+    Read = schemas::validator(schemas::INPUT_DEFS_READ)
 );
 
-/// `SerializeValue` of the contract.
+/// `Serialize` of the contract.
 ///
 /// Schema: `input.json#/$defs/serialize`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SerializeValue {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Serialize {
     /// `serializer`
-    pub serializer: Option<String>,
+    pub serializer: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
 ::contract_runtime::object! {
-    SerializeValue {
+    Serialize {
         optional { serializer = "serializer" }
         extra undeclared
     }
 }
 
 ::contract_runtime::builder! {
-    SerializeValue SerializeValueBuilder {
-        optional { serializer: one String = "serializer" }
+    Serialize SerializeBuilder {
+        optional { serializer: one::std::string::String = "serializer" }
     }
 }
 
-impl Contract for SerializeValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(
+impl ::contract_runtime::Contract for Serialize {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
         schemas::INPUT_DEFS_SERIALIZE,
     );
 
@@ -393,49 +412,64 @@ impl Contract for SerializeValue {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `StringValue` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/string`.
-    pub enum StringValue {
-        A = "a",
-        B = "b",
-    }
+/// `String` of the contract.
+///
+/// Schema: `input.json#/$defs/string`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum String {
+    /// `a`
+    A,
+    /// `b`
+    B,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
 
-impl Contract for StringValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_STRING);
+::contract_runtime::open_enum! { String { values { A = "a", B = "b" } } }
+
+impl ::contract_runtime::Contract for String {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_STRING,
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "tag"]
-    /// `TagValue` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/tag`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum TagValue {
-        X(TagValueX) = "x",
-        Y(TagValueY) = "y",
-    }
+/// `Tag` of the contract.
+///
+/// Schema: `input.json#/$defs/tag`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Tag {
+    /// `tag` is `"x"`.
+    X(TagX),
+    /// `tag` is `"y"`.
+    Y(TagY),
+    /// Any other `tag`; the object as received.
+    Unknown(Json),
 }
 
+::contract_runtime::open_union! { Tag by tag "tag" { variants { X = "x", Y = "y" } } }
+
 ::contract_runtime::union_variants! {
-    TagValue {
-        from { X(TagValueX), Y(TagValueY) }
+    Tag {
+        access { X: one TagX = as_x into_x, Y: one TagY = as_y into_y }
+        from { X(TagX), Y(TagY) }
         nested { X, Y }
     }
 }
 
-impl Contract for TagValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TAG);
+impl ::contract_runtime::Contract for Tag {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
+        schemas::INPUT_DEFS_TAG,
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -448,23 +482,23 @@ impl Contract for TagValue {
     }
 }
 
-/// `TagValueX` of the contract.
+/// `TagX` of the contract.
 ///
 /// Schema: `input.json#/$defs/tag`, `input.json#/$defs/tag/oneOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TagValueX {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct TagX {
     /// `rest`
-    pub rest: Option<String>,
+    pub rest: ::std::option::Option<::std::string::String>,
     /// `value`
     ///
     /// Limits: at least 1.
-    pub value: Option<i64>,
+    pub value: ::std::option::Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
 ::contract_runtime::object! {
-    TagValueX {
+    TagX {
         tag { tag = "tag" is "x" }
         optional { rest = "rest", value = "value" }
         extra undeclared
@@ -472,13 +506,13 @@ pub struct TagValueX {
 }
 
 ::contract_runtime::builder! {
-    TagValueX TagValueXBuilder {
-        optional { rest: one String = "rest", value: one i64 = "value" }
+    TagX TagXBuilder {
+        optional { rest: one::std::string::String = "rest", value: one i64 = "value" }
     }
 }
 
-impl Contract for TagValueX {
-    const VALIDATOR: Validator<'static> = schemas::validator(
+impl ::contract_runtime::Contract for TagX {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
         schemas::INPUT_DEFS_TAG.offset_by(7),
     );
 
@@ -488,21 +522,21 @@ impl Contract for TagValueX {
     }
 }
 
-/// `TagValueY` of the contract.
+/// `TagY` of the contract.
 ///
 /// Schema: `input.json#/$defs/tag`, `input.json#/$defs/tag/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TagValueY {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct TagY {
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
-::contract_runtime::object! { TagValueY { tag { tag = "tag" is "y" } extra undeclared } }
+::contract_runtime::object! { TagY { tag { tag = "tag" is "y" } extra undeclared } }
 
-::contract_runtime::builder! { TagValueY TagValueYBuilder {} }
+::contract_runtime::builder! { TagY TagYBuilder {} }
 
-impl Contract for TagValueY {
-    const VALIDATOR: Validator<'static> = schemas::validator(
+impl ::contract_runtime::Contract for TagY {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
         schemas::INPUT_DEFS_TAG.offset_by(8),
     );
 
@@ -511,27 +545,27 @@ impl Contract for TagValueY {
     }
 }
 
-/// `UndeclaredValue` of the contract.
+/// `Undeclared` of the contract.
 ///
 /// Schema: `input.json#/$defs/undeclared`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct UndeclaredValue {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Undeclared {
     /// `a`
-    pub a: Option<String>,
+    pub a: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
-::contract_runtime::object! { UndeclaredValue { optional { a = "a" } extra undeclared } }
+::contract_runtime::object! { Undeclared { optional { a = "a" } extra undeclared } }
 
 ::contract_runtime::builder! {
-    UndeclaredValue UndeclaredValueBuilder {
-        optional { a: one String = "a" }
+    Undeclared UndeclaredBuilder {
+        optional { a: one::std::string::String = "a" }
     }
 }
 
-impl Contract for UndeclaredValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(
+impl ::contract_runtime::Contract for Undeclared {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
         schemas::INPUT_DEFS_UNDECLARED,
     );
 
@@ -540,27 +574,27 @@ impl Contract for UndeclaredValue {
     }
 }
 
-/// `ValidatorValue` of the contract.
+/// `Validator` of the contract.
 ///
 /// Schema: `input.json#/$defs/validator`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ValidatorValue {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Validator {
     /// `a`
-    pub a: Option<String>,
+    pub a: ::std::option::Option<::std::string::String>,
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
-::contract_runtime::object! { ValidatorValue { optional { a = "a" } extra undeclared } }
+::contract_runtime::object! { Validator { optional { a = "a" } extra undeclared } }
 
 ::contract_runtime::builder! {
-    ValidatorValue ValidatorValueBuilder {
-        optional { a: one String = "a" }
+    Validator ValidatorBuilder {
+        optional { a: one::std::string::String = "a" }
     }
 }
 
-impl Contract for ValidatorValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(
+impl ::contract_runtime::Contract for Validator {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
         schemas::INPUT_DEFS_VALIDATOR,
     );
 
@@ -569,23 +603,23 @@ impl Contract for ValidatorValue {
     }
 }
 
-/// `ViolationsValue` of the contract.
+/// `Violations` of the contract.
 ///
 /// Limits: at most 4 characters.
 ///
 /// Schema: `input.json#/$defs/violations`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ViolationsValue(pub(super) String);
+pub struct Violations(pub(super) ::std::string::String);
 
-impl ViolationsValue {
+impl Violations {
     /// The greatest number of characters.
     pub const MAX_LENGTH: usize = 4;
 }
 
-::contract_runtime::string_newtype!(ViolationsValue);
+::contract_runtime::string_newtype!(Violations);
 
-impl Contract for ViolationsValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(
+impl ::contract_runtime::Contract for Violations {
+    const VALIDATOR: ::contract_runtime::schema::Validator<'static> = schemas::validator(
         schemas::INPUT_DEFS_VIOLATIONS,
     );
 

@@ -3,8 +3,7 @@
 //! All types of the contract.
 
 pub use super::models::{
-    ContractValue, DefaultValue, Error, FromValue, Input, InputInput, InputInputStockLot,
-    InputStockLot, InputStockLot2, KeyValue, KindValue, MapValue, N1st, OptionValue,
-    PathValue, ReadValue, SerializeValue, StringValue, TagValue, TagValueX, TagValueY,
-    UndeclaredValue, ValidatorValue, ViolationsValue,
+    Contract, Default, Error, From, Input, InputInput, InputInputStockLot, InputStockLot,
+    InputStockLot2, Key, Kind, Map, N1st, Option, Path, Read, Serialize, String, Tag,
+    TagX, TagY, Undeclared, Validator, Violations,
 };

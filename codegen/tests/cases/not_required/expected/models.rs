@@ -23,6 +23,7 @@ pub struct Input {
     Input {
         required { id = "id" }
         optional { name = "name" }
+        new { id: into String }
         extra undeclared
     }
 }

@@ -11,7 +11,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `files`
     pub files: Option<Map<Nullable<InputFilesValue>>>,
@@ -51,7 +51,7 @@ impl Contract for Input {
 /// `InputFilesValue` of the contract.
 ///
 /// Schema: `input.json#/properties/files/additionalProperties`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputFilesValue {
     /// `content`
     pub content: Option<String>,

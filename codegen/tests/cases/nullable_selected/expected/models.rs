@@ -35,6 +35,7 @@ pub struct Input {
         required { name = "name", size = "size" }
         optional { owner = "owner", crew = "crew", code = "code" }
         nested { owner = "owner", crew = "crew" }
+        new { name: plain Nullable<String>, size: plain Nullable<InputSize> }
         extra undeclared
     }
 }
@@ -72,15 +73,22 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputSize` of the contract.
-    ///
-    /// Schema: `input.json#/properties/size`.
-    pub enum InputSize {
-        Small = "small",
-        Large = "large",
-    }
+/// `InputSize` of the contract.
+///
+/// Schema: `input.json#/properties/size`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputSize {
+    /// `small`
+    Small,
+    /// `large`
+    Large,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputSize { values { Small = "small", Large = "large" } } }
 
 impl Contract for InputSize {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -103,7 +111,13 @@ pub struct Owner {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Owner { required { id = "id" } extra undeclared } }
+::contract_runtime::object! {
+    Owner {
+        required { id = "id" }
+        new { id: plain i64 }
+        extra undeclared
+    }
+}
 
 impl Contract for Owner {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_OWNER);

@@ -9,7 +9,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `count`
     ///
@@ -42,21 +42,32 @@ impl Contract for Input {
     }
 }
 
+/// `InputKind` of the contract.
+///
+/// Schema: `input.json#/properties/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputKind {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(String),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `InputKind` of the contract.
-    ///
-    /// Schema: `input.json#/properties/kind`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputKind {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(String) = String,
+    InputKind expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { InputKind { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! {
+    InputKind {
+        access {
+            Integer: copy i64 = as_integer into_integer, Text: text String = as_text into_text,
+        }
+        from { Integer(i64), Text(String) }
+        from_text { Text }
+    }
+}
 
 ::contract_runtime::unconstrained_contract!(
     InputKind = schemas::validator(schemas::INPUT.offset_by(4))

@@ -47,6 +47,7 @@ pub struct Berth {
             depth = "depth", width = "width", state = "state", next = "next", image = "image",
         }
         nested { ship = "ship", next = "next" }
+        new { id: plain i64, ship: plain Nullable<BerthShip> }
         extra undeclared
     }
 }
@@ -97,7 +98,13 @@ pub struct BerthShip {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { BerthShip { required { name = "name" } extra undeclared } }
+::contract_runtime::object! {
+    BerthShip {
+        required { name = "name" }
+        new { name: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for BerthShip {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -109,15 +116,22 @@ impl Contract for BerthShip {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `BerthState` of the contract.
-    ///
-    /// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
-    pub enum BerthState {
-        Free = "FREE",
-        Taken = "TAKEN",
-    }
+/// `BerthState` of the contract.
+///
+/// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BerthState {
+    /// `FREE`
+    Free,
+    /// `TAKEN`
+    Taken,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { BerthState { values { Free = "FREE", Taken = "TAKEN" } } }
 
 impl Contract for BerthState {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -151,6 +165,7 @@ pub struct Keeper {
         required { name = "name" }
         optional { id = "id", password = "password", deputy = "deputy" }
         nested { deputy = "deputy" }
+        new { name: into String }
         extra undeclared
     }
 }
@@ -187,7 +202,13 @@ pub struct Problem {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Problem { required { type_ = "type" } extra undeclared } }
+::contract_runtime::object! {
+    Problem {
+        required { type_ = "type" }
+        new { type_: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Problem {
     const VALIDATOR: Validator<'static> = schemas::validator(

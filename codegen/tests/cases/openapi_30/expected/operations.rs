@@ -63,13 +63,22 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /berths/{berth}`
+    ///
+    /// `readBerth`
+    ReadBerth,
+    /// `POST /keepers`
+    ///
+    /// `addKeeper`
+    AddKeeper,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /berths/{berth}`
-        ReadBerth = "readBerth",
-        /// `POST /keepers`
-        AddKeeper = "addKeeper",
+    OperationId {
+        values { ReadBerth = "readBerth", AddKeeper = "addKeeper" }
     }
 }
 

@@ -47,6 +47,7 @@ pub struct Berth {
             next = "next", ship = "ship", guest = "guest", cargo = "cargo", load = "load",
             owner = "owner", named = "named",
         }
+        new { id: plain i64, next: plain Nullable<Box<Berth>> }
         extra undeclared
     }
 }
@@ -123,23 +124,28 @@ impl Contract for Berth {
     }
 }
 
+/// `BerthCargo` of the contract.
+///
+/// Schema: `openapi.yaml#/components/schemas/Berth/properties/cargo`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum BerthCargo {
+    /// The value is a string.
+    Text(String),
+    /// The value is an object.
+    Object(Ship),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a string or an object"]
-    /// `BerthCargo` of the contract.
-    ///
-    /// Schema: `openapi.yaml#/components/schemas/Berth/properties/cargo`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum BerthCargo {
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an object.
-        Object(Ship) = Object,
+    BerthCargo expects "a string or an object" {
+        variants { Text = String, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     BerthCargo {
+        access { Text: text String = as_text into_text, Object: one Ship = as_object into_object }
         from { Text(String), Object(Ship) }
+        from_text { Text }
         nested { Object }
     }
 }
@@ -157,24 +163,32 @@ impl Contract for BerthCargo {
     }
 }
 
+/// `BerthLoad` of the contract.
+///
+/// Schema: `openapi.yaml#/components/schemas/Berth/properties/load`, `openapi.yaml#/components/schemas/Berth/properties/load`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum BerthLoad {
+    /// `kind` is `"bulk"`.
+    Bulk(Bulk),
+    /// `kind` is `"boxes"`.
+    Boxes(Boxes),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `BerthLoad` of the contract.
-    ///
-    /// Schema: `openapi.yaml#/components/schemas/Berth/properties/load`, `openapi.yaml#/components/schemas/Berth/properties/load`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum BerthLoad {
-        Bulk(Bulk) = "bulk",
-        Boxes(Boxes) = "boxes",
+    BerthLoad by tag "kind" {
+        variants { Bulk = "bulk", Boxes = "boxes" }
     }
 }
 
 ::contract_runtime::union_variants! {
     BerthLoad {
+        access { Bulk: one Bulk = as_bulk into_bulk, Boxes: one Boxes = as_boxes into_boxes }
         from { Bulk(Bulk), Boxes(Boxes) }
         nested { Bulk, Boxes }
     }
@@ -197,15 +211,22 @@ impl Contract for BerthLoad {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `BerthState` of the contract.
-    ///
-    /// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
-    pub enum BerthState {
-        Free = "FREE",
-        Taken = "TAKEN",
-    }
+/// `BerthState` of the contract.
+///
+/// Schema: `openapi.yaml#/components/schemas/Berth/properties/state`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BerthState {
+    /// `FREE`
+    Free,
+    /// `TAKEN`
+    Taken,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { BerthState { values { Free = "FREE", Taken = "TAKEN" } } }
 
 impl Contract for BerthState {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -234,6 +255,7 @@ pub struct Boxes {
     Boxes {
         tag { kind = "kind" is "boxes" }
         required { count = "count" }
+        new { count: plain i64 }
         extra undeclared
     }
 }
@@ -265,6 +287,7 @@ pub struct Bulk {
     Bulk {
         tag { kind = "kind" is "bulk" }
         required { tons = "tons" }
+        new { tons: plain Number }
         extra undeclared
     }
 }
@@ -309,24 +332,32 @@ impl Contract for Maybe {
     }
 }
 
+/// A load, or none.
+///
+/// Schema: `openapi.yaml#/components/schemas/Maybe`, `openapi.yaml#/components/schemas/Maybe`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum MaybeValue {
+    /// `kind` is `"bulk"`.
+    Bulk(Bulk),
+    /// `kind` is `"boxes"`.
+    Boxes(Boxes),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// A load, or none.
-    ///
-    /// Schema: `openapi.yaml#/components/schemas/Maybe`, `openapi.yaml#/components/schemas/Maybe`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum MaybeValue {
-        Bulk(Bulk) = "bulk",
-        Boxes(Boxes) = "boxes",
+    MaybeValue by tag "kind" {
+        variants { Bulk = "bulk", Boxes = "boxes" }
     }
 }
 
 ::contract_runtime::union_variants! {
     MaybeValue {
+        access { Bulk: one Bulk = as_bulk into_bulk, Boxes: one Boxes = as_boxes into_boxes }
         from { Bulk(Bulk), Boxes(Boxes) }
         nested { Bulk, Boxes }
     }
@@ -368,6 +399,7 @@ pub struct Ship {
     Ship {
         required { name = "name" }
         optional { flag = "flag" }
+        new { name: into String }
         extra undeclared
     }
 }

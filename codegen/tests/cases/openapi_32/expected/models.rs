@@ -17,7 +17,13 @@ pub struct Book {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Book { required { title = "title" } extra undeclared } }
+::contract_runtime::object! {
+    Book {
+        required { title = "title" }
+        new { title: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Book {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -47,6 +53,7 @@ pub struct Disc {
 ::contract_runtime::object! {
     Disc {
         required { kind = "kind", minutes = "minutes" }
+        new { kind: into String, minutes: plain i64 }
         extra undeclared
     }
 }
@@ -64,7 +71,7 @@ impl Contract for Disc {
 /// `Filter` of the contract.
 ///
 /// Schema: `shelves.json#/components/schemas/Filter`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Filter {
     /// `title`
     pub title: Option<String>,
@@ -86,25 +93,33 @@ impl Contract for Filter {
     }
 }
 
+/// `Medium` of the contract.
+///
+/// Schema: `shelves.json#/components/schemas/Medium`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Medium {
+    /// Also used for other tags, or none, if it can hold the object.
+    /// `kind` is `"Paper"`.
+    Paper(Paper),
+    /// `kind` is `"Disc"`.
+    Disc(Disc),
+    /// Any other `kind`, or none, or an object that does not match its tag, or that contains such an object more than eight unions deep; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[discriminator = ("kind", Paper)]
-    /// `Medium` of the contract.
-    ///
-    /// Schema: `shelves.json#/components/schemas/Medium`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Medium {
-        /// Also used for other tags, or none, if it can hold the object.
-        Paper(Paper) = "Paper",
-        Disc(Disc) = "Disc",
+    Medium by discriminator "kind" Paper {
+        variants { Paper = "Paper", Disc = "Disc" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Medium {
+        access { Paper: one Paper = as_paper into_paper, Disc: one Disc = as_disc into_disc }
         from { Paper(Paper), Disc(Disc) }
         nested { Paper, Disc }
     }
@@ -140,7 +155,7 @@ impl Contract for Medium {
 /// `Paper` of the contract.
 ///
 /// Schema: `shelves.json#/components/schemas/Paper`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Paper {
     /// `kind`
     pub kind: Option<String>,
@@ -170,7 +185,7 @@ impl Contract for Paper {
 /// `Search` of the contract.
 ///
 /// Schema: `shelves.json#/components/schemas/Search`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Search {
     /// `words`
     pub words: Option<Vec<String>>,

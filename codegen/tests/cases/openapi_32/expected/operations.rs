@@ -137,21 +137,41 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[1, 0, 5, 2, 4, 3]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `QUERY /books`
+    ///
+    /// `findBooks`
+    FindBooks,
+    /// `COPY /books`
+    ///
+    /// `copyBooks`
+    CopyBooks,
+    /// `GET /search`
+    ///
+    /// `searchBooks`
+    SearchBooks,
+    /// `GET /select`
+    ///
+    /// `selectBooks`
+    SelectBooks,
+    /// `DELETE /select`
+    ///
+    /// `dropBooks`
+    DropBooks,
+    /// `GET /log`
+    ///
+    /// `log`
+    Log,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `QUERY /books`
-        FindBooks = "findBooks",
-        /// `COPY /books`
-        CopyBooks = "copyBooks",
-        /// `GET /search`
-        SearchBooks = "searchBooks",
-        /// `GET /select`
-        SelectBooks = "selectBooks",
-        /// `DELETE /select`
-        DropBooks = "dropBooks",
-        /// `GET /log`
-        Log = "log",
+    OperationId {
+        values {
+            FindBooks = "findBooks", CopyBooks = "copyBooks", SearchBooks = "searchBooks",
+            SelectBooks = "selectBooks", DropBooks = "dropBooks", Log = "log",
+        }
     }
 }
 

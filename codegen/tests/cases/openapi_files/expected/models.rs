@@ -52,6 +52,7 @@ pub struct Hull {
     Hull {
         required { name = "name" }
         optional { spare = "spare" }
+        new { name: plain AB }
         extra undeclared
     }
 }
@@ -119,6 +120,7 @@ pub struct Page {
         required { items = "items" }
         optional { limit = "limit" }
         nested { items = "items" }
+        new { items: plain Vec<Hull> }
         extra undeclared
     }
 }

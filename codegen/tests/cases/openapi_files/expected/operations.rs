@@ -60,13 +60,22 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /hulls`
+    ///
+    /// `listHulls`
+    ListHulls,
+    /// `POST /hulls`
+    ///
+    /// `addHull`
+    AddHull,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /hulls`
-        ListHulls = "listHulls",
-        /// `POST /hulls`
-        AddHull = "addHull",
+    OperationId {
+        values { ListHulls = "listHulls", AddHull = "addHull" }
     }
 }
 

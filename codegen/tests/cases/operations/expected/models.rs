@@ -27,6 +27,7 @@ pub struct NewShip {
     NewShip {
         required { name = "name" }
         optional { hull = "hull" }
+        new { name: into String }
         extra undeclared
     }
 }
@@ -49,16 +50,24 @@ impl Contract for NewShip {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `NewShipHull` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/NewShip/properties/hull`.
-    pub enum NewShipHull {
-        S = "S",
-        M = "M",
-        L = "L",
-    }
+/// `NewShipHull` of the contract.
+///
+/// Schema: `input.json#/components/schemas/NewShip/properties/hull`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NewShipHull {
+    /// `S`
+    S,
+    /// `M`
+    M,
+    /// `L`
+    L,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { NewShipHull { values { S = "S", M = "M", L = "L" } } }
 
 impl Contract for NewShipHull {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -94,6 +103,7 @@ pub struct Problem {
         required { type_ = "type", status = "status" }
         optional { code = "code", errors = "errors" }
         nested { errors = "errors" }
+        new { type_: into String, status: plain i64 }
         extra undeclared
     }
 }
@@ -113,14 +123,20 @@ impl Contract for Problem {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `ProblemCode` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Problem/properties/code`.
-    pub enum ProblemCode {
-        NotFound = "NOT_FOUND",
-    }
+/// `ProblemCode` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Problem/properties/code`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProblemCode {
+    /// `NOT_FOUND`
+    NotFound,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { ProblemCode { values { NotFound = "NOT_FOUND" } } }
 
 ::contract_runtime::unconstrained_contract!(
     ProblemCode = schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM.offset_by(3))
@@ -129,7 +145,7 @@ impl Contract for Problem {
 /// `ProblemErrorsItem` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Problem/properties/errors/items`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ProblemErrorsItem {
     /// `pointer`
     pub pointer: Option<String>,
@@ -154,15 +170,18 @@ impl Contract for ProblemErrorsItem {
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// `ReadShipWithItem` of the contract.
-    ///
-    /// Schema: `input.json#/paths/~1ships~1{shipId}/get/parameters/2/schema/items`.
-    pub enum ReadShipWithItem {
-        Crew = "crew",
-        Cargo = "cargo",
-    }
+/// `ReadShipWithItem` of the contract.
+///
+/// Schema: `input.json#/paths/~1ships~1{shipId}/get/parameters/2/schema/items`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReadShipWithItem {
+    /// `crew`
+    Crew,
+    /// `cargo`
+    Cargo,
 }
+
+::contract_runtime::closed_enum! { ReadShipWithItem { values { Crew = "crew", Cargo = "cargo" } } }
 
 ::contract_runtime::unconstrained_contract!(
     ReadShipWithItem = schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET
@@ -190,6 +209,7 @@ pub struct Ship {
     Ship {
         required { name = "name", id = "id" }
         optional { hull = "hull" }
+        new { name: into String, id: plain ShipId }
         extra undeclared
     }
 }

@@ -91,17 +91,28 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 1, 0]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// Reads a ship.
+    ///
+    /// `GET /ships/{shipId}`
+    ///
+    /// `readShip`
+    ReadShip,
+    /// `DELETE /ships/{shipId}`
+    ///
+    /// `scrapShip`
+    ScrapShip,
+    /// `POST /ships`
+    ///
+    /// `addShip`
+    AddShip,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// Reads a ship.
-        ///
-        /// `GET /ships/{shipId}`
-        ReadShip = "readShip",
-        /// `DELETE /ships/{shipId}`
-        ScrapShip = "scrapShip",
-        /// `POST /ships`
-        AddShip = "addShip",
+    OperationId {
+        values { ReadShip = "readShip", ScrapShip = "scrapShip", AddShip = "addShip" }
     }
 }
 
@@ -119,12 +130,21 @@ impl OperationId {
     }
 }
 
+/// The scopes that operations require.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Read.
+    ///
+    /// `fleet.read`
+    FleetRead,
+    /// Write.
+    ///
+    /// `fleet.write`
+    FleetWrite,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The scopes that operations require.
-    pub enum Scope {
-        /// Read.
-        FleetRead = "fleet.read",
-        /// Write.
-        FleetWrite = "fleet.write",
+    Scope {
+        values { FleetRead = "fleet.read", FleetWrite = "fleet.write" }
     }
 }

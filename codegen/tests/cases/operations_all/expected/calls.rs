@@ -82,15 +82,15 @@ impl FindOptions {
 
     /// Query parameter `sku`.
     #[must_use]
-    pub fn sku(mut self, sku: super::types::FindSku) -> Self {
-        self.sku = Some(sku);
+    pub fn sku(mut self, sku: impl Into<super::types::FindSku>) -> Self {
+        self.sku = Some(sku.into());
         self
     }
 
     /// Query parameter `workflow`.
     #[must_use]
-    pub fn workflow(mut self, workflow: super::types::FindWorkflow) -> Self {
-        self.workflow = Some(workflow);
+    pub fn workflow(mut self, workflow: impl Into<super::types::FindWorkflow>) -> Self {
+        self.workflow = Some(workflow.into());
         self
     }
 

@@ -12,7 +12,7 @@ use super::schemas;
 /// `Filter` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Filter`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Filter {
     /// `name`
     pub name: Option<String>,
@@ -51,21 +51,30 @@ impl Contract for Filter {
     }
 }
 
+/// `FindSku` of the contract.
+///
+/// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FindSku {
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<String>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a string or an array"]
-    /// `FindSku` of the contract.
-    ///
-    /// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/8/schema`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum FindSku {
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an array.
-        List(Vec<String>) = Array,
+    FindSku expects "a string or an array" {
+        variants { Text = String, List = Array }
     }
 }
 
-::contract_runtime::union_variants! { FindSku { from { Text(String), List(Vec<String>) } } }
+::contract_runtime::union_variants! {
+    FindSku {
+        access { Text: text String = as_text into_text, List: one Vec<String> = as_list into_list }
+        from { Text(String), List(Vec<String>) }
+        from_text { Text }
+    }
+}
 
 impl Contract for FindSku {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -80,21 +89,32 @@ impl Contract for FindSku {
     }
 }
 
+/// `FindWorkflow` of the contract.
+///
+/// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FindWorkflow {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(String),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `FindWorkflow` of the contract.
-    ///
-    /// Schema: `input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/parameters/9/schema`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum FindWorkflow {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(String) = String,
+    FindWorkflow expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { FindWorkflow { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! {
+    FindWorkflow {
+        access {
+            Integer: copy i64 = as_integer into_integer, Text: text String = as_text into_text,
+        }
+        from { Integer(i64), Text(String) }
+        from_text { Text }
+    }
+}
 
 ::contract_runtime::unconstrained_contract!(
     FindWorkflow = schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET
@@ -112,7 +132,13 @@ pub struct Job {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Job { required { id = "id" } extra undeclared } }
+::contract_runtime::object! {
+    Job {
+        required { id = "id" }
+        new { id: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Job {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_JOB);
@@ -142,6 +168,7 @@ pub struct Note {
         required { text = "text" }
         optional { tags = "tags", filter = "filter" }
         nested { filter = "filter" }
+        new { text: into String }
         extra undeclared
     }
 }
@@ -175,7 +202,13 @@ pub struct Problem {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Problem { required { code = "code" } extra undeclared } }
+::contract_runtime::object! {
+    Problem {
+        required { code = "code" }
+        new { code: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Problem {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -190,7 +223,7 @@ impl Contract for Problem {
 /// `Range` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Range`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Range {
     /// `from`
     pub from: Option<Number>,
@@ -255,6 +288,7 @@ pub struct UploadBody {
         required { title = "title", file = "file" }
         optional { size = "size", tags = "tags", meta = "meta", more = "more" }
         nested { meta = "meta" }
+        new { title: into String, file: into String }
         extra undeclared
     }
 }
@@ -293,7 +327,13 @@ pub struct Wait {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Wait { required { seconds = "seconds" } extra undeclared } }
+::contract_runtime::object! {
+    Wait {
+        required { seconds = "seconds" }
+        new { seconds: plain i64 }
+        extra undeclared
+    }
+}
 
 impl Contract for Wait {
     const VALIDATOR: Validator<'static> = schemas::validator(

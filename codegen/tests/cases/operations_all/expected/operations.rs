@@ -218,27 +218,51 @@ pub const TABLE: OperationTable = OperationTable::new(
     &[6, 7, 3, 0, 5, 1, 4, 2],
 );
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// Parameters of every place and style.
+    ///
+    /// `GET /find/{ids}/{range}/{tags}`
+    ///
+    /// `find`
+    Find,
+    /// `GET /jobs/{id}`
+    ///
+    /// `job`
+    Job,
+    /// `POST /parts`
+    ///
+    /// `parts`
+    Parts,
+    /// `POST /files`
+    ///
+    /// `upload`
+    Upload,
+    /// `POST /notes`
+    ///
+    /// `note`
+    Note,
+    /// `POST /forms`
+    ///
+    /// `form`
+    Form,
+    /// `PUT /bytes`
+    ///
+    /// `bytes`
+    Bytes,
+    /// `GET /exports`
+    ///
+    /// `export`
+    Export,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// Parameters of every place and style.
-        ///
-        /// `GET /find/{ids}/{range}/{tags}`
-        Find = "find",
-        /// `GET /jobs/{id}`
-        Job = "job",
-        /// `POST /parts`
-        Parts = "parts",
-        /// `POST /files`
-        Upload = "upload",
-        /// `POST /notes`
-        Note = "note",
-        /// `POST /forms`
-        Form = "form",
-        /// `PUT /bytes`
-        Bytes = "bytes",
-        /// `GET /exports`
-        Export = "export",
+    OperationId {
+        values {
+            Find = "find", Job = "job", Parts = "parts", Upload = "upload", Note = "note",
+            Form = "form", Bytes = "bytes", Export = "export",
+        }
     }
 }
 

@@ -66,15 +66,24 @@ pub static WEBHOOKS: &[Operation] = &[
 /// Every webhook and callback, to search by id; their paths are their names, without a leading `/`.
 pub const TABLE: OperationTable = OperationTable::new(WEBHOOKS, &[0, 1]);
 
+/// The webhooks and callbacks, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WebhookId {
+    /// `POST scanned`
+    ///
+    /// `scanned`
+    Scanned,
+    /// A job is done.
+    ///
+    /// `POST /jobDone`
+    ///
+    /// `jobDone`
+    JobDone,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The webhooks and callbacks, by `operationId`.
-    pub enum WebhookId {
-        /// `POST scanned`
-        Scanned = "scanned",
-        /// A job is done.
-        ///
-        /// `POST /jobDone`
-        JobDone = "jobDone",
+    WebhookId {
+        values { Scanned = "scanned", JobDone = "jobDone" }
     }
 }
 

@@ -21,7 +21,13 @@ pub struct Machine {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Machine { required { id = "id" } extra undeclared } }
+::contract_runtime::object! {
+    Machine {
+        required { id = "id" }
+        new { id: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Machine {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -33,29 +39,34 @@ impl Contract for Machine {
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// `NearTo` of the contract.
-    ///
-    /// Schema: `api.yaml#/paths/~1near?lat={lat}&to={unit}/get/parameters/1/schema`.
-    pub enum NearTo {
-        Km = "km",
-        Mi = "mi",
-    }
+/// `NearTo` of the contract.
+///
+/// Schema: `api.yaml#/paths/~1near?lat={lat}&to={unit}/get/parameters/1/schema`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NearTo {
+    /// `km`
+    Km,
+    /// `mi`
+    Mi,
 }
+
+::contract_runtime::closed_enum! { NearTo { values { Km = "km", Mi = "mi" } } }
 
 ::contract_runtime::unconstrained_contract!(
     NearTo = schemas::validator(schemas::API_PATHS_NEAR_LAT_EQ_LAT_TO_EQ_UNIT_GET
     .offset_by(1))
 );
 
-::contract_runtime::closed_enum! {
-    /// `Stop` of the contract.
-    ///
-    /// Schema: `api.yaml#/components/schemas/Stop`.
-    pub enum Stop {
-        Stop = "Stop",
-    }
+/// `Stop` of the contract.
+///
+/// Schema: `api.yaml#/components/schemas/Stop`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stop {
+    /// `Stop`
+    Stop,
 }
+
+::contract_runtime::closed_enum! { Stop { values { Stop = "Stop" } } }
 
 ::contract_runtime::unconstrained_contract!(
     Stop = schemas::validator(schemas::API_SCHEMAS_STOP)

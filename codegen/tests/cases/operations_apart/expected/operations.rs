@@ -201,27 +201,53 @@ pub const TABLE: OperationTable = OperationTable::new(
     &[0, 1, 2, 3, 4, 5, 8, 6, 7],
 );
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET / with Action=Run`
+    ///
+    /// `run`
+    Run,
+    /// `GET / with Action=Stop`
+    ///
+    /// `stop`
+    Stop,
+    /// `POST / with X-Target=Machines.List`
+    ///
+    /// `list`
+    List,
+    /// `POST / with X-Target=Machines.Drop`
+    ///
+    /// `drop`
+    Drop,
+    /// `DELETE /machines/{id} with key`
+    ///
+    /// `dropKey`
+    DropKey,
+    /// `DELETE /machines/{id}`
+    ///
+    /// `dropAll`
+    DropAll,
+    /// `GET /rest?method=machines.get&of=a b`
+    ///
+    /// `restGet`
+    RestGet,
+    /// `GET /rest?method=machines.count`
+    ///
+    /// `restCount`
+    RestCount,
+    /// `GET /near?lat={lat}&to={unit}`
+    ///
+    /// `near`
+    Near,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET / with Action=Run`
-        Run = "run",
-        /// `GET / with Action=Stop`
-        Stop = "stop",
-        /// `POST / with X-Target=Machines.List`
-        List = "list",
-        /// `POST / with X-Target=Machines.Drop`
-        Drop = "drop",
-        /// `DELETE /machines/{id} with key`
-        DropKey = "dropKey",
-        /// `DELETE /machines/{id}`
-        DropAll = "dropAll",
-        /// `GET /rest?method=machines.get&of=a b`
-        RestGet = "restGet",
-        /// `GET /rest?method=machines.count`
-        RestCount = "restCount",
-        /// `GET /near?lat={lat}&to={unit}`
-        Near = "near",
+    OperationId {
+        values {
+            Run = "run", Stop = "stop", List = "list", Drop = "drop", DropKey = "dropKey",
+            DropAll = "dropAll", RestGet = "restGet", RestCount = "restCount", Near = "near",
+        }
     }
 }
 

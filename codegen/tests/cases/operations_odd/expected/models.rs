@@ -21,7 +21,13 @@ pub struct Note {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Note { required { text = "text" } extra undeclared } }
+::contract_runtime::object! {
+    Note {
+        required { text = "text" }
+        new { text: into String }
+        extra undeclared
+    }
+}
 
 ::contract_runtime::builder! { Note NoteBuilder { required { text: one String = "text" } } }
 
@@ -52,6 +58,7 @@ pub struct Problem {
     Problem {
         required { type_ = "type" }
         optional { errors = "errors" }
+        new { type_: into String }
         extra undeclared
     }
 }
@@ -66,15 +73,18 @@ impl Contract for Problem {
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// `SearchType` of the contract.
-    ///
-    /// Schema: `input.json#/paths/~1parameters/get/parameters/2/schema`.
-    pub enum SearchType {
-        LowerA = "a",
-        UpperA = "A",
-    }
+/// `SearchType` of the contract.
+///
+/// Schema: `input.json#/paths/~1parameters/get/parameters/2/schema`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SearchType {
+    /// `a`
+    LowerA,
+    /// `A`
+    UpperA,
 }
+
+::contract_runtime::closed_enum! { SearchType { values { LowerA = "a", UpperA = "A" } } }
 
 ::contract_runtime::unconstrained_contract!(
     SearchType = schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.offset_by(1))
@@ -97,6 +107,7 @@ pub struct UploadBody {
     UploadBody {
         required { name = "name" }
         optional { file = "file" }
+        new { name: into String }
         extra undeclared
     }
 }

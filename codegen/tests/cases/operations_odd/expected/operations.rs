@@ -158,21 +158,41 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 3, 4, 0, 5, 1]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `POST /two`
+    ///
+    /// `sendEither`
+    SendEither,
+    /// `POST /words`
+    ///
+    /// `sendWords`
+    SendWords,
+    /// `PUT /optional`
+    ///
+    /// `maybeSend`
+    MaybeSend,
+    /// `GET /parameters`
+    ///
+    /// `search`
+    Search,
+    /// `GET /session`
+    ///
+    /// `readSession`
+    ReadSession,
+    /// `POST /upload`
+    ///
+    /// `upload`
+    Upload,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `POST /two`
-        SendEither = "sendEither",
-        /// `POST /words`
-        SendWords = "sendWords",
-        /// `PUT /optional`
-        MaybeSend = "maybeSend",
-        /// `GET /parameters`
-        Search = "search",
-        /// `GET /session`
-        ReadSession = "readSession",
-        /// `POST /upload`
-        Upload = "upload",
+    OperationId {
+        values {
+            SendEither = "sendEither", SendWords = "sendWords", MaybeSend = "maybeSend",
+            Search = "search", ReadSession = "readSession", Upload = "upload",
+        }
     }
 }
 

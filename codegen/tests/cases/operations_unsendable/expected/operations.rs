@@ -57,15 +57,20 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 
-::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /notes`
-        Read = "read",
-        /// `POST /notes`
-        Write = "write",
-    }
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /notes`
+    ///
+    /// `read`
+    Read,
+    /// `POST /notes`
+    ///
+    /// `write`
+    Write,
 }
+
+::contract_runtime::closed_enum! { OperationId { values { Read = "read", Write = "write" } } }
 
 impl OperationId {
     /// Returns the description of the operation.

@@ -9,7 +9,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `text`
     pub text: Option<String>,
@@ -43,7 +43,7 @@ impl Contract for Input {
 /// `InputObject` of the contract.
 ///
 /// Schema: `input.json#/properties/object`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputObject {
     /// `a`
     pub a: Option<bool>,

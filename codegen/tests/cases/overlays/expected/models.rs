@@ -8,17 +8,24 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-::contract_runtime::open_enum! {
-    /// `KindValue` of the contract.
-    ///
-    /// Schema: `api.yaml#/components/schemas/Kind`.
-    pub enum KindValue {
-        Cat = "cat",
-        Dog = "dog",
-    }
+/// `Kind` of the contract.
+///
+/// Schema: `api.yaml#/components/schemas/Kind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `cat`
+    Cat,
+    /// `dog`
+    Dog,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
 
-impl Contract for KindValue {
+::contract_runtime::open_enum! { Kind { values { Cat = "cat", Dog = "dog" } } }
+
+impl Contract for Kind {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::API_SCHEMAS_KIND);
 
     fn is_valid(&self) -> bool {
@@ -36,9 +43,9 @@ pub struct Pet {
     /// Limits: at most 5 characters.
     pub name: String,
     /// `kind`
-    pub kind: Option<KindValue>,
+    pub kind: Option<Kind>,
     /// `tag`
-    pub tag: Option<TagValue>,
+    pub tag: Option<Tag>,
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
@@ -47,6 +54,7 @@ pub struct Pet {
     Pet {
         required { name = "name" }
         optional { kind = "kind", tag = "tag" }
+        new { name: into String }
         extra undeclared
     }
 }
@@ -62,22 +70,22 @@ impl Contract for Pet {
     }
 }
 
-/// `TagValue` of the contract.
+/// `Tag` of the contract.
 ///
 /// Limits: at least 1 character.
 ///
 /// Schema: `api.yaml#/components/schemas/Tag`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TagValue(pub(super) String);
+pub struct Tag(pub(super) String);
 
-impl TagValue {
+impl Tag {
     /// The least number of characters.
     pub const MIN_LENGTH: usize = 1;
 }
 
-::contract_runtime::string_newtype!(TagValue);
+::contract_runtime::string_newtype!(Tag);
 
-impl Contract for TagValue {
+impl Contract for Tag {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::API_SCHEMAS_TAG);
 
     fn is_valid(&self) -> bool {

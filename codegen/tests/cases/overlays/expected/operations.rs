@@ -34,13 +34,16 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
 
-::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /pets`
-        ListPets = "listPets",
-    }
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /pets`
+    ///
+    /// `listPets`
+    ListPets,
 }
+
+::contract_runtime::closed_enum! { OperationId { values { ListPets = "listPets" } } }
 
 impl OperationId {
     /// Returns the description of the operation.

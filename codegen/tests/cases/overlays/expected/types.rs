@@ -2,4 +2,4 @@
 
 //! All types of the contract.
 
-pub use super::models::{KindValue, Pet, TagValue};
+pub use super::models::{Kind, Pet, Tag};

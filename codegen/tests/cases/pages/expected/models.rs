@@ -39,7 +39,13 @@ pub struct Charge {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Charge { required { id = "id" } extra undeclared } }
+::contract_runtime::object! {
+    Charge {
+        required { id = "id" }
+        new { id: plain i64 }
+        extra undeclared
+    }
+}
 
 impl Contract for Charge {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -68,6 +74,7 @@ pub struct Charges {
     Charges {
         required { data = "data", has_more = "has_more" }
         nested { data = "data" }
+        new { data: plain Vec<Charge>, has_more: plain bool }
         extra undeclared
     }
 }
@@ -119,7 +126,13 @@ pub struct Event {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Event { required { what = "what" } extra undeclared } }
+::contract_runtime::object! {
+    Event {
+        required { what = "what" }
+        new { what: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Event {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -134,7 +147,7 @@ impl Contract for Event {
 /// `Hooks` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Hooks`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Hooks {
     /// `hooks`
     pub hooks: Option<Vec<String>>,
@@ -165,7 +178,13 @@ pub struct Parcel {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Parcel { required { id = "id" } extra undeclared } }
+::contract_runtime::object! {
+    Parcel {
+        required { id = "id" }
+        new { id: plain i64 }
+        extra undeclared
+    }
+}
 
 impl Contract for Parcel {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -195,6 +214,7 @@ pub struct ParcelPage {
         required { items = "items" }
         optional { next_cursor = "next_cursor" }
         nested { items = "items" }
+        new { items: plain Vec<Parcel> }
         extra undeclared
     }
 }
@@ -219,7 +239,7 @@ impl Contract for ParcelPage {
 /// `People` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/People`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct People {
     /// `found`
     pub found: Option<PeopleFound>,
@@ -257,7 +277,7 @@ impl Contract for People {
 /// `PeopleFound` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/People/properties/found`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PeopleFound {
     /// `people`
     pub people: Option<Nullable<Vec<String>>>,
@@ -288,7 +308,13 @@ pub struct PeopleLinks {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { PeopleLinks { required { next = "next" } extra undeclared } }
+::contract_runtime::object! {
+    PeopleLinks {
+        required { next = "next" }
+        new { next: plain Nullable<String> }
+        extra undeclared
+    }
+}
 
 impl Contract for PeopleLinks {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -311,7 +337,13 @@ pub struct Problem {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Problem { required { title = "title" } extra undeclared } }
+::contract_runtime::object! {
+    Problem {
+        required { title = "title" }
+        new { title: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Problem {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -334,7 +366,7 @@ pub struct Row {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Row { required { n = "n" } extra undeclared } }
+::contract_runtime::object! { Row { required { n = "n" } new { n: plain i64 } extra undeclared } }
 
 impl Contract for Row {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_ROW);
@@ -361,6 +393,7 @@ pub struct Rows {
     Rows {
         required { rows = "rows", total = "total" }
         nested { rows = "rows" }
+        new { rows: plain Vec<Row>, total: plain i64 }
         extra undeclared
     }
 }
@@ -387,7 +420,13 @@ pub struct Search {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Search { required { words = "words" } extra undeclared } }
+::contract_runtime::object! {
+    Search {
+        required { words = "words" }
+        new { words: into String }
+        extra undeclared
+    }
+}
 
 ::contract_runtime::builder! { Search SearchBuilder { required { words: one String = "words" } } }
 
@@ -419,6 +458,7 @@ pub struct Shelves {
         required { meta = "meta" }
         optional { shelves = "shelves" }
         nested { meta = "meta" }
+        new { meta: plain ShelvesMeta }
         extra undeclared
     }
 }
@@ -438,7 +478,7 @@ impl Contract for Shelves {
 /// `ShelvesMeta` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Shelves/properties/meta`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ShelvesMeta {
     /// `page_count`
     pub page_count: Option<i64>,

@@ -268,35 +268,69 @@ pub const TABLE: OperationTable = OperationTable::new(
     &[10, 2, 3, 0, 4, 9, 5, 8, 1, 6, 7, 11],
 );
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// Lists parcels.
+    ///
+    /// `GET /depots/{depot}/parcels`
+    ///
+    /// `listParcels`
+    ListParcels,
+    /// `POST /parcels/search`
+    ///
+    /// `searchParcels`
+    SearchParcels,
+    /// `GET /charges`
+    ///
+    /// `charges`
+    Charges,
+    /// `GET /charges/items`
+    ///
+    /// `chargesItems`
+    ChargesItems,
+    /// `GET /events`
+    ///
+    /// `listEvents`
+    ListEvents,
+    /// `GET /kinds`
+    ///
+    /// `listKinds`
+    ListKinds,
+    /// `GET /people`
+    ///
+    /// `listPeople`
+    ListPeople,
+    /// `GET /rows`
+    ///
+    /// `listRows`
+    ListRows,
+    /// `GET /log`
+    ///
+    /// `readLog`
+    ReadLog,
+    /// `GET /hooks`
+    ///
+    /// `listHooks`
+    ListHooks,
+    /// `GET /books`
+    ///
+    /// `listBooks`
+    ListBooks,
+    /// `GET /shelves`
+    ///
+    /// `listShelves`
+    ListShelves,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// Lists parcels.
-        ///
-        /// `GET /depots/{depot}/parcels`
-        ListParcels = "listParcels",
-        /// `POST /parcels/search`
-        SearchParcels = "searchParcels",
-        /// `GET /charges`
-        Charges = "charges",
-        /// `GET /charges/items`
-        ChargesItems = "chargesItems",
-        /// `GET /events`
-        ListEvents = "listEvents",
-        /// `GET /kinds`
-        ListKinds = "listKinds",
-        /// `GET /people`
-        ListPeople = "listPeople",
-        /// `GET /rows`
-        ListRows = "listRows",
-        /// `GET /log`
-        ReadLog = "readLog",
-        /// `GET /hooks`
-        ListHooks = "listHooks",
-        /// `GET /books`
-        ListBooks = "listBooks",
-        /// `GET /shelves`
-        ListShelves = "listShelves",
+    OperationId {
+        values {
+            ListParcels = "listParcels", SearchParcels = "searchParcels", Charges = "charges",
+            ChargesItems = "chargesItems", ListEvents = "listEvents", ListKinds = "listKinds",
+            ListPeople = "listPeople", ListRows = "listRows", ReadLog = "readLog",
+            ListHooks = "listHooks", ListBooks = "listBooks", ListShelves = "listShelves",
+        }
     }
 }
 

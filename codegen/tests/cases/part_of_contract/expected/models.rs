@@ -12,7 +12,7 @@ use super::schemas;
 /// `BoxesAddBody2` of the contract.
 ///
 /// Schema: `input.json#/paths/~1boxesAdd/post/requestBody/content/application~1json/schema`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct BoxesAddBody2 {
     /// `size`
     pub size: Option<BoxesAddBody2Size>,
@@ -56,7 +56,13 @@ pub struct BoxesAddBody2Size {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { BoxesAddBody2Size { required { depth = "depth" } extra undeclared } }
+::contract_runtime::object! {
+    BoxesAddBody2Size {
+        required { depth = "depth" }
+        new { depth: plain i64 }
+        extra undeclared
+    }
+}
 
 ::contract_runtime::builder! {
     BoxesAddBody2Size BoxesAddBody2SizeBuilder {
@@ -74,25 +80,37 @@ impl Contract for BoxesAddBody2Size {
     }
 }
 
+/// `Cargo` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Cargo`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Cargo {
+    /// `kind` is `"ore"`.
+    Ore(CargoOre),
+    /// `kind` is `"gas"`.
+    Gas(CargoGas),
+    /// `kind` is `"crew"` or `"guests"`.
+    Variant3(CargoVariant3),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `Cargo` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Cargo`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Cargo {
-        Ore(CargoOre) = "ore",
-        Gas(CargoGas) = "gas",
-        Variant3(CargoVariant3) = "crew" | "guests",
+    Cargo by tag "kind" {
+        variants { Ore = "ore", Gas = "gas", Variant3 = "crew" | "guests" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Cargo {
+        access {
+            Ore: one CargoOre = as_ore into_ore, Gas: one CargoGas = as_gas into_gas,
+            Variant3: one CargoVariant3 = as_variant3 into_variant3,
+        }
         from { Ore(CargoOre), Gas(CargoGas), Variant3(CargoVariant3) }
         nested { Ore, Gas, Variant3 }
     }
@@ -118,7 +136,7 @@ impl Contract for Cargo {
 /// `CargoGas` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct CargoGas {
     /// `volume`
     pub volume: Option<i64>,
@@ -153,7 +171,7 @@ impl Contract for CargoGas {
 /// `CargoOre` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Cargo`, `input.json#/components/schemas/Cargo/oneOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct CargoOre {
     /// `mass`
     pub mass: Option<i64>,
@@ -197,6 +215,7 @@ pub struct CargoVariant3 {
 ::contract_runtime::object! {
     CargoVariant3 {
         required { kind = "kind", berths = "berths" }
+        new { kind: plain CargoVariant3Kind, berths: plain i64 }
         extra undeclared
     }
 }
@@ -217,13 +236,20 @@ impl Contract for CargoVariant3 {
     }
 }
 
+/// `CargoVariant3Kind` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Cargo/oneOf/2/properties/kind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CargoVariant3Kind {
+    /// `crew`
+    Crew,
+    /// `guests`
+    Guests,
+}
+
 ::contract_runtime::closed_enum! {
-    /// `CargoVariant3Kind` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Cargo/oneOf/2/properties/kind`.
-    pub enum CargoVariant3Kind {
-        Crew = "crew",
-        Guests = "guests",
+    CargoVariant3Kind {
+        values { Crew = "crew", Guests = "guests" }
     }
 }
 
@@ -269,7 +295,13 @@ pub struct Named {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Named { required { name = "name" } extra undeclared } }
+::contract_runtime::object! {
+    Named {
+        required { name = "name" }
+        new { name: into String }
+        extra undeclared
+    }
+}
 
 ::contract_runtime::builder! { Named NamedBuilder { required { name: one String = "name" } } }
 
@@ -286,7 +318,7 @@ impl Contract for Named {
 /// `Ship` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Ship`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Ship {
     /// `hull`
     pub hull: Option<Hull>,

@@ -34,6 +34,7 @@ pub struct Input {
     Input {
         required { handle = "handle" }
         optional { twice = "twice", named = "named", checked = "checked" }
+        new { handle: into String }
         extra undeclared
     }
 }

@@ -12,7 +12,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `never`
     ///
@@ -56,24 +56,28 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `InputTagged` of the contract.
-    ///
-    /// Schema: `input.json#/properties/tagged`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum InputTagged {
-        A(InputTaggedA) = "a",
-        B(InputTaggedB) = "b",
-    }
+/// `InputTagged` of the contract.
+///
+/// Schema: `input.json#/properties/tagged`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputTagged {
+    /// `kind` is `"a"`.
+    A(InputTaggedA),
+    /// `kind` is `"b"`.
+    B(InputTaggedB),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { InputTagged by tag "kind" { variants { A = "a", B = "b" } } }
 
 ::contract_runtime::union_variants! {
     InputTagged {
+        access { A: one InputTaggedA = as_a into_a, B: one InputTaggedB = as_b into_b }
         from { A(InputTaggedA), B(InputTaggedB) }
         nested { A, B }
     }
@@ -98,7 +102,7 @@ impl Contract for InputTagged {
 /// `InputTaggedA` of the contract.
 ///
 /// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputTaggedA {
     /// `fine`
     ///
@@ -129,7 +133,7 @@ impl Contract for InputTaggedA {
 /// `InputTaggedB` of the contract.
 ///
 /// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputTaggedB {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
+use ::contract_runtime::{Contract, Json, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -16,10 +16,17 @@ pub struct Input {
     /// `b`
     pub b: Option<i64>,
     /// Members that the contract does not declare, kept unchanged.
-    pub extra: Map<Json>,
+    pub extra: ::contract_runtime::Map<Json>,
 }
 
-::contract_runtime::object! { Input { required { a = "a" } optional { b = "b" } extra undeclared } }
+::contract_runtime::object! {
+    Input {
+        required { a = "a" }
+        optional { b = "b" }
+        new { a: plain i64 }
+        extra undeclared
+    }
+}
 
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
@@ -31,17 +38,17 @@ impl Contract for Input {
     }
 }
 
-/// `MapValue` of the contract.
+/// `Map` of the contract.
 ///
 /// Limits: 1 to 2 members.
 ///
 /// Schema: `input.json#/$defs/map`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MapValue(pub Map<Json>);
+pub struct Map(pub ::contract_runtime::Map<Json>);
 
-::contract_runtime::wrapper!(MapValue, Map < Json >, members);
+::contract_runtime::wrapper!(Map, ::contract_runtime::Map < Json >, members);
 
-impl Contract for MapValue {
+impl Contract for Map {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_MAP);
 
     fn is_valid(&self) -> bool {

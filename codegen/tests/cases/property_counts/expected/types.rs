@@ -2,4 +2,4 @@
 
 //! All types of the contract.
 
-pub use super::models::{Input, MapValue};
+pub use super::models::{Input, Map};

@@ -34,6 +34,7 @@ pub struct Input {
         required { name = "name" }
         optional { parent = "parent", twin = "twin", children = "children", by_name = "byName" }
         nested { parent = "parent", twin = "twin", children = "children", by_name = "byName" }
+        new { name: into String }
         extra undeclared
     }
 }

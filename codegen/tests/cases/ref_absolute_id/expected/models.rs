@@ -34,7 +34,7 @@ impl Contract for OddFileName {
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Root {
     /// `name`
     pub name: Option<Short>,

@@ -6,22 +6,29 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
+/// Format vocabulary meta-schema for annotation results.
+///
+/// Schema: `format-annotation`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FormatAnnotation {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is an object.
+    Object(FormatAnnotationObject),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or an object"]
-    /// Format vocabulary meta-schema for annotation results.
-    ///
-    /// Schema: `format-annotation`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum FormatAnnotation {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is an object.
-        Object(FormatAnnotationObject) = Object,
+    FormatAnnotation expects "true or false or an object" {
+        variants { Bool = Boolean, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     FormatAnnotation {
+        access {
+            Bool: copy bool = as_bool into_bool,
+            Object: one FormatAnnotationObject = as_object into_object,
+        }
         from { Bool(bool), Object(FormatAnnotationObject) }
         nested { Object }
     }
@@ -41,7 +48,7 @@ impl Contract for FormatAnnotation {
 /// Format vocabulary meta-schema for annotation results.
 ///
 /// Schema: `format-annotation`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct FormatAnnotationObject {
     /// `format`
     pub format: Option<String>,
@@ -67,7 +74,7 @@ impl Contract for FormatAnnotationObject {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// Format vocabulary meta-schema for annotation results.
     pub texts: Option<FormatAnnotation>,

@@ -26,6 +26,7 @@ pub struct Part {
         required { size = "size" }
         optional { whole = "whole" }
         nested { whole = "whole" }
+        new { size: plain i64 }
         extra undeclared
     }
 }
@@ -42,7 +43,7 @@ impl Contract for Part {
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Root {
     /// `part`
     pub part: Option<Box<Part>>,

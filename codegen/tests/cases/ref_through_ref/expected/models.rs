@@ -23,6 +23,7 @@ pub struct Body {
     Body {
         required { lines = "lines" }
         nested { lines = "lines" }
+        new { lines: plain Vec<Line> }
         extra undeclared
     }
 }
@@ -58,6 +59,7 @@ pub struct Line {
         required { sku = "sku" }
         optional { parent = "parent" }
         nested { parent = "parent" }
+        new { sku: into String }
         extra undeclared
     }
 }
@@ -92,6 +94,7 @@ pub struct Root {
         required { checkout = "checkout" }
         optional { again = "again", line = "line" }
         nested { checkout = "checkout", again = "again", line = "line" }
+        new { checkout: plain Body }
         extra undeclared
     }
 }

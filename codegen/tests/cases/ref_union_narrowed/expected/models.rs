@@ -9,24 +9,35 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
+/// `Event` of the contract.
+///
+/// Schema: `input.json#/$defs/event`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Event {
+    /// `kind` is `"joined"`.
+    Joined(EventJoined),
+    /// `kind` is `"left"`.
+    Left(EventLeft),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `Event` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/event`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Event {
-        Joined(EventJoined) = "joined",
-        Left(EventLeft) = "left",
+    Event by tag "kind" {
+        variants { Joined = "joined", Left = "left" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Event {
+        access {
+            Joined: one EventJoined = as_joined into_joined,
+            Left: one EventLeft = as_left into_left,
+        }
         from { Joined(EventJoined), Left(EventLeft) }
         nested { Joined, Left }
     }
@@ -49,7 +60,7 @@ impl Contract for Event {
 /// `EventJoined` of the contract.
 ///
 /// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct EventJoined {
     /// `at`
     pub at: Option<String>,
@@ -78,7 +89,7 @@ impl Contract for EventJoined {
 /// `EventLeft` of the contract.
 ///
 /// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct EventLeft {
     /// `at`
     pub at: Option<String>,
@@ -109,12 +120,12 @@ impl Contract for EventLeft {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `label`
     pub label: Option<Label>,
     /// `text`
-    pub text: Option<Label>,
+    pub text: Option<String>,
     /// `event`
     pub event: Option<Event>,
     /// Members that the contract does not declare, kept unchanged.
@@ -141,14 +152,7 @@ impl Contract for Input {
                 Label::Text(value) => {
                     char_count_at_least(value, 2) && char_count_at_most(value, 5)
                 }
-            })
-            && self
-                .text
-                .as_ref()
-                .is_none_or(|value| match value {
-                    Label::Integer(_) => false,
-                    Label::Text(value) => char_count_at_most(value, 5),
-                })
+            }) && self.text.as_ref().is_none_or(|value| char_count_at_most(value, 5))
             && self
                 .event
                 .as_ref()
@@ -162,21 +166,32 @@ impl Contract for Input {
     }
 }
 
+/// `Label` of the contract.
+///
+/// Schema: `input.json#/$defs/label`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Label {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(String),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `Label` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/label`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum Label {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(String) = String,
+    Label expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { Label { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! {
+    Label {
+        access {
+            Integer: copy i64 = as_integer into_integer, Text: text String = as_text into_text,
+        }
+        from { Integer(i64), Text(String) }
+        from_text { Text }
+    }
+}
 
 impl Contract for Label {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LABEL);

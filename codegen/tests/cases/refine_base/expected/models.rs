@@ -27,6 +27,7 @@ pub struct NotedPage {
     NotedPage {
         required { items = "items", has_more = "hasMore" }
         nested { items = "items" }
+        new { items: plain Vec<Thing>, has_more: plain bool }
         extra undeclared
     }
 }
@@ -73,6 +74,7 @@ pub struct Page {
     Page {
         required { items = "items", has_more = "hasMore" }
         nested { items = "items" }
+        new { items: plain Vec<Thing>, has_more: plain bool }
         extra undeclared
     }
 }
@@ -109,6 +111,7 @@ pub struct Ship {
     Ship {
         required { id = "id", hull = "hull" }
         optional { note = "note" }
+        new { id: into String, hull: into String }
         extra undeclared
     }
 }
@@ -145,6 +148,7 @@ pub struct ShipPage {
     ShipPage {
         required { items = "items", has_more = "hasMore", total = "total" }
         nested { items = "items" }
+        new { items: plain Vec<Ship>, has_more: plain bool, total: plain i64 }
         extra undeclared
     }
 }
@@ -177,6 +181,7 @@ pub struct Thing {
     Thing {
         required { id = "id" }
         optional { note = "note" }
+        new { id: into String }
         extra undeclared
     }
 }

@@ -35,6 +35,7 @@ pub struct Input {
     Input {
         required { temperature = "temperature" }
         optional { history = "history", outside = "outside", inline = "inline" }
+        new { temperature: plain crate::outside::Temperature }
         extra undeclared
     }
 }

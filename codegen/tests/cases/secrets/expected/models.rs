@@ -45,6 +45,7 @@ pub struct Input {
             token = "token", pin = "pin", list = "list", maybe = "maybe", nullable = "nullable",
             user = "user", mode = "mode",
         }
+        new { password: plain Secret }
         extra undeclared
     }
 }

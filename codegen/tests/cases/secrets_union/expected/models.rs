@@ -25,6 +25,7 @@ pub struct Closed {
 ::contract_runtime::object! {
     Closed {
         required { kind = "kind", reason = "reason" }
+        new { kind: into String, reason: into String }
         extra undeclared
     }
 }
@@ -60,6 +61,7 @@ pub struct Either {
     Either {
         required { key = "key" }
         optional { codes = "codes", late = "late" }
+        new { key: plain Secret }
         extra undeclared
     }
 }
@@ -87,19 +89,26 @@ impl Contract for Either {
     }
 }
 
+/// `Event` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Event`.
+#[derive(Clone, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Event {
+    /// `kind` is `"opened"`.
+    Opened(Opened),
+    /// `kind` is `"closed"`.
+    Closed(Closed),
+    /// Any other `kind`, or none, or an object that does not match its tag, or that contains such an object more than eight unions deep; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[discriminator = "kind"]
-    /// `Event` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Event`.
-    #[derive(Clone, PartialEq, Eq)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Event {
-        Opened(Opened) = "opened",
-        Closed(Closed) = "closed",
+    Event by discriminator "kind" {
+        variants { Opened = "opened", Closed = "closed" }
     }
 }
 
@@ -107,6 +116,9 @@ impl Contract for Either {
 
 ::contract_runtime::union_variants! {
     Event {
+        access {
+            Opened: one Opened = as_opened into_opened, Closed: one Closed = as_closed into_closed,
+        }
         from { Opened(Opened), Closed(Closed) }
         nested { Opened, Closed }
     }
@@ -177,6 +189,7 @@ pub struct Opened {
     Opened {
         required { kind = "kind", token = "token" }
         optional { count = "count" }
+        new { kind: into String, token: plain Token }
         extra undeclared
     }
 }
@@ -224,26 +237,30 @@ impl Contract for Own {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "do"]
-    /// `Step` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Step`.
-    #[derive(Clone, PartialEq, Eq)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Step {
-        Wait(StepWait) = "wait",
-        Stop(StepStop) = "stop",
-    }
+/// `Step` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Step`.
+#[derive(Clone, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Step {
+    /// `do` is `"wait"`.
+    Wait(StepWait),
+    /// `do` is `"stop"`.
+    Stop(StepStop),
+    /// Any other `do`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { Step by tag "do" { variants { Wait = "wait", Stop = "stop" } } }
 
 ::contract_runtime::secret_union! { Step "do" { Wait, Stop } }
 
 ::contract_runtime::union_variants! {
     Step {
+        access { Wait: one StepWait = as_wait into_wait, Stop: one StepStop = as_stop into_stop }
         from { Wait(StepWait), Stop(StepStop) }
         nested { Wait, Stop }
     }
@@ -268,7 +285,7 @@ impl Contract for Step {
 /// `StepStop` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Step`, `input.json#/components/schemas/Step/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct StepStop {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -302,6 +319,7 @@ pub struct StepWait {
         tag { do_ = "do" is "wait" }
         required { then = "then" }
         nested { then = "then" }
+        new { then: plain Vec<Event> }
         extra undeclared
     }
 }

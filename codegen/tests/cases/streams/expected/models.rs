@@ -28,6 +28,7 @@ pub struct Ask {
     Ask {
         required { prompt = "prompt" }
         optional { stream = "stream" }
+        new { prompt: into String }
         extra undeclared
     }
 }
@@ -69,6 +70,7 @@ pub struct Chunk {
     Chunk {
         required { index = "index", delta = "delta" }
         optional { finish = "finish" }
+        new { index: plain i64, delta: into String }
         extra undeclared
     }
 }
@@ -90,15 +92,22 @@ impl Contract for Chunk {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `ChunkFinish` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Chunk/properties/finish`.
-    pub enum ChunkFinish {
-        Stop = "stop",
-        Length = "length",
-    }
+/// `ChunkFinish` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Chunk/properties/finish`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChunkFinish {
+    /// `stop`
+    Stop,
+    /// `length`
+    Length,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { ChunkFinish { values { Stop = "stop", Length = "length" } } }
 
 impl Contract for ChunkFinish {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -125,7 +134,13 @@ pub struct Day {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Day { required { day = "day", asked = "asked" } extra undeclared } }
+::contract_runtime::object! {
+    Day {
+        required { day = "day", asked = "asked" }
+        new { day: into String, asked: plain i64 }
+        extra undeclared
+    }
+}
 
 ::contract_runtime::builder! {
     Day DayBuilder {
@@ -159,6 +174,7 @@ pub struct Move {
 ::contract_runtime::object! {
     Move {
         required { event = "event", data = "data" }
+        new { event: into MoveEvent, data: into String }
         extra undeclared
     }
 }
@@ -174,15 +190,22 @@ impl Contract for Move {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `MoveEvent` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Move/properties/event`.
-    pub enum MoveEvent {
-        Joined = "joined",
-        Left = "left",
-    }
+/// `MoveEvent` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Move/properties/event`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MoveEvent {
+    /// `joined`
+    Joined,
+    /// `left`
+    Left,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { MoveEvent { values { Joined = "joined", Left = "left" } } }
 
 impl Contract for MoveEvent {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -205,7 +228,13 @@ pub struct Problem {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Problem { required { title = "title" } extra undeclared } }
+::contract_runtime::object! {
+    Problem {
+        required { title = "title" }
+        new { title: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Problem {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -228,7 +257,13 @@ pub struct Reply {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Reply { required { text = "text" } extra undeclared } }
+::contract_runtime::object! {
+    Reply {
+        required { text = "text" }
+        new { text: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Reply {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -259,6 +294,7 @@ pub struct WatchThreadResponse200Item {
     WatchThreadResponse200Item {
         required { text = "text" }
         optional { by = "by" }
+        new { text: into String }
         extra undeclared
     }
 }

@@ -213,33 +213,60 @@ pub const TABLE: OperationTable = OperationTable::new(
     &[6, 0, 7, 8, 5, 2, 1, 3, 4],
 );
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// Continues a conversation.
+    ///
+    /// `POST /chat`
+    ///
+    /// `createChat`
+    CreateChat,
+    /// What happens in a thread.
+    ///
+    /// `GET /threads/{thread}/events`
+    ///
+    /// `watchThread`
+    WatchThread,
+    /// `GET /moves`
+    ///
+    /// `watchMoves`
+    WatchMoves,
+    /// `GET /ticker`
+    ///
+    /// `ticker`
+    Ticker,
+    /// `GET /usage`
+    ///
+    /// `usage`
+    Usage,
+    /// `GET /journal`
+    ///
+    /// `journal`
+    Journal,
+    /// Asks many things at once.
+    ///
+    /// `POST /batches`
+    ///
+    /// `createBatch`
+    CreateBatch,
+    /// `GET /files/{name}`
+    ///
+    /// `readFile`
+    ReadFile,
+    /// `PUT /files/{name}`
+    ///
+    /// `writeFile`
+    WriteFile,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// Continues a conversation.
-        ///
-        /// `POST /chat`
-        CreateChat = "createChat",
-        /// What happens in a thread.
-        ///
-        /// `GET /threads/{thread}/events`
-        WatchThread = "watchThread",
-        /// `GET /moves`
-        WatchMoves = "watchMoves",
-        /// `GET /ticker`
-        Ticker = "ticker",
-        /// `GET /usage`
-        Usage = "usage",
-        /// `GET /journal`
-        Journal = "journal",
-        /// Asks many things at once.
-        ///
-        /// `POST /batches`
-        CreateBatch = "createBatch",
-        /// `GET /files/{name}`
-        ReadFile = "readFile",
-        /// `PUT /files/{name}`
-        WriteFile = "writeFile",
+    OperationId {
+        values {
+            CreateChat = "createChat", WatchThread = "watchThread", WatchMoves = "watchMoves",
+            Ticker = "ticker", Usage = "usage", Journal = "journal", CreateBatch = "createBatch",
+            ReadFile = "readFile", WriteFile = "writeFile",
+        }
     }
 }
 

@@ -24,6 +24,7 @@ pub struct Delta {
 ::contract_runtime::object! {
     Delta {
         required { index = "index", text = "text" }
+        new { index: plain i64, text: into String }
         extra undeclared
     }
 }
@@ -53,6 +54,7 @@ pub struct Done {
     Done {
         tag { event = "event" is "done" }
         required { data = "data" }
+        constant { data = DoneData::Done }
         extra undeclared
     }
 }
@@ -67,14 +69,20 @@ impl Contract for Done {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `DoneData` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Done/properties/data`.
-    pub enum DoneData {
-        Done = "[DONE]",
-    }
+/// `DoneData` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Done/properties/data`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DoneData {
+    /// `[DONE]`
+    Done,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { DoneData { values { Done = "[DONE]" } } }
 
 impl Contract for DoneData {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -102,6 +110,7 @@ pub struct Failed {
         tag { event = "event" is "run.failed" }
         required { data = "data" }
         nested { data = "data" }
+        new { data: plain Problem }
         extra undeclared
     }
 }
@@ -132,6 +141,7 @@ pub struct MessageDelta {
         tag { event = "event" is "message.delta" }
         required { data = "data" }
         nested { data = "data" }
+        new { data: plain Delta }
         extra undeclared
     }
 }
@@ -157,7 +167,13 @@ pub struct Problem {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Problem { required { code = "code" } extra undeclared } }
+::contract_runtime::object! {
+    Problem {
+        required { code = "code" }
+        new { code: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Problem {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -182,7 +198,13 @@ pub struct Run {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Run { required { run = "run", model = "model" } extra undeclared } }
+::contract_runtime::object! {
+    Run {
+        required { run = "run", model = "model" }
+        new { run: into String, model: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Run {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_RUN);
@@ -192,27 +214,47 @@ impl Contract for Run {
     }
 }
 
+/// Told apart by `event`.
+///
+/// Schema: `input.json#/components/schemas/RunEvent`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum RunEvent {
+    /// `event` is `"run.started"`.
+    RunStarted(Started),
+    /// `event` is `"message.delta"`.
+    MessageDelta(MessageDelta),
+    /// `event` is `"tool.called"`.
+    ToolCalled(ToolCalled),
+    /// `event` is `"run.failed"`.
+    RunFailed(Failed),
+    /// `event` is `"done"`.
+    Done(Done),
+    /// Any other `event`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "event"]
-    /// Told apart by `event`.
-    ///
-    /// Schema: `input.json#/components/schemas/RunEvent`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum RunEvent {
-        RunStarted(Started) = "run.started",
-        MessageDelta(MessageDelta) = "message.delta",
-        ToolCalled(ToolCalled) = "tool.called",
-        RunFailed(Failed) = "run.failed",
-        Done(Done) = "done",
+    RunEvent by tag "event" {
+        variants {
+            RunStarted = "run.started", MessageDelta = "message.delta", ToolCalled = "tool.called",
+            RunFailed = "run.failed", Done = "done",
+        }
     }
 }
 
 ::contract_runtime::union_variants! {
     RunEvent {
+        access {
+            RunStarted: one Started = as_run_started into_run_started,
+            MessageDelta: one MessageDelta = as_message_delta into_message_delta,
+            ToolCalled: one ToolCalled = as_tool_called into_tool_called,
+            RunFailed: one Failed = as_run_failed into_run_failed,
+            Done: one Done = as_done into_done,
+        }
         from {
             RunStarted(Started), MessageDelta(MessageDelta), ToolCalled(ToolCalled),
             RunFailed(Failed), Done(Done),
@@ -256,6 +298,7 @@ pub struct Started {
         tag { event = "event" is "run.started" }
         required { data = "data" }
         nested { data = "data" }
+        new { data: plain Run }
         extra undeclared
     }
 }
@@ -288,6 +331,7 @@ pub struct ToolCall {
 ::contract_runtime::object! {
     ToolCall {
         required { tool = "tool", arguments = "arguments" }
+        new { tool: into String, arguments: plain Map<String> }
         extra undeclared
     }
 }
@@ -318,6 +362,7 @@ pub struct ToolCalled {
         tag { event = "event" is "tool.called" }
         required { data = "data" }
         nested { data = "data" }
+        new { data: plain ToolCall }
         extra undeclared
     }
 }

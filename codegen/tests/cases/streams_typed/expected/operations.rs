@@ -37,15 +37,18 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
 
-::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// What happens in a run.
-        ///
-        /// `GET /runs/{run}/events`
-        WatchRun = "watchRun",
-    }
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// What happens in a run.
+    ///
+    /// `GET /runs/{run}/events`
+    ///
+    /// `watchRun`
+    WatchRun,
 }
+
+::contract_runtime::closed_enum! { OperationId { values { WatchRun = "watchRun" } } }
 
 impl OperationId {
     /// Returns the description of the operation.

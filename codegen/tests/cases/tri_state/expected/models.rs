@@ -44,6 +44,7 @@ pub struct Input {
             nullable = "nullable",
         }
         nested { inner = "inner" }
+        new { must: plain Nullable<String> }
         extra undeclared
     }
 }
@@ -110,7 +111,13 @@ pub struct InputInner {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { InputInner { required { a = "a" } extra undeclared } }
+::contract_runtime::object! {
+    InputInner {
+        required { a = "a" }
+        new { a: into String }
+        extra undeclared
+    }
+}
 
 ::contract_runtime::builder! { InputInner InputInnerBuilder { required { a: one String = "a" } } }
 
@@ -124,15 +131,22 @@ impl Contract for InputInner {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputLevel` of the contract.
-    ///
-    /// Schema: `input.json#/properties/level`.
-    pub enum InputLevel {
-        Low = "low",
-        High = "high",
-    }
+/// `InputLevel` of the contract.
+///
+/// Schema: `input.json#/properties/level`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputLevel {
+    /// `low`
+    Low,
+    /// `high`
+    High,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputLevel { values { Low = "low", High = "high" } } }
 
 impl Contract for InputLevel {
     const VALIDATOR: Validator<'static> = schemas::validator(

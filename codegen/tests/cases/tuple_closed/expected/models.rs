@@ -12,7 +12,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `point`
     ///
@@ -49,22 +49,22 @@ impl Contract for Input {
     }
 }
 
-/// `KeyValue` of the contract.
+/// `Key` of the contract.
 ///
 /// Limits: at least 1 character.
 ///
 /// Schema: `input.json#/$defs/key`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct KeyValue(pub(super) String);
+pub struct Key(pub(super) String);
 
-impl KeyValue {
+impl Key {
     /// The least number of characters.
     pub const MIN_LENGTH: usize = 1;
 }
 
-::contract_runtime::string_newtype!(KeyValue);
+::contract_runtime::string_newtype!(Key);
 
-impl Contract for KeyValue {
+impl Contract for Key {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_KEY);
 
     fn is_valid(&self) -> bool {
@@ -78,9 +78,9 @@ impl Contract for KeyValue {
 ///
 /// Schema: `input.json#/$defs/pair`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Pair(pub (KeyValue, Nullable<String>));
+pub struct Pair(pub (Key, Nullable<String>));
 
-::contract_runtime::wrapper!(Pair, (KeyValue, Nullable < String >,));
+::contract_runtime::wrapper!(Pair, (Key, Nullable < String >,));
 
 impl Contract for Pair {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_PAIR);

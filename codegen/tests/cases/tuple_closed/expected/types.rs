@@ -2,4 +2,4 @@
 
 //! All types of the contract.
 
-pub use super::models::{Input, KeyValue, Pair};
+pub use super::models::{Input, Key, Pair};

@@ -11,7 +11,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `ifMember`
     pub if_member: Option<InputIfMember>,
@@ -44,7 +44,7 @@ impl Contract for Input {
 /// `InputIfMember` of the contract.
 ///
 /// Schema: `input.json#/properties/ifMember`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputIfMember {
     /// `c`
     pub c: Option<Json>,
@@ -78,7 +78,7 @@ impl Contract for InputIfMember {
 /// `InputNotMember` of the contract.
 ///
 /// Schema: `input.json#/properties/notMember`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputNotMember {
     /// `c`
     pub c: Option<Json>,
@@ -109,7 +109,7 @@ impl Contract for InputNotMember {
 /// `InputSettled` of the contract.
 ///
 /// Schema: `input.json#/properties/settled`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputSettled {
     /// `c`
     pub c: Option<Json>,

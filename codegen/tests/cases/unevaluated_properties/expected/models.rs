@@ -31,6 +31,7 @@ pub struct Closed {
     Closed {
         required { id = "id" }
         optional { name = "name", kind = "kind", months = "months" }
+        new { id: into String }
         extra undeclared unless [schemas::PATTERN_5F8F9CDB]
     }
 }
@@ -65,7 +66,7 @@ impl Contract for Closed {
 /// `Holder` of the contract.
 ///
 /// Schema: `input.json#/$defs/holder`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Holder {
     /// `inner`
     pub inner: Option<Closed>,
@@ -101,7 +102,13 @@ pub struct Typed {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Typed { required { id = "id" } extra undeclared } }
+::contract_runtime::object! {
+    Typed {
+        required { id = "id" }
+        new { id: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Typed {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TYPED);

@@ -28,14 +28,14 @@ impl Contract for Colour {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `colour`
     pub colour: Option<InputColour>,
     /// `shape`
     pub shape: Option<InputShape>,
     /// `kind`
-    pub kind: Option<KindValue>,
+    pub kind: Option<Kind>,
     /// `deep`
     pub deep: Option<Colour>,
     /// Members that the contract does not declare, kept unchanged.
@@ -60,8 +60,8 @@ impl Contract for Input {
                 .kind
                 .as_ref()
                 .is_none_or(|value| match value {
-                    KindValue::Integer(value) => *value != 5,
-                    KindValue::Text(value) => !value.is_empty(),
+                    Kind::Integer(value) => *value != 5,
+                    Kind::Text(value) => !value.is_empty(),
                 })
             && self
                 .deep
@@ -73,17 +73,24 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputColour` of the contract.
-    ///
-    /// Limits: at most 4 characters.
-    ///
-    /// Schema: `input.json#/properties/colour`, `input.json#/$defs/colour/anyOf/0`.
-    pub enum InputColour {
-        Red = "red",
-        Green = "green",
-    }
+/// `InputColour` of the contract.
+///
+/// Limits: at most 4 characters.
+///
+/// Schema: `input.json#/properties/colour`, `input.json#/$defs/colour/anyOf/0`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputColour {
+    /// `red`
+    Red,
+    /// `green`
+    Green,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputColour { values { Red = "red", Green = "green" } } }
 
 impl Contract for InputColour {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -95,24 +102,34 @@ impl Contract for InputColour {
     }
 }
 
+/// `InputShape` of the contract.
+///
+/// Schema: `input.json#/properties/shape`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputShape {
+    /// `kind` is `"box"`.
+    Box(InputShapeBox),
+    /// `kind` is `"dot"`.
+    Dot(InputShapeDot),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `InputShape` of the contract.
-    ///
-    /// Schema: `input.json#/properties/shape`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum InputShape {
-        Box(InputShapeBox) = "box",
-        Dot(InputShapeDot) = "dot",
+    InputShape by tag "kind" {
+        variants { Box = "box", Dot = "dot" }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputShape {
+        access {
+            Box: one InputShapeBox = as_box into_box, Dot: one InputShapeDot = as_dot into_dot,
+        }
         from { Box(InputShapeBox), Dot(InputShapeDot) }
         nested { Box, Dot }
     }
@@ -151,6 +168,7 @@ pub struct InputShapeBox {
     InputShapeBox {
         tag { kind = "kind" is "box" }
         required { note = "note", side = "side" }
+        new { note: into String, side: plain i64 }
         extra undeclared
     }
 }
@@ -180,6 +198,7 @@ pub struct InputShapeDot {
     InputShapeDot {
         tag { kind = "kind" is "dot" }
         required { note = "note" }
+        new { note: into String }
         extra undeclared
     }
 }
@@ -194,23 +213,34 @@ impl Contract for InputShapeDot {
     }
 }
 
+/// `Kind` of the contract.
+///
+/// Schema: `input.json#/$defs/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(String),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `KindValue` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/kind`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum KindValue {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(String) = String,
+    Kind expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { KindValue { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! {
+    Kind {
+        access {
+            Integer: copy i64 = as_integer into_integer, Text: text String = as_text into_text,
+        }
+        from { Integer(i64), Text(String) }
+        from_text { Text }
+    }
+}
 
-impl Contract for KindValue {
+impl Contract for Kind {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_KIND);
 
     fn is_valid(&self) -> bool {

@@ -3,5 +3,5 @@
 //! All types of the contract.
 
 pub use super::models::{
-    Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, KindValue,
+    Colour, Input, InputColour, InputShape, InputShapeBox, InputShapeDot, Kind,
 };

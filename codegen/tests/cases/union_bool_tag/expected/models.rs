@@ -6,24 +6,35 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
+/// `Input` of the contract.
+///
+/// Schema: `input.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Input {
+    /// `ok` is `true`.
+    OkTrue(InputOkTrue),
+    /// `ok` is `false`.
+    OkFalse(InputOkFalse),
+    /// Any other `ok`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "ok"]
-    /// `Input` of the contract.
-    ///
-    /// Schema: `input.json`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Input {
-        OkTrue(InputOkTrue) = true,
-        OkFalse(InputOkFalse) = false,
+    Input by tag "ok" {
+        variants { OkTrue = true, OkFalse = false }
     }
 }
 
 ::contract_runtime::union_variants! {
     Input {
+        access {
+            OkTrue: one InputOkTrue = as_ok_true into_ok_true,
+            OkFalse: one InputOkFalse = as_ok_false into_ok_false,
+        }
         from { OkTrue(InputOkTrue), OkFalse(InputOkFalse) }
         nested { OkTrue, OkFalse }
     }
@@ -58,6 +69,7 @@ pub struct InputOkFalse {
     InputOkFalse {
         tag { ok = "ok" is false }
         required { error = "error" }
+        new { error: into String }
         extra undeclared
     }
 }
@@ -87,6 +99,7 @@ pub struct InputOkTrue {
     InputOkTrue {
         tag { ok = "ok" is true }
         required { value = "value" }
+        new { value: into String }
         extra undeclared
     }
 }

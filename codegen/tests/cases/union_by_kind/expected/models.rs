@@ -12,7 +12,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `id`
     pub id: Option<InputId>,
@@ -53,23 +53,34 @@ impl Contract for Input {
     }
 }
 
+/// `InputId` of the contract.
+///
+/// Limits: at least 1 character; at least 1.
+///
+/// Schema: `input.json#/properties/id`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputId {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is a string.
+    Text(String),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a whole number or a string"]
-    /// `InputId` of the contract.
-    ///
-    /// Limits: at least 1 character; at least 1.
-    ///
-    /// Schema: `input.json#/properties/id`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputId {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is a string.
-        Text(String) = String,
+    InputId expects "a whole number or a string" {
+        variants { Integer = Number, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { InputId { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! {
+    InputId {
+        access {
+            Integer: copy i64 = as_integer into_integer, Text: text String = as_text into_text,
+        }
+        from { Integer(i64), Text(String) }
+        from_text { Text }
+    }
+}
 
 impl Contract for InputId {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -84,21 +95,30 @@ impl Contract for InputId {
     }
 }
 
+/// `InputMaybe` of the contract.
+///
+/// Schema: `input.json#/properties/maybe`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputMaybe {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is a string.
+    Text(InputMaybeText),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or a string"]
-    /// `InputMaybe` of the contract.
-    ///
-    /// Schema: `input.json#/properties/maybe`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputMaybe {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is a string.
-        Text(InputMaybeText) = String,
+    InputMaybe expects "true or false or a string" {
+        variants { Bool = Boolean, Text = String }
     }
 }
 
-::contract_runtime::union_variants! { InputMaybe { from { Bool(bool), Text(InputMaybeText) } } }
+::contract_runtime::union_variants! {
+    InputMaybe {
+        access { Bool: copy bool = as_bool into_bool, Text: one InputMaybeText = as_text into_text }
+        from { Bool(bool), Text(InputMaybeText) }
+        from_text { Text }
+    }
+}
 
 impl Contract for InputMaybe {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -113,14 +133,20 @@ impl Contract for InputMaybe {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputMaybeText` of the contract.
-    ///
-    /// Schema: `input.json#/properties/maybe`, `input.json#/properties/maybe/anyOf/2`.
-    pub enum InputMaybeText {
-        Unset = "unset",
-    }
+/// `InputMaybeText` of the contract.
+///
+/// Schema: `input.json#/properties/maybe`, `input.json#/properties/maybe/anyOf/2`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputMaybeText {
+    /// `unset`
+    Unset,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputMaybeText { values { Unset = "unset" } } }
 
 impl Contract for InputMaybeText {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -132,27 +158,36 @@ impl Contract for InputMaybeText {
     }
 }
 
+/// `InputValue` of the contract.
+///
+/// Schema: `input.json#/properties/value`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputValue {
+    /// The value is a number.
+    Number(Number),
+    /// The value is a string.
+    Text(String),
+    /// The value is an array.
+    List(Vec<bool>),
+    /// The value is an object.
+    Object(InputValueObject),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "a number or a string or an array or an object"]
-    /// `InputValue` of the contract.
-    ///
-    /// Schema: `input.json#/properties/value`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputValue {
-        /// The value is a number.
-        Number(Number) = Number,
-        /// The value is a string.
-        Text(String) = String,
-        /// The value is an array.
-        List(Vec<bool>) = Array,
-        /// The value is an object.
-        Object(InputValueObject) = Object,
+    InputValue expects "a number or a string or an array or an object" {
+        variants { Number = Number, Text = String, List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputValue {
+        access {
+            Number: one Number = as_number into_number, Text: text String = as_text into_text,
+            List: one Vec<bool> = as_list into_list,
+            Object: one InputValueObject = as_object into_object,
+        }
         from { Number(Number), Text(String), List(Vec<bool>), Object(InputValueObject) }
+        from_text { Text }
         nested { Object }
     }
 }
@@ -183,7 +218,13 @@ pub struct InputValueObject {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { InputValueObject { required { name = "name" } extra undeclared } }
+::contract_runtime::object! {
+    InputValueObject {
+        required { name = "name" }
+        new { name: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for InputValueObject {
     const VALIDATOR: Validator<'static> = schemas::validator(

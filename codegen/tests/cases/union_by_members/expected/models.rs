@@ -28,6 +28,7 @@ pub struct Area {
     Area {
         required { x = "x" }
         optional { y = "y", unit = "unit" }
+        new { x: plain i64 }
         extra undeclared
     }
 }
@@ -41,15 +42,22 @@ impl Contract for Area {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `AreaUnit` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/area/properties/unit`.
-    pub enum AreaUnit {
-        M2 = "m2",
-        Km2 = "km2",
-    }
+/// `AreaUnit` of the contract.
+///
+/// Schema: `input.json#/$defs/area/properties/unit`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AreaUnit {
+    /// `m2`
+    M2,
+    /// `km2`
+    Km2,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { AreaUnit { values { M2 = "m2", Km2 = "km2" } } }
 
 impl Contract for AreaUnit {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -64,7 +72,7 @@ impl Contract for AreaUnit {
 /// `Cat` of the contract.
 ///
 /// Schema: `input.json#/$defs/cat`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Cat {
     /// `meow`
     pub meow: Option<bool>,
@@ -90,7 +98,7 @@ impl Contract for Cat {
 /// `Dog` of the contract.
 ///
 /// Schema: `input.json#/$defs/dog`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dog {
     /// `bark`
     pub bark: Option<bool>,
@@ -133,6 +141,7 @@ pub struct Fork {
         required { left = "left" }
         optional { right = "right", note = "note" }
         nested { left = "left", right = "right" }
+        new { left: boxed Tree }
         extra undeclared
     }
 }
@@ -149,7 +158,7 @@ impl Contract for Fork {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `owner`
     pub owner: Option<InputOwner>,
@@ -250,7 +259,7 @@ pub enum InputNested {
     /// An object that may have `meow`, `age`.
     Cat(Cat),
     /// Any other object, as received.
-    Unknown(::contract_runtime::Json),
+    Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
@@ -264,6 +273,10 @@ pub enum InputNested {
 
 ::contract_runtime::union_variants! {
     InputNested {
+        access {
+            UserOrOrg: one InputNestedUserOrOrg = as_user_or_org into_user_or_org,
+            Cat: one Cat = as_cat into_cat,
+        }
         from { UserOrOrg(InputNestedUserOrOrg), Cat(Cat) }
         nested { UserOrOrg, Cat }
     }
@@ -409,7 +422,7 @@ pub enum InputNestedUserOrOrg {
     /// An object with `slug`, `id`.
     Org(Org),
     /// Any other object, as received.
-    Unknown(::contract_runtime::Json),
+    Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
@@ -423,6 +436,7 @@ pub enum InputNestedUserOrOrg {
 
 ::contract_runtime::union_variants! {
     InputNestedUserOrOrg {
+        access { User: one User = as_user into_user, Org: one Org = as_org into_org }
         from { User(User), Org(Org) }
         nested { User, Org }
     }
@@ -537,7 +551,7 @@ pub enum InputOwner {
     /// An object with `slug`, `id`.
     Org(Org),
     /// Any other object, as received.
-    Unknown(::contract_runtime::Json),
+    Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
@@ -551,6 +565,7 @@ pub enum InputOwner {
 
 ::contract_runtime::union_variants! {
     InputOwner {
+        access { User: one User = as_user into_user, Org: one Org = as_org into_org }
         from { User(User), Org(Org) }
         nested { User, Org }
     }
@@ -613,7 +628,7 @@ pub enum InputPet {
     /// An object that may have `bark`, `age`.
     Dog(Dog),
     /// Any other object, as received.
-    Unknown(::contract_runtime::Json),
+    Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
@@ -623,7 +638,13 @@ pub enum InputPet {
     }
 }
 
-::contract_runtime::union_variants! { InputPet { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
+::contract_runtime::union_variants! {
+    InputPet {
+        access { Cat: one Cat = as_cat into_cat, Dog: one Dog = as_dog into_dog }
+        from { Cat(Cat), Dog(Dog) }
+        nested { Cat, Dog }
+    }
+}
 
 impl Contract for InputPet {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -661,22 +682,29 @@ impl Contract for InputPet {
     }
 }
 
+/// `InputPets` of the contract.
+///
+/// Schema: `input.json#/properties/pets`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum InputPets {
+    /// The value is an array.
+    List(Vec<Cat>),
+    /// The value is an object.
+    Object(InputPetsObject),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "an array or an object"]
-    /// `InputPets` of the contract.
-    ///
-    /// Schema: `input.json#/properties/pets`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum InputPets {
-        /// The value is an array.
-        List(Vec<Cat>) = Array,
-        /// The value is an object.
-        Object(InputPetsObject) = Object,
+    InputPets expects "an array or an object" {
+        variants { List = Array, Object = Object }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputPets {
+        access {
+            List: one Vec<Cat> = as_list into_list,
+            Object: one InputPetsObject = as_object into_object,
+        }
         from { List(Vec<Cat>), Object(InputPetsObject) }
         nested { List, Object }
     }
@@ -709,7 +737,7 @@ pub enum InputPetsObject {
     /// An object that may have `bark`, `age`.
     Dog(Dog),
     /// Any other object, as received.
-    Unknown(::contract_runtime::Json),
+    Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
@@ -721,6 +749,7 @@ pub enum InputPetsObject {
 
 ::contract_runtime::union_variants! {
     InputPetsObject {
+        access { Cat: one Cat = as_cat into_cat, Dog: one Dog = as_dog into_dog }
         from { Cat(Cat), Dog(Dog) }
         nested { Cat, Dog }
     }
@@ -761,24 +790,32 @@ impl Contract for InputPetsObject {
     }
 }
 
+/// `InputPlace` of the contract.
+///
+/// Schema: `input.json#/properties/place`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputPlace {
+    /// `unit` is `"m"` or `"km"`.
+    Point(Point),
+    /// `unit` is `"m2"` or `"km2"`.
+    Area(Area),
+    /// Any other `unit`, or none; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[optional_tag = "unit"]
-    /// `InputPlace` of the contract.
-    ///
-    /// Schema: `input.json#/properties/place`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum InputPlace {
-        Point(Point) = "m" | "km",
-        Area(Area) = "m2" | "km2",
+    InputPlace by optional_tag "unit" {
+        variants { Point = "m" | "km", Area = "m2" | "km2" }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputPlace {
+        access { Point: one Point = as_point into_point, Area: one Area = as_area into_area }
         from { Point(Point), Area(Area) }
         nested { Point, Area }
     }
@@ -834,7 +871,7 @@ pub enum InputPrice {
     /// An object with `currency`, `percent`.
     Percent(InputPricePercent),
     /// Any other object, as received.
-    Unknown(::contract_runtime::Json),
+    Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
@@ -846,6 +883,10 @@ pub enum InputPrice {
 
 ::contract_runtime::union_variants! {
     InputPrice {
+        access {
+            Amount: one InputPriceAmount = as_amount into_amount,
+            Percent: one InputPricePercent = as_percent into_percent,
+        }
         from { Amount(InputPriceAmount), Percent(InputPricePercent) }
         nested { Amount, Percent }
     }
@@ -902,6 +943,7 @@ pub struct InputPriceAmount {
 ::contract_runtime::object! {
     InputPriceAmount {
         required { currency = "currency", amount = "amount" }
+        new { currency: into String, amount: plain i64 }
         extra undeclared
     }
 }
@@ -940,6 +982,7 @@ pub struct InputPricePercent {
 ::contract_runtime::object! {
     InputPricePercent {
         required { currency = "currency", percent = "percent" }
+        new { currency: into String, percent: plain Number }
         extra undeclared
     }
 }
@@ -976,7 +1019,7 @@ pub enum InputStrict {
     /// An object with `a`, `b`.
     Large(Large),
     /// Any other object, as received.
-    Unknown(::contract_runtime::Json),
+    Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
@@ -988,6 +1031,7 @@ pub enum InputStrict {
 
 ::contract_runtime::union_variants! {
     InputStrict {
+        access { Small: one Small = as_small into_small, Large: one Large = as_large into_large }
         from { Small(Small), Large(Large) }
         nested { Small, Large }
     }
@@ -1033,7 +1077,13 @@ pub struct Large {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Large { required { a = "a", b = "b" } extra undeclared } }
+::contract_runtime::object! {
+    Large {
+        required { a = "a", b = "b" }
+        new { a: plain i64, b: plain i64 }
+        extra undeclared
+    }
+}
 
 impl Contract for Large {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LARGE);
@@ -1060,6 +1110,7 @@ pub struct Leaf {
     Leaf {
         required { value = "value" }
         optional { note = "note" }
+        new { value: into String }
         extra undeclared
     }
 }
@@ -1093,6 +1144,7 @@ pub struct Org {
     Org {
         required { slug = "slug", id = "id" }
         optional { name = "name" }
+        new { slug: into String, id: plain i64 }
         extra undeclared
     }
 }
@@ -1122,6 +1174,7 @@ pub struct Point {
     Point {
         required { x = "x" }
         optional { unit = "unit" }
+        new { x: plain i64 }
         extra undeclared
     }
 }
@@ -1135,15 +1188,22 @@ impl Contract for Point {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `PointUnit` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/point/properties/unit`.
-    pub enum PointUnit {
-        M = "m",
-        Km = "km",
-    }
+/// `PointUnit` of the contract.
+///
+/// Schema: `input.json#/$defs/point/properties/unit`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PointUnit {
+    /// `m`
+    M,
+    /// `km`
+    Km,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { PointUnit { values { M = "m", Km = "km" } } }
 
 impl Contract for PointUnit {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -1158,7 +1218,7 @@ impl Contract for PointUnit {
 /// `Small` of the contract.
 ///
 /// Schema: `input.json#/$defs/small`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Small {
     /// `a`
     pub a: Option<i64>,
@@ -1190,7 +1250,7 @@ pub enum Tree {
     /// An object with `left`.
     Fork(Box<Fork>),
     /// Any other object, as received.
-    Unknown(::contract_runtime::Json),
+    Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
@@ -1202,6 +1262,7 @@ pub enum Tree {
 
 ::contract_runtime::union_variants! {
     Tree {
+        access { Leaf: one Leaf = as_leaf into_leaf, Fork: boxed Fork = as_fork into_fork }
         from { Leaf(Leaf), Fork(Fork) }
         nested { Leaf, Fork }
     }
@@ -1292,6 +1353,7 @@ pub struct User {
     User {
         required { login = "login", id = "id" }
         optional { name = "name" }
+        new { login: into String, id: plain i64 }
         extra undeclared
     }
 }

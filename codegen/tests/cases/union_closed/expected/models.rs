@@ -6,24 +6,33 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
+/// `Event` of the contract.
+///
+/// Schema: `input.json#/$defs/event`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Event {
+    /// `type` is `"joined"`.
+    Joined(EventJoined),
+    /// `type` is `"left"`.
+    Left(EventLeft),
+}
+
 ::contract_runtime::closed_union! {
-    #[tag = "type"]
-    /// `Event` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/event`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Event {
-        Joined(EventJoined) = "joined",
-        Left(EventLeft) = "left",
+    Event by tag "type" {
+        variants { Joined = "joined", Left = "left" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Event {
+        access {
+            Joined: one EventJoined = as_joined into_joined,
+            Left: one EventLeft = as_left into_left,
+        }
         from { Joined(EventJoined), Left(EventLeft) }
         nested { Joined, Left }
     }
@@ -43,7 +52,7 @@ impl Contract for Event {
 /// `EventJoined` of the contract.
 ///
 /// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct EventJoined {
     /// `at`
     pub at: Option<String>,
@@ -72,7 +81,7 @@ impl Contract for EventJoined {
 /// `EventLeft` of the contract.
 ///
 /// Schema: `input.json#/$defs/event`, `input.json#/$defs/event/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct EventLeft {
     /// `unknown`
     pub unknown: Option<String>,
@@ -101,7 +110,7 @@ impl Contract for EventLeft {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `events`
     pub events: Option<Vec<Event>>,

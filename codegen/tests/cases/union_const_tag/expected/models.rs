@@ -6,24 +6,35 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
+/// `Input` of the contract.
+///
+/// Schema: `input.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Input {
+    /// `op` is `"add"`.
+    Add(InputAdd),
+    /// `op` is `"remove-all"`.
+    RemoveAll(InputRemoveAll),
+    /// Any other `op`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "op"]
-    /// `Input` of the contract.
-    ///
-    /// Schema: `input.json`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Input {
-        Add(InputAdd) = "add",
-        RemoveAll(InputRemoveAll) = "remove-all",
+    Input by tag "op" {
+        variants { Add = "add", RemoveAll = "remove-all" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Input {
+        access {
+            Add: one InputAdd = as_add into_add,
+            RemoveAll: one InputRemoveAll = as_remove_all into_remove_all,
+        }
         from { Add(InputAdd), RemoveAll(InputRemoveAll) }
         nested { Add, RemoveAll }
     }
@@ -58,6 +69,7 @@ pub struct InputAdd {
     InputAdd {
         tag { op = "op" is "add" }
         required { amount = "amount" }
+        new { amount: plain i64 }
         extra undeclared
     }
 }
@@ -75,7 +87,7 @@ impl Contract for InputAdd {
 /// `InputRemoveAll` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputRemoveAll {
     /// `reason`
     pub reason: Option<String>,

@@ -3,6 +3,6 @@
 //! All types of the contract.
 
 pub use super::models::{
-    ByCode, ByLink, ByLinkWay, ByPassword, ByText, Cat, Dog, Login, Pet, PetValue,
-    Recovery,
+    ByCode, ByLink, ByLinkWay, ByPassword, ByText, ByTextWay, Cat, Dog, Login, Pet,
+    PetValue, Recovery,
 };

@@ -32,6 +32,7 @@ pub struct Bird {
         required { kind = "kind" }
         optional { name = "name", friend = "friend", wings = "wings" }
         nested { friend = "friend" }
+        new { kind: into BirdKind }
         extra undeclared
     }
 }
@@ -49,15 +50,22 @@ impl Contract for Bird {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `BirdKind` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Pet/properties/kind`, `input.json#/components/schemas/Bird/properties/kind`.
-    pub enum BirdKind {
-        Parrot = "parrot",
-        Owl = "owl",
-    }
+/// `BirdKind` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Pet/properties/kind`, `input.json#/components/schemas/Bird/properties/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BirdKind {
+    /// `parrot`
+    Parrot,
+    /// `owl`
+    Owl,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { BirdKind { values { Parrot = "parrot", Owl = "owl" } } }
 
 impl Contract for BirdKind {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -95,6 +103,7 @@ pub struct Cat {
         required { kind = "kind", lives = "lives" }
         optional { name = "name", friend = "friend" }
         nested { friend = "friend" }
+        new { kind: into String, lives: plain i64 }
         extra undeclared
     }
 }
@@ -133,6 +142,7 @@ pub struct Dog {
         required { kind = "kind" }
         optional { name = "name", friend = "friend", bark = "bark" }
         nested { friend = "friend" }
+        new { kind: into String }
         extra undeclared
     }
 }
@@ -147,29 +157,50 @@ impl Contract for Dog {
     }
 }
 
+/// `Pet` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Pet`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Pet {
+    /// `kind` is `"cat"`.
+    Cat(Box<Cat>),
+    /// `kind` is `"Dog"`.
+    Dog(Box<Dog>),
+    /// `kind` is `"Puppy"`.
+    Puppy(Box<Puppy>),
+    /// `kind` is `"parrot"` or `"owl"`.
+    Bird(Box<Bird>),
+    /// `kind` is `"fish"`.
+    Fish(Box<PetBase>),
+    /// `kind` is `"Eel"`.
+    Eel(Box<PetBase>),
+    /// `kind` is `"animal"`.
+    Animal(Box<PetBase>),
+    /// Any other `kind`, or none, or an object that does not match its tag, or that contains such an object more than eight unions deep; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[discriminator = "kind"]
-    /// `Pet` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Pet`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Pet {
-        Cat(Box<Cat>) = "cat",
-        Dog(Box<Dog>) = "Dog",
-        Puppy(Box<Puppy>) = "Puppy",
-        Bird(Box<Bird>) = "parrot" | "owl",
-        Fish(Box<PetBase>) = "fish",
-        Eel(Box<PetBase>) = "Eel",
-        Animal(Box<PetBase>) = "animal",
+    Pet by discriminator "kind" {
+        variants {
+            Cat = "cat", Dog = "Dog", Puppy = "Puppy", Bird = "parrot" | "owl", Fish = "fish",
+            Eel = "Eel", Animal = "animal",
+        }
     }
 }
 
 ::contract_runtime::union_variants! {
     Pet {
+        access {
+            Cat: boxed Cat = as_cat into_cat, Dog: boxed Dog = as_dog into_dog,
+            Puppy: boxed Puppy = as_puppy into_puppy, Bird: boxed Bird = as_bird into_bird,
+            Fish: boxed PetBase = as_fish into_fish, Eel: boxed PetBase = as_eel into_eel,
+            Animal: boxed PetBase = as_animal into_animal,
+        }
         from { Cat(Cat), Dog(Dog), Puppy(Puppy), Bird(Bird) }
         nested { Cat, Dog, Puppy, Bird, Fish, Eel, Animal }
     }
@@ -240,6 +271,7 @@ pub struct PetBase {
         required { kind = "kind" }
         optional { name = "name", friend = "friend" }
         nested { friend = "friend" }
+        new { kind: into String }
         extra undeclared
     }
 }
@@ -282,6 +314,7 @@ pub struct Puppy {
         required { kind = "kind" }
         optional { name = "name", friend = "friend", bark = "bark", weeks = "weeks" }
         nested { friend = "friend" }
+        new { kind: into String }
         extra undeclared
     }
 }
@@ -302,7 +335,7 @@ impl Contract for Puppy {
 /// `Shelter` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Shelter`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Shelter {
     /// `pets`
     pub pets: Option<Vec<Pet>>,

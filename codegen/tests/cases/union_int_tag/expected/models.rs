@@ -6,25 +6,38 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
+/// `Input` of the contract.
+///
+/// Schema: `input.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Input {
+    /// `version` is `1i64`.
+    Version1(InputVersion1),
+    /// `version` is `2i64`.
+    Version2(InputVersion2),
+    /// `version` is `- 3i64`.
+    Version3(InputVersion3),
+    /// Any other `version`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "version"]
-    /// `Input` of the contract.
-    ///
-    /// Schema: `input.json`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Input {
-        Version1(InputVersion1) = 1i64,
-        Version2(InputVersion2) = 2i64,
-        Version3(InputVersion3) = -3i64,
+    Input by tag "version" {
+        variants { Version1 = 1i64, Version2 = 2i64, Version3 = -3i64 }
     }
 }
 
 ::contract_runtime::union_variants! {
     Input {
+        access {
+            Version1: one InputVersion1 = as_version1 into_version1,
+            Version2: one InputVersion2 = as_version2 into_version2,
+            Version3: one InputVersion3 = as_version3 into_version3,
+        }
         from { Version1(InputVersion1), Version2(InputVersion2), Version3(InputVersion3) }
         nested { Version1, Version2, Version3 }
     }
@@ -46,7 +59,7 @@ impl Contract for Input {
 /// `InputVersion1` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/anyOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputVersion1 {
     /// `name`
     pub name: Option<String>,
@@ -87,6 +100,7 @@ pub struct InputVersion2 {
     InputVersion2 {
         tag { version = "version" is 2i64 }
         required { title = "title" }
+        new { title: into String }
         extra undeclared
     }
 }
@@ -104,7 +118,7 @@ impl Contract for InputVersion2 {
 /// `InputVersion3` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/anyOf/2`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputVersion3 {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

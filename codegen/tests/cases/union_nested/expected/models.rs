@@ -6,24 +6,32 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
+/// `Input` of the contract.
+///
+/// Schema: `input.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Input {
+    /// `area` is `"ship"`.
+    Ship(Ship),
+    /// `area` is `"stock"`.
+    Stock(Stock),
+    /// Any other `area`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "area"]
-    /// `Input` of the contract.
-    ///
-    /// Schema: `input.json`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Input {
-        Ship(Ship) = "ship",
-        Stock(Stock) = "stock",
+    Input by tag "area" {
+        variants { Ship = "ship", Stock = "stock" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Input {
+        access { Ship: one Ship = as_ship into_ship, Stock: one Stock = as_stock into_stock }
         from { Ship(Ship), Stock(Stock) }
         nested { Ship, Stock }
     }
@@ -70,7 +78,7 @@ impl Contract for Input {
 /// `Ship` of the contract.
 ///
 /// Schema: `input.json#/$defs/ship`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Ship {
     /// `hull`
     pub hull: Option<String>,
@@ -94,24 +102,28 @@ impl Contract for Ship {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "op"]
-    /// `Stock` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/stock`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Stock {
-        Set(StockSet) = "set",
-        Clear(StockClear) = "clear",
-    }
+/// `Stock` of the contract.
+///
+/// Schema: `input.json#/$defs/stock`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Stock {
+    /// `op` is `"set"`.
+    Set(StockSet),
+    /// `op` is `"clear"`.
+    Clear(StockClear),
+    /// Any other `op`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { Stock by tag "op" { variants { Set = "set", Clear = "clear" } } }
 
 ::contract_runtime::union_variants! {
     Stock {
+        access { Set: one StockSet = as_set into_set, Clear: one StockClear = as_clear into_clear }
         from { Set(StockSet), Clear(StockClear) }
         nested { Set, Clear }
     }
@@ -131,14 +143,20 @@ impl Contract for Stock {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `StockArea` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/stock/properties/area`.
-    pub enum StockArea {
-        Stock = "stock",
-    }
+/// `StockArea` of the contract.
+///
+/// Schema: `input.json#/$defs/stock/properties/area`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StockArea {
+    /// `stock`
+    Stock,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { StockArea { values { Stock = "stock" } } }
 
 impl Contract for StockArea {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -165,6 +183,7 @@ pub struct StockClear {
     StockClear {
         tag { op = "op" is "clear" }
         required { area = "area" }
+        constant { area = StockArea::Stock }
         extra undeclared
     }
 }
@@ -198,6 +217,8 @@ pub struct StockSet {
     StockSet {
         tag { op = "op" is "set" }
         required { area = "area", amount = "amount" }
+        new { amount: plain i64 }
+        constant { area = StockArea::Stock }
         extra undeclared
     }
 }

@@ -8,23 +8,36 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
+/// `Animal` of the contract.
+///
+/// Schema: `openapi.yaml#/components/schemas/Animal`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Animal {
+    /// `kind` is `"Cat"`.
+    Cat(Cat),
+    /// `kind` is `"Dog"`.
+    Dog(Dog),
+    /// Any other `kind`, or none, or an object that does not match its tag, or that contains such an object more than eight unions deep; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[discriminator = "kind"]
-    /// `Animal` of the contract.
-    ///
-    /// Schema: `openapi.yaml#/components/schemas/Animal`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Animal {
-        Cat(Cat) = "Cat",
-        Dog(Dog) = "Dog",
+    Animal by discriminator "kind" {
+        variants { Cat = "Cat", Dog = "Dog" }
     }
 }
 
-::contract_runtime::union_variants! { Animal { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
+::contract_runtime::union_variants! {
+    Animal {
+        access { Cat: one Cat = as_cat into_cat, Dog: one Dog = as_dog into_dog }
+        from { Cat(Cat), Dog(Dog) }
+        nested { Cat, Dog }
+    }
+}
 
 impl Contract for Animal {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -97,6 +110,7 @@ pub struct Cat {
     Cat {
         required { kind = "kind", lives = "lives" }
         optional { name = "name" }
+        new { kind: into String, lives: plain i64 }
         extra undeclared
     }
 }
@@ -140,6 +154,7 @@ pub struct Dog {
     Dog {
         required { kind = "kind", barks = "barks" }
         optional { name = "name" }
+        new { kind: into String, barks: plain bool }
         extra undeclared
     }
 }

@@ -57,13 +57,22 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[1, 0]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `PUT /cats`
+    ///
+    /// `putCat`
+    PutCat,
+    /// `GET /animals`
+    ///
+    /// `readAnimal`
+    ReadAnimal,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `PUT /cats`
-        PutCat = "putCat",
-        /// `GET /animals`
-        ReadAnimal = "readAnimal",
+    OperationId {
+        values { PutCat = "putCat", ReadAnimal = "readAnimal" }
     }
 }
 

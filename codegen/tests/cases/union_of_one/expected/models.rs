@@ -9,19 +9,22 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
-::contract_runtime::open_union! {
-    #[tag = "op"]
-    /// `Input` of the contract.
-    ///
-    /// Schema: `input.json`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum Input {
-        SetQuantity(SetQuantity) = "set-quantity",
-    }
+/// `Input` of the contract.
+///
+/// Schema: `input.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// `op` is `"set-quantity"`.
+    SetQuantity(SetQuantity),
+    /// Any other `op`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { Input by tag "op" { variants { SetQuantity = "set-quantity" } } }
 
 ::contract_runtime::union_variants! {
     Input {
+        access { SetQuantity: one SetQuantity = as_set_quantity into_set_quantity }
         from { SetQuantity(SetQuantity) }
         nested { SetQuantity }
     }
@@ -71,6 +74,7 @@ pub struct SetQuantity {
     SetQuantity {
         tag { op = "op" is "set-quantity" }
         required { quantity = "quantity" }
+        new { quantity: plain Number }
         extra undeclared
     }
 }

@@ -11,7 +11,7 @@ use super::schemas;
 /// `Bank` of the contract.
 ///
 /// Schema: `input.json#/$defs/bank`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Bank {
     /// `type`
     pub type_: Option<BankType>,
@@ -40,15 +40,22 @@ impl Contract for Bank {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `BankType` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/bank/properties/type`.
-    pub enum BankType {
-        Bank = "bank",
-        Iban = "iban",
-    }
+/// `BankType` of the contract.
+///
+/// Schema: `input.json#/$defs/bank/properties/type`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BankType {
+    /// `bank`
+    Bank,
+    /// `iban`
+    Iban,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { BankType { values { Bank = "bank", Iban = "iban" } } }
 
 impl Contract for BankType {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -60,24 +67,34 @@ impl Contract for BankType {
     }
 }
 
+/// `Category` of the contract.
+///
+/// Schema: `input.json#/$defs/category`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Category {
+    /// `type` is `"bank"` or `"iban"`.
+    Bank(Bank),
+    /// `type` is `"internal"`.
+    Internal(Internal),
+    /// Any other `type`, or none; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[optional_tag = "type"]
-    /// `Category` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/category`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Category {
-        Bank(Bank) = "bank" | "iban",
-        Internal(Internal) = "internal",
+    Category by optional_tag "type" {
+        variants { Bank = "bank" | "iban", Internal = "internal" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Category {
+        access {
+            Bank: one Bank = as_bank into_bank, Internal: one Internal = as_internal into_internal,
+        }
         from { Bank(Bank), Internal(Internal) }
         nested { Bank, Internal }
     }
@@ -161,6 +178,7 @@ pub struct Internal {
     Internal {
         required { account = "account" }
         optional { type_ = "type" }
+        new { account: into String }
         extra undeclared
     }
 }
@@ -176,14 +194,20 @@ impl Contract for Internal {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InternalType` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/internal/properties/type`.
-    pub enum InternalType {
-        Internal = "internal",
-    }
+/// `InternalType` of the contract.
+///
+/// Schema: `input.json#/$defs/internal/properties/type`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InternalType {
+    /// `internal`
+    Internal,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InternalType { values { Internal = "internal" } } }
 
 impl Contract for InternalType {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -195,24 +219,34 @@ impl Contract for InternalType {
     }
 }
 
+/// `Part` of the contract.
+///
+/// Schema: `input.json#/$defs/part`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Part {
+    /// `kind` is `"text"`.
+    Text(PartText),
+    /// `kind` is `"image"`.
+    Image(PartImage),
+    /// Any other `kind`, or none; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[optional_tag = "kind"]
-    /// `Part` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/part`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Part {
-        Text(PartText) = "text",
-        Image(PartImage) = "image",
+    Part by optional_tag "kind" {
+        variants { Text = "text", Image = "image" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Part {
+        access {
+            Text: one PartText = as_text into_text, Image: one PartImage = as_image into_image,
+        }
         from { Text(PartText), Image(PartImage) }
         nested { Text, Image }
     }
@@ -258,7 +292,7 @@ impl Contract for Part {
 /// `PartImage` of the contract.
 ///
 /// Schema: `input.json#/$defs/part`, `input.json#/$defs/part/anyOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PartImage {
     /// `kind`
     pub kind: Option<PartImageKind>,
@@ -300,14 +334,20 @@ impl Contract for PartImage {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `PartImageKind` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/part/anyOf/1/properties/kind`.
-    pub enum PartImageKind {
-        Image = "image",
-    }
+/// `PartImageKind` of the contract.
+///
+/// Schema: `input.json#/$defs/part/anyOf/1/properties/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PartImageKind {
+    /// `image`
+    Image,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { PartImageKind { values { Image = "image" } } }
 
 impl Contract for PartImageKind {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -336,6 +376,7 @@ pub struct PartText {
     PartText {
         required { kind = "kind" }
         optional { text = "text" }
+        constant { kind = PartTextKind::Text }
         extra undeclared
     }
 }
@@ -359,14 +400,20 @@ impl Contract for PartText {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `PartTextKind` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/part/anyOf/0/properties/kind`.
-    pub enum PartTextKind {
-        Text = "text",
-    }
+/// `PartTextKind` of the contract.
+///
+/// Schema: `input.json#/$defs/part/anyOf/0/properties/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PartTextKind {
+    /// `text`
+    Text,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { PartTextKind { values { Text = "text" } } }
 
 impl Contract for PartTextKind {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -381,7 +428,7 @@ impl Contract for PartTextKind {
 /// `Transfer` of the contract.
 ///
 /// Schema: `input.json#/$defs/transfer`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Transfer {
     /// `category`
     pub category: Option<Category>,

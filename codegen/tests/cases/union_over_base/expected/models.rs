@@ -21,7 +21,13 @@ pub struct Base {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Base { required { kind = "kind", id = "id" } extra undeclared } }
+::contract_runtime::object! {
+    Base {
+        required { kind = "kind", id = "id" }
+        new { kind: into String, id: plain i64 }
+        extra undeclared
+    }
+}
 
 impl Contract for Base {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_BASE);
@@ -31,24 +37,28 @@ impl Contract for Base {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `BesideRef` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/besideRef`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum BesideRef {
-        A(BesideRefA) = "a",
-        B(BesideRefB) = "b",
-    }
+/// `BesideRef` of the contract.
+///
+/// Schema: `input.json#/$defs/besideRef`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum BesideRef {
+    /// `kind` is `"a"`.
+    A(BesideRefA),
+    /// `kind` is `"b"`.
+    B(BesideRefB),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { BesideRef by tag "kind" { variants { A = "a", B = "b" } } }
 
 ::contract_runtime::union_variants! {
     BesideRef {
+        access { A: one BesideRefA = as_a into_a, B: one BesideRefB = as_b into_b }
         from { A(BesideRefA), B(BesideRefB) }
         nested { A, B }
     }
@@ -87,6 +97,7 @@ pub struct BesideRefA {
     BesideRefA {
         tag { kind = "kind" is "a" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -118,6 +129,7 @@ pub struct BesideRefB {
     BesideRefB {
         tag { kind = "kind" is "b" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -132,24 +144,28 @@ impl Contract for BesideRefB {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `ByAllOf` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/byAllOf`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum ByAllOf {
-        A(ByAllOfA) = "a",
-        B(ByAllOfB) = "b",
-    }
+/// `ByAllOf` of the contract.
+///
+/// Schema: `input.json#/$defs/byAllOf`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum ByAllOf {
+    /// `kind` is `"a"`.
+    A(ByAllOfA),
+    /// `kind` is `"b"`.
+    B(ByAllOfB),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { ByAllOf by tag "kind" { variants { A = "a", B = "b" } } }
 
 ::contract_runtime::union_variants! {
     ByAllOf {
+        access { A: one ByAllOfA = as_a into_a, B: one ByAllOfB = as_b into_b }
         from { A(ByAllOfA), B(ByAllOfB) }
         nested { A, B }
     }
@@ -188,6 +204,7 @@ pub struct ByAllOfA {
     ByAllOfA {
         tag { kind = "kind" is "a" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -219,6 +236,7 @@ pub struct ByAllOfB {
     ByAllOfB {
         tag { kind = "kind" is "b" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -233,24 +251,28 @@ impl Contract for ByAllOfB {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `ByAnyOf` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/byAnyOf`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum ByAnyOf {
-        A(ByAnyOfA) = "a",
-        B(ByAnyOfB) = "b",
-    }
+/// `ByAnyOf` of the contract.
+///
+/// Schema: `input.json#/$defs/byAnyOf`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum ByAnyOf {
+    /// `kind` is `"a"`.
+    A(ByAnyOfA),
+    /// `kind` is `"b"`.
+    B(ByAnyOfB),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { ByAnyOf by tag "kind" { variants { A = "a", B = "b" } } }
 
 ::contract_runtime::union_variants! {
     ByAnyOf {
+        access { A: one ByAnyOfA = as_a into_a, B: one ByAnyOfB = as_b into_b }
         from { A(ByAnyOfA), B(ByAnyOfB) }
         nested { A, B }
     }
@@ -289,6 +311,7 @@ pub struct ByAnyOfA {
     ByAnyOfA {
         tag { kind = "kind" is "a" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -320,6 +343,7 @@ pub struct ByAnyOfB {
     ByAnyOfB {
         tag { kind = "kind" is "b" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -334,24 +358,34 @@ impl Contract for ByAnyOfB {
     }
 }
 
+/// `ByEnum` of the contract.
+///
+/// Schema: `input.json#/$defs/byEnum`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum ByEnum {
+    /// `kind` is `"a"`.
+    A(ByEnumA),
+    /// `kind` is `"b"` or `"c"`.
+    Variant2(ByEnumVariant2),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `ByEnum` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/byEnum`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum ByEnum {
-        A(ByEnumA) = "a",
-        Variant2(ByEnumVariant2) = "b" | "c",
+    ByEnum by tag "kind" {
+        variants { A = "a", Variant2 = "b" | "c" }
     }
 }
 
 ::contract_runtime::union_variants! {
     ByEnum {
+        access {
+            A: one ByEnumA = as_a into_a, Variant2: one ByEnumVariant2 = as_variant2 into_variant2,
+        }
         from { A(ByEnumA), Variant2(ByEnumVariant2) }
         nested { A, Variant2 }
     }
@@ -390,6 +424,7 @@ pub struct ByEnumA {
     ByEnumA {
         tag { kind = "kind" is "a" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -422,6 +457,7 @@ pub struct ByEnumVariant2 {
 ::contract_runtime::object! {
     ByEnumVariant2 {
         required { kind = "kind", id = "id" }
+        new { kind: into ByEnumVariant2Kind, id: plain i64 }
         extra undeclared
     }
 }
@@ -436,15 +472,22 @@ impl Contract for ByEnumVariant2 {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `ByEnumVariant2Kind` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/base/properties/kind`, `input.json#/$defs/byEnum/oneOf/1/allOf/1/properties/kind`.
-    pub enum ByEnumVariant2Kind {
-        B = "b",
-        C = "c",
-    }
+/// `ByEnumVariant2Kind` of the contract.
+///
+/// Schema: `input.json#/$defs/base/properties/kind`, `input.json#/$defs/byEnum/oneOf/1/allOf/1/properties/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ByEnumVariant2Kind {
+    /// `b`
+    B,
+    /// `c`
+    C,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { ByEnumVariant2Kind { values { B = "b", C = "c" } } }
 
 impl Contract for ByEnumVariant2Kind {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -459,7 +502,7 @@ impl Contract for ByEnumVariant2Kind {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `base`
     pub base: Option<Base>,
@@ -516,24 +559,28 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `OneOfThem` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/oneOfThem`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum OneOfThem {
-        A(OneOfThemA) = "a",
-        B(OneOfThemB) = "b",
-    }
+/// `OneOfThem` of the contract.
+///
+/// Schema: `input.json#/$defs/oneOfThem`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum OneOfThem {
+    /// `kind` is `"a"`.
+    A(OneOfThemA),
+    /// `kind` is `"b"`.
+    B(OneOfThemB),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { OneOfThem by tag "kind" { variants { A = "a", B = "b" } } }
 
 ::contract_runtime::union_variants! {
     OneOfThem {
+        access { A: one OneOfThemA = as_a into_a, B: one OneOfThemB = as_b into_b }
         from { A(OneOfThemA), B(OneOfThemB) }
         nested { A, B }
     }
@@ -572,6 +619,7 @@ pub struct OneOfThemA {
     OneOfThemA {
         tag { kind = "kind" is "a" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -589,7 +637,7 @@ impl Contract for OneOfThemA {
 /// `OneOfThemB` of the contract.
 ///
 /// Schema: `input.json#/$defs/oneOfThem`, `input.json#/$defs/oneOfThem/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OneOfThemB {
     /// `own`
     pub own: Option<String>,
@@ -618,7 +666,7 @@ impl Contract for OneOfThemB {
 /// `OptionalInBase` of the contract.
 ///
 /// Schema: `input.json#/$defs/optionalInBase`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OptionalInBase {
     /// `kind`
     pub kind: Option<String>,
@@ -645,24 +693,28 @@ impl Contract for OptionalInBase {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `Outside` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/outside`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Outside {
-        A(OutsideA) = "a",
-        B(OutsideB) = "b",
-    }
+/// `Outside` of the contract.
+///
+/// Schema: `input.json#/$defs/outside`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Outside {
+    /// `kind` is `"a"`.
+    A(OutsideA),
+    /// `kind` is `"b"`.
+    B(OutsideB),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { Outside by tag "kind" { variants { A = "a", B = "b" } } }
 
 ::contract_runtime::union_variants! {
     Outside {
+        access { A: one OutsideA = as_a into_a, B: one OutsideB = as_b into_b }
         from { A(OutsideA), B(OutsideB) }
         nested { A, B }
     }
@@ -701,6 +753,7 @@ pub struct OutsideA {
     OutsideA {
         tag { kind = "kind" is "a" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -732,6 +785,7 @@ pub struct OutsideB {
     OutsideB {
         tag { kind = "kind" is "b" }
         required { id = "id" }
+        new { id: plain i64 }
         extra undeclared
     }
 }
@@ -746,24 +800,28 @@ impl Contract for OutsideB {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `OverOptional` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/overOptional`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum OverOptional {
-        A(OverOptionalA) = "a",
-        B(OverOptionalB) = "b",
-    }
+/// `OverOptional` of the contract.
+///
+/// Schema: `input.json#/$defs/overOptional`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum OverOptional {
+    /// `kind` is `"a"`.
+    A(OverOptionalA),
+    /// `kind` is `"b"`.
+    B(OverOptionalB),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
+
+::contract_runtime::open_union! { OverOptional by tag "kind" { variants { A = "a", B = "b" } } }
 
 ::contract_runtime::union_variants! {
     OverOptional {
+        access { A: one OverOptionalA = as_a into_a, B: one OverOptionalB = as_b into_b }
         from { A(OverOptionalA), B(OverOptionalB) }
         nested { A, B }
     }
@@ -788,7 +846,7 @@ impl Contract for OverOptional {
 /// `OverOptionalA` of the contract.
 ///
 /// Schema: `input.json#/$defs/overOptional`, `input.json#/$defs/overOptional/oneOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OverOptionalA {
     /// `id`
     pub id: Option<i64>,
@@ -817,7 +875,7 @@ impl Contract for OverOptionalA {
 /// `OverOptionalB` of the contract.
 ///
 /// Schema: `input.json#/$defs/overOptional`, `input.json#/$defs/overOptional/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OverOptionalB {
     /// `id`
     pub id: Option<i64>,

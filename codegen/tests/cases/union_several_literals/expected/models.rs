@@ -6,25 +6,37 @@
 use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
+/// `Input` of the contract.
+///
+/// Schema: `input.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Input {
+    /// `state` is `"STORED"` or `"RESERVED"`.
+    Stored(Stored),
+    /// `state` is `"MOVED"` or `"LENT"`.
+    Moved(Moved),
+    /// `state` is `"GONE"`.
+    Gone(InputGone),
+    /// Any other `state`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "state"]
-    /// `Input` of the contract.
-    ///
-    /// Schema: `input.json`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Input {
-        Stored(Stored) = "STORED" | "RESERVED",
-        Moved(Moved) = "MOVED" | "LENT",
-        Gone(InputGone) = "GONE",
+    Input by tag "state" {
+        variants { Stored = "STORED" | "RESERVED", Moved = "MOVED" | "LENT", Gone = "GONE" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Input {
+        access {
+            Stored: one Stored = as_stored into_stored, Moved: one Moved = as_moved into_moved,
+            Gone: one InputGone = as_gone into_gone,
+        }
         from { Stored(Stored), Moved(Moved), Gone(InputGone) }
         nested { Stored, Moved, Gone }
     }
@@ -46,7 +58,7 @@ impl Contract for Input {
 /// `InputGone` of the contract.
 ///
 /// Schema: `input.json`, `input.json#/oneOf/2`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputGone {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -81,6 +93,7 @@ pub struct Moved {
     Moved {
         required { state = "state" }
         optional { to = "to" }
+        new { state: into MovedState }
         extra undeclared
     }
 }
@@ -93,15 +106,22 @@ impl Contract for Moved {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `MovedState` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/moved/properties/state`.
-    pub enum MovedState {
-        Moved = "MOVED",
-        Lent = "LENT",
-    }
+/// `MovedState` of the contract.
+///
+/// Schema: `input.json#/$defs/moved/properties/state`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MovedState {
+    /// `MOVED`
+    Moved,
+    /// `LENT`
+    Lent,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { MovedState { values { Moved = "MOVED", Lent = "LENT" } } }
 
 impl Contract for MovedState {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -131,6 +151,7 @@ pub struct Stored {
 ::contract_runtime::object! {
     Stored {
         required { state = "state", place = "place" }
+        new { state: into StoredState, place: into String }
         extra undeclared
     }
 }
@@ -144,13 +165,24 @@ impl Contract for Stored {
     }
 }
 
+/// `StoredState` of the contract.
+///
+/// Schema: `input.json#/$defs/stored/properties/state`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StoredState {
+    /// `STORED`
+    Stored,
+    /// `RESERVED`
+    Reserved,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
+}
+
 ::contract_runtime::open_enum! {
-    /// `StoredState` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/stored/properties/state`.
-    pub enum StoredState {
-        Stored = "STORED",
-        Reserved = "RESERVED",
+    StoredState {
+        values { Stored = "STORED", Reserved = "RESERVED" }
     }
 }
 

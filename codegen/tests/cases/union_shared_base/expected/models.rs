@@ -8,24 +8,34 @@ use ::contract_runtime::{
 };
 use super::schemas;
 
+/// `Input` of the contract.
+///
+/// Schema: `input.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Input {
+    /// `kind` is `"named"`.
+    Named(InputNamed),
+    /// `kind` is `"bare"`.
+    Bare(InputBare),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `Input` of the contract.
-    ///
-    /// Schema: `input.json`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Input {
-        Named(InputNamed) = "named",
-        Bare(InputBare) = "bare",
+    Input by tag "kind" {
+        variants { Named = "named", Bare = "bare" }
     }
 }
 
 ::contract_runtime::union_variants! {
     Input {
+        access {
+            Named: one InputNamed = as_named into_named, Bare: one InputBare = as_bare into_bare,
+        }
         from { Named(InputNamed), Bare(InputBare) }
         nested { Named, Bare }
     }
@@ -67,6 +77,7 @@ pub struct InputBare {
         tag { kind = "kind" is "bare" }
         required { id = "id" }
         optional { note = "note", name = "name" }
+        new { id: into String }
         extra undeclared
     }
 }
@@ -107,6 +118,7 @@ pub struct InputNamed {
         tag { kind = "kind" is "named" }
         required { id = "id", name = "name" }
         optional { note = "note" }
+        new { id: into String, name: into String }
         extra undeclared
     }
 }

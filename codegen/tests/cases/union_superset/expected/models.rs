@@ -22,7 +22,7 @@ pub enum Input {
     /// An object with `width`, `height`.
     Width(InputWidth),
     /// Any other object, as received.
-    Unknown(::contract_runtime::Json),
+    Unknown(Json),
 }
 
 ::contract_runtime::object_union! {
@@ -38,6 +38,10 @@ pub enum Input {
 
 ::contract_runtime::union_variants! {
     Input {
+        access {
+            Radius: one InputRadius = as_radius into_radius,
+            Width: one InputWidth = as_width into_width,
+        }
         from { Radius(InputRadius), Width(InputWidth) }
         nested { Radius, Width }
     }
@@ -94,6 +98,7 @@ pub struct InputRadius {
     InputRadius {
         required { radius = "radius" }
         optional { unit = "unit" }
+        new { radius: plain Number }
         extra undeclared
     }
 }
@@ -127,15 +132,22 @@ impl Contract for InputRadius {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputRadiusUnit` of the contract.
-    ///
-    /// Schema: `input.json#/anyOf/0/properties/unit`.
-    pub enum InputRadiusUnit {
-        M = "m",
-        Km = "km",
-    }
+/// `InputRadiusUnit` of the contract.
+///
+/// Schema: `input.json#/anyOf/0/properties/unit`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputRadiusUnit {
+    /// `m`
+    M,
+    /// `km`
+    Km,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputRadiusUnit { values { M = "m", Km = "km" } } }
 
 impl Contract for InputRadiusUnit {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -166,6 +178,7 @@ pub struct InputWidth {
     InputWidth {
         required { width = "width", height = "height" }
         optional { unit = "unit" }
+        new { width: plain Number, height: plain Number }
         extra undeclared
     }
 }

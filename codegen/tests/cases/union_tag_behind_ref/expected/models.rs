@@ -23,6 +23,7 @@ pub struct Cat {
     Cat {
         tag { kind = "kind" is "cat" }
         required { lives = "lives" }
+        new { lives: plain i64 }
         extra undeclared
     }
 }
@@ -35,14 +36,20 @@ impl Contract for Cat {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `CatTag` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/catTag`.
-    pub enum CatTag {
-        Cat = "cat",
-    }
+/// `CatTag` of the contract.
+///
+/// Schema: `input.json#/$defs/catTag`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CatTag {
+    /// `cat`
+    Cat,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { CatTag { values { Cat = "cat" } } }
 
 impl Contract for CatTag {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -57,7 +64,7 @@ impl Contract for CatTag {
 /// `Dog` of the contract.
 ///
 /// Schema: `input.json#/$defs/dog`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dog {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -73,14 +80,20 @@ impl Contract for Dog {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `DogTag` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/dogTag`.
-    pub enum DogTag {
-        Dog = "dog",
-    }
+/// `DogTag` of the contract.
+///
+/// Schema: `input.json#/$defs/dogTag`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DogTag {
+    /// `dog`
+    Dog,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { DogTag { values { Dog = "dog" } } }
 
 impl Contract for DogTag {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -92,23 +105,32 @@ impl Contract for DogTag {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `Input` of the contract.
-    ///
-    /// Schema: `input.json`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Input {
-        Cat(Cat) = "cat",
-        Dog(Dog) = "dog",
-    }
+/// `Input` of the contract.
+///
+/// Schema: `input.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Input {
+    /// `kind` is `"cat"`.
+    Cat(Cat),
+    /// `kind` is `"dog"`.
+    Dog(Dog),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
 
-::contract_runtime::union_variants! { Input { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
+::contract_runtime::open_union! { Input by tag "kind" { variants { Cat = "cat", Dog = "dog" } } }
+
+::contract_runtime::union_variants! {
+    Input {
+        access { Cat: one Cat = as_cat into_cat, Dog: one Dog = as_dog into_dog }
+        from { Cat(Cat), Dog(Dog) }
+        nested { Cat, Dog }
+    }
+}
 
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);

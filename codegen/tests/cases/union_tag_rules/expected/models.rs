@@ -9,7 +9,7 @@ use super::schemas;
 /// `In` of the contract.
 ///
 /// Schema: `input.json#/$defs/in`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct In {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -28,7 +28,7 @@ impl Contract for In {
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `beside`
     pub beside: Option<InputBeside>,
@@ -56,25 +56,37 @@ impl Contract for Input {
     }
 }
 
+/// `InputBeside` of the contract.
+///
+/// Schema: `input.json#/properties/beside`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputBeside {
+    /// `kind` is `"in"`.
+    In(In),
+    /// `kind` is `"out"`.
+    Out(Out),
+    /// `kind` is `"never"`.
+    Never(Never),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `InputBeside` of the contract.
-    ///
-    /// Schema: `input.json#/properties/beside`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum InputBeside {
-        In(In) = "in",
-        Out(Out) = "out",
-        Never(Never) = "never",
+    InputBeside by tag "kind" {
+        variants { In = "in", Out = "out", Never = "never" }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputBeside {
+        access {
+            In: one In = as_in into_in, Out: one Out = as_out into_out,
+            Never: one Never = as_never into_never,
+        }
         from { In(In), Out(Out), Never(Never) }
         nested { In, Out, Never }
     }
@@ -97,25 +109,37 @@ impl Contract for InputBeside {
     }
 }
 
+/// `InputInside` of the contract.
+///
+/// Schema: `input.json#/properties/inside`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum InputInside {
+    /// `kind` is `"in"`.
+    In(InputInsideIn),
+    /// `kind` is `"out"`.
+    Out(InputInsideOut),
+    /// `kind` is `"never"`.
+    Never(InputInsideNever),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
+}
+
 ::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `InputInside` of the contract.
-    ///
-    /// Schema: `input.json#/properties/inside`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum InputInside {
-        In(InputInsideIn) = "in",
-        Out(InputInsideOut) = "out",
-        Never(InputInsideNever) = "never",
+    InputInside by tag "kind" {
+        variants { In = "in", Out = "out", Never = "never" }
     }
 }
 
 ::contract_runtime::union_variants! {
     InputInside {
+        access {
+            In: one InputInsideIn = as_in into_in, Out: one InputInsideOut = as_out into_out,
+            Never: one InputInsideNever = as_never into_never,
+        }
         from { In(InputInsideIn), Out(InputInsideOut), Never(InputInsideNever) }
         nested { In, Out, Never }
     }
@@ -141,7 +165,7 @@ impl Contract for InputInside {
 /// `InputInsideIn` of the contract.
 ///
 /// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputInsideIn {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -162,7 +186,7 @@ impl Contract for InputInsideIn {
 /// `InputInsideNever` of the contract.
 ///
 /// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/2`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputInsideNever {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -188,7 +212,7 @@ impl Contract for InputInsideNever {
 /// `InputInsideOut` of the contract.
 ///
 /// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputInsideOut {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -209,7 +233,7 @@ impl Contract for InputInsideOut {
 /// `Never` of the contract.
 ///
 /// Schema: `input.json#/$defs/never`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Never {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
@@ -228,7 +252,7 @@ impl Contract for Never {
 /// `Out` of the contract.
 ///
 /// Schema: `input.json#/$defs/out`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Out {
     /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,

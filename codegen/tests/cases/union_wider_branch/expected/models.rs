@@ -9,7 +9,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `object`
     pub object: Option<Object>,
@@ -59,7 +59,7 @@ impl Contract for List {
 /// `Object` of the contract.
 ///
 /// Schema: `input.json#/$defs/object`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Object {
     /// `kind`
     pub kind: Option<String>,
@@ -79,23 +79,32 @@ impl Contract for Object {
     }
 }
 
-::contract_runtime::open_union! {
-    #[tag = "kind"]
-    /// `Tagged` of the contract.
-    ///
-    /// Schema: `input.json#/$defs/tagged`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    #[allow(
-        clippy::large_enum_variant,
-        reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
-    )]
-    pub enum Tagged {
-        X(TaggedX) = "x",
-        Y(TaggedY) = "y",
-    }
+/// `Tagged` of the contract.
+///
+/// Schema: `input.json#/$defs/tagged`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
+)]
+pub enum Tagged {
+    /// `kind` is `"x"`.
+    X(TaggedX),
+    /// `kind` is `"y"`.
+    Y(TaggedY),
+    /// Any other `kind`; the object as received.
+    Unknown(Json),
 }
 
-::contract_runtime::union_variants! { Tagged { from { X(TaggedX), Y(TaggedY) } nested { X, Y } } }
+::contract_runtime::open_union! { Tagged by tag "kind" { variants { X = "x", Y = "y" } } }
+
+::contract_runtime::union_variants! {
+    Tagged {
+        access { X: one TaggedX = as_x into_x, Y: one TaggedY = as_y into_y }
+        from { X(TaggedX), Y(TaggedY) }
+        nested { X, Y }
+    }
+}
 
 impl Contract for Tagged {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TAGGED);
@@ -114,7 +123,7 @@ impl Contract for Tagged {
 /// `TaggedX` of the contract.
 ///
 /// Schema: `input.json#/$defs/tagged`, `input.json#/$defs/tagged/anyOf/0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TaggedX {
     /// `note`
     pub note: Option<String>,
@@ -143,7 +152,7 @@ impl Contract for TaggedX {
 /// `TaggedY` of the contract.
 ///
 /// Schema: `input.json#/$defs/tagged`, `input.json#/$defs/tagged/anyOf/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TaggedY {
     /// `note`
     pub note: Option<String>,

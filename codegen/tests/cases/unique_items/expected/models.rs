@@ -11,7 +11,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Input {
     /// `objects`
     ///
@@ -56,7 +56,7 @@ impl Contract for Input {
 /// `InputObjectsItem` of the contract.
 ///
 /// Schema: `input.json#/properties/objects/items`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InputObjectsItem {
     /// `a`
     pub a: Option<Number>,

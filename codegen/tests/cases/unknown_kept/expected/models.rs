@@ -26,6 +26,7 @@ pub struct Input {
         required { items = "items" }
         optional { next_cursor = "nextCursor" }
         nested { items = "items" }
+        new { items: plain Vec<InputItemsItem> }
         extra undeclared
     }
 }
@@ -50,7 +51,13 @@ pub struct InputItemsItem {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { InputItemsItem { required { id = "id" } extra undeclared } }
+::contract_runtime::object! {
+    InputItemsItem {
+        required { id = "id" }
+        new { id: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for InputItemsItem {
     const VALIDATOR: Validator<'static> = schemas::validator(

@@ -12,7 +12,7 @@ use super::schemas;
 /// `Input` of the contract.
 ///
 /// Schema: `input.json`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Input {
     /// `state`
     pub state: Option<InputState>,
@@ -79,16 +79,24 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputBy` of the contract.
+/// `InputBy` of the contract.
+///
+/// Schema: `input.json#/properties/by`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputBy {
+    /// `a`
+    A,
+    /// The second.
     ///
-    /// Schema: `input.json#/properties/by`.
-    pub enum InputBy {
-        A = "a",
-        /// The second.
-        B = "b",
-    }
+    /// `b`
+    B,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputBy { values { A = "a", B = "b" } } }
 
 impl Contract for InputBy {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -100,15 +108,22 @@ impl Contract for InputBy {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputFew` of the contract.
-    ///
-    /// Schema: `input.json#/properties/few`.
-    pub enum InputFew {
-        A = "a",
-        B = "b",
-    }
+/// `InputFew` of the contract.
+///
+/// Schema: `input.json#/properties/few`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputFew {
+    /// `a`
+    A,
+    /// `b`
+    B,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputFew { values { A = "a", B = "b" } } }
 
 impl Contract for InputFew {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -120,17 +135,24 @@ impl Contract for InputFew {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputKind` of the contract.
-    ///
-    /// Limits: at most 4 characters.
-    ///
-    /// Schema: `input.json#/properties/kind`.
-    pub enum InputKind {
-        Ship = "ship",
-        Tank = "tank",
-    }
+/// `InputKind` of the contract.
+///
+/// Limits: at most 4 characters.
+///
+/// Schema: `input.json#/properties/kind`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputKind {
+    /// `ship`
+    Ship,
+    /// `tank`
+    Tank,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputKind { values { Ship = "ship", Tank = "tank" } } }
 
 impl Contract for InputKind {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -142,35 +164,55 @@ impl Contract for InputKind {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputMood` of the contract.
+/// `InputMood` of the contract.
+///
+/// Schema: `input.json#/properties/mood`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputMood {
+    /// The better one.
     ///
-    /// Schema: `input.json#/properties/mood`.
-    pub enum InputMood {
-        /// The better one.
-        First = "a",
-        /// The other one.
-        Second = "b",
-    }
+    /// `a`
+    First,
+    /// The other one.
+    ///
+    /// `b`
+    Second,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputMood { values { First = "a", Second = "b" } } }
 
 ::contract_runtime::unconstrained_contract!(
     InputMood = schemas::validator(schemas::INPUT.offset_by(8))
 );
 
-::contract_runtime::open_enum! {
-    /// `InputState` of the contract.
+/// `InputState` of the contract.
+///
+/// Schema: `input.json#/properties/state`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputState {
+    /// Nothing is done.
     ///
-    /// Schema: `input.json#/properties/state`.
-    pub enum InputState {
-        /// Nothing is done.
-        Idle = "0",
-        /// Something is.
-        Busy = "1",
-        /// Nobody is there.
-        GoneAway = "2",
-    }
+    /// `0`
+    Idle,
+    /// Something is.
+    ///
+    /// `1`
+    Busy,
+    /// Nobody is there.
+    ///
+    /// `2`
+    GoneAway,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputState { values { Idle = "0", Busy = "1", GoneAway = "2" } } }
 
 impl Contract for InputState {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -182,15 +224,22 @@ impl Contract for InputState {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputTold` of the contract.
-    ///
-    /// Schema: `input.json#/properties/told`.
-    pub enum InputTold {
-        A = "a",
-        B = "b",
-    }
+/// `InputTold` of the contract.
+///
+/// Schema: `input.json#/properties/told`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputTold {
+    /// `a`
+    A,
+    /// `b`
+    B,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputTold { values { A = "a", B = "b" } } }
 
 impl Contract for InputTold {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -202,15 +251,22 @@ impl Contract for InputTold {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `InputTwin` of the contract.
-    ///
-    /// Schema: `input.json#/properties/twin`.
-    pub enum InputTwin {
-        LowerSame = "a",
-        LowerSame2 = "b",
-    }
+/// `InputTwin` of the contract.
+///
+/// Schema: `input.json#/properties/twin`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputTwin {
+    /// `a`
+    LowerSame,
+    /// `b`
+    LowerSame2,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { InputTwin { values { LowerSame = "a", LowerSame2 = "b" } } }
 
 impl Contract for InputTwin {
     const VALIDATOR: Validator<'static> = schemas::validator(

@@ -43,6 +43,10 @@ pub struct CrewPage {
         }
         optional { total = "total", dock = "dock", tags = "tags", order = "order" }
         nested { entries = "entries", dock = "dock", about = "about", notes = "notes" }
+        new {
+            entries: plain Vec<Member>, next: into String, about: plain Member, more: plain bool,
+            until: into String, notes: plain Vec<Dock>,
+        }
         extra undeclared
     }
 }
@@ -64,7 +68,7 @@ impl Contract for CrewPage {
 /// `Dock` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Dock`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dock {
     /// `name`
     pub name: Option<String>,
@@ -96,7 +100,7 @@ impl Contract for Dock {
 /// `Member` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Member`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Member {
     /// `id`
     pub id: Option<i64>,
@@ -116,15 +120,22 @@ impl Contract for Member {
     }
 }
 
-::contract_runtime::open_enum! {
-    /// `Order` of the contract.
-    ///
-    /// Schema: `input.json#/components/schemas/Order`.
-    pub enum Order {
-        Up = "up",
-        Down = "down",
-    }
+/// `Order` of the contract.
+///
+/// Schema: `input.json#/components/schemas/Order`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Order {
+    /// `up`
+    Up,
+    /// `down`
+    Down,
+    /// A value that this version of the contract does not list, as received. Constructed by `from`,
+    /// which never puts a listed value here.
+    #[non_exhaustive]
+    Unknown(Box<str>),
 }
+
+::contract_runtime::open_enum! { Order { values { Up = "up", Down = "down" } } }
 
 impl Contract for Order {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -149,7 +160,13 @@ pub struct Ship {
     pub extra: Map<Json>,
 }
 
-::contract_runtime::object! { Ship { required { name = "name" } extra undeclared } }
+::contract_runtime::object! {
+    Ship {
+        required { name = "name" }
+        new { name: into String }
+        extra undeclared
+    }
+}
 
 impl Contract for Ship {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -198,6 +215,10 @@ pub struct ShipPage {
         }
         optional { until = "until", notes = "notes", order = "order" }
         nested { entries = "entries", dock = "dock", about = "about", notes = "notes" }
+        new {
+            entries: plain Vec<Ship>, next: into String, total: plain i64, dock: plain Dock,
+            about: plain Ship, more: plain bool, tags: plain Vec<String>,
+        }
         extra undeclared
     }
 }
@@ -219,29 +240,35 @@ impl Contract for ShipPage {
     }
 }
 
-::contract_runtime::closed_enum! {
-    /// `Side` of the contract.
-    ///
-    /// Schema: `input.json#/components/parameters/Side/schema`.
-    pub enum Side {
-        Port = "port",
-        Starboard = "starboard",
-    }
+/// `Side` of the contract.
+///
+/// Schema: `input.json#/components/parameters/Side/schema`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// `port`
+    Port,
+    /// `starboard`
+    Starboard,
 }
+
+::contract_runtime::closed_enum! { Side { values { Port = "port", Starboard = "starboard" } } }
 
 ::contract_runtime::unconstrained_contract!(
     Side = schemas::validator(schemas::INPUT_PARAMETERS_SIDE)
 );
 
-::contract_runtime::closed_enum! {
-    /// `Sort` of the contract.
-    ///
-    /// Schema: `input.json#/components/parameters/Sort/schema`.
-    pub enum Sort {
-        Up = "up",
-        Down = "down",
-    }
+/// `Sort` of the contract.
+///
+/// Schema: `input.json#/components/parameters/Sort/schema`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sort {
+    /// `up`
+    Up,
+    /// `down`
+    Down,
 }
+
+::contract_runtime::closed_enum! { Sort { values { Up = "up", Down = "down" } } }
 
 ::contract_runtime::unconstrained_contract!(
     Sort = schemas::validator(schemas::INPUT_PARAMETERS_SORT)

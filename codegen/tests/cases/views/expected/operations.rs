@@ -114,15 +114,26 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 1, 0]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /ships`
+    ///
+    /// `ships_list`
+    ShipsList,
+    /// `GET /docks/{dock}/crew`
+    ///
+    /// `crew_list`
+    CrewList,
+    /// `GET /docks/{dock}`
+    ///
+    /// `dock_read`
+    DockRead,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /ships`
-        ShipsList = "ships_list",
-        /// `GET /docks/{dock}/crew`
-        CrewList = "crew_list",
-        /// `GET /docks/{dock}`
-        DockRead = "dock_read",
+    OperationId {
+        values { ShipsList = "ships_list", CrewList = "crew_list", DockRead = "dock_read" }
     }
 }
 

@@ -9,7 +9,7 @@ use super::schemas;
 /// `Loose` of the contract.
 ///
 /// Schema: `loose.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Loose {
     /// `number`
     pub number: Option<Json>,
@@ -39,21 +39,31 @@ impl Contract for Loose {
     }
 }
 
+/// `Meta` of the contract.
+///
+/// Schema: `structure-only`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Meta {
+    /// The value is true or false.
+    Bool(bool),
+    /// The value is an object.
+    Object(Map<Json>),
+}
+
 ::contract_runtime::untagged_union! {
-    #[expected = "true or false or an object"]
-    /// `Meta` of the contract.
-    ///
-    /// Schema: `structure-only`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum Meta {
-        /// The value is true or false.
-        Bool(bool) = Boolean,
-        /// The value is an object.
-        Object(Map<Json>) = Object,
+    Meta expects "true or false or an object" {
+        variants { Bool = Boolean, Object = Object }
     }
 }
 
-::contract_runtime::union_variants! { Meta { from { Bool(bool), Object(Map<Json>) } } }
+::contract_runtime::union_variants! {
+    Meta {
+        access {
+            Bool: copy bool = as_bool into_bool, Object: one Map<Json> = as_object into_object,
+        }
+        from { Bool(bool), Object(Map<Json>) }
+    }
+}
 
 ::contract_runtime::unconstrained_contract!(
     Meta = schemas::validator(schemas::STRUCTURE_ONLY)
@@ -62,7 +72,7 @@ impl Contract for Loose {
 /// `Root` of the contract.
 ///
 /// Schema: `root.json`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Root {
     /// `loose`
     pub loose: Option<Loose>,

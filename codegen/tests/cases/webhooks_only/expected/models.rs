@@ -29,6 +29,7 @@ pub struct Event {
     Event {
         required { id = "id" }
         optional { at = "at" }
+        new { id: into String }
         extra undeclared
     }
 }

@@ -94,17 +94,33 @@ pub static WEBHOOKS: &[Operation] = &[
 /// Every webhook and callback, to search by id; their paths are their names, without a leading `/`.
 pub const TABLE: OperationTable = OperationTable::new(WEBHOOKS, &[0, 1, 2, 3]);
 
+/// The webhooks and callbacks, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WebhookId {
+    /// `POST stockChanged`
+    ///
+    /// `onStockChanged`
+    OnStockChanged,
+    /// `POST /stockChanged`
+    ///
+    /// `onStockMoved`
+    OnStockMoved,
+    /// `PUT /stockChanged`
+    ///
+    /// `onStockCounted`
+    OnStockCounted,
+    /// `POST onStockMoved`
+    ///
+    /// `onMove`
+    OnMove,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The webhooks and callbacks, by `operationId`.
-    pub enum WebhookId {
-        /// `POST stockChanged`
-        OnStockChanged = "onStockChanged",
-        /// `POST /stockChanged`
-        OnStockMoved = "onStockMoved",
-        /// `PUT /stockChanged`
-        OnStockCounted = "onStockCounted",
-        /// `POST onStockMoved`
-        OnMove = "onMove",
+    WebhookId {
+        values {
+            OnStockChanged = "onStockChanged", OnStockMoved = "onStockMoved",
+            OnStockCounted = "onStockCounted", OnMove = "onMove",
+        }
     }
 }
 

@@ -9,7 +9,7 @@ pub struct ListOrdersOptions {
     /// Query parameter `expand`.
     pub expand: Option<Vec<String>>,
     /// Query parameter `created`.
-    pub created: Option<super::types::OrderCreated>,
+    pub created: Option<super::types::ListOrdersCreated>,
     /// Query parameter `codes`.
     pub codes: Option<super::types::Codes>,
     /// Query parameter `tags`.
@@ -35,8 +35,11 @@ impl ListOrdersOptions {
 
     /// Query parameter `created`.
     #[must_use]
-    pub fn created(mut self, created: super::types::OrderCreated) -> Self {
-        self.created = Some(created);
+    pub fn created(
+        mut self,
+        created: impl Into<super::types::ListOrdersCreated>,
+    ) -> Self {
+        self.created = Some(created.into());
         self
     }
 

@@ -26,6 +26,7 @@ pub struct Cart {
         required { items = "items" }
         optional { tags = "tags", owner = "owner" }
         nested { items = "items", owner = "owner" }
+        new { items: plain Vec<Item> }
         extra undeclared
     }
 }
@@ -52,7 +53,7 @@ impl Contract for Cart {
 /// `CartOwner` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Cart/properties/owner`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct CartOwner {
     /// `name`
     pub name: Option<String>,
@@ -93,7 +94,7 @@ pub struct Codes(pub Vec<String>);
 /// `Item` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Item`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Item {
     /// `price`
     pub price: Option<String>,
@@ -130,10 +131,50 @@ impl Contract for Item {
     }
 }
 
+/// `ListOrdersCreated` of the contract.
+///
+/// Schema: `input.json#/paths/~1orders/get/parameters/1/schema`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ListOrdersCreated {
+    /// The value is a whole number.
+    Integer(i64),
+    /// The value is an object.
+    Object(Range),
+}
+
+::contract_runtime::untagged_union! {
+    ListOrdersCreated expects "a whole number or an object" {
+        variants { Integer = Number, Object = Object }
+    }
+}
+
+::contract_runtime::union_variants! {
+    ListOrdersCreated {
+        access {
+            Integer: copy i64 = as_integer into_integer, Object: one Range = as_object into_object,
+        }
+        from { Integer(i64), Object(Range) }
+        nested { Object }
+    }
+}
+
+impl Contract for ListOrdersCreated {
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT_PATHS_ORDERS_GET.offset_by(2),
+    );
+
+    fn is_valid(&self) -> bool {
+        match self {
+            Self::Integer(_) => true,
+            Self::Object(value) => value.is_valid(),
+        }
+    }
+}
+
 /// `Order` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Order`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Order {
     /// `line_items`
     pub line_items: Option<Vec<Item>>,
@@ -168,7 +209,7 @@ pub struct Order {
     Order OrderBuilder {
         optional {
             line_items: list Vec<Item> = "line_items", expand: list Vec<String> = "expand",
-            metadata: one Map<String> = "metadata", created: one OrderCreated = "created",
+            metadata: one Map<String> = "metadata", created: one ListOrdersCreated = "created",
             shipping: one OrderShipping = "shipping", note: one OrderNote = "note",
         }
     }
@@ -191,44 +232,10 @@ impl Contract for Order {
     }
 }
 
-::contract_runtime::untagged_union! {
-    #[expected = "a whole number or an object"]
-    /// `OrderCreated` of the contract.
-    ///
-    /// Schema: `input.json#/paths/~1orders/get/parameters/1/schema`.
-    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum OrderCreated {
-        /// The value is a whole number.
-        Integer(i64) = Number,
-        /// The value is an object.
-        Object(Range) = Object,
-    }
-}
-
-::contract_runtime::union_variants! {
-    OrderCreated {
-        from { Integer(i64), Object(Range) }
-        nested { Object }
-    }
-}
-
-impl Contract for OrderCreated {
-    const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_PATHS_ORDERS_GET.offset_by(2),
-    );
-
-    fn is_valid(&self) -> bool {
-        match self {
-            Self::Integer(_) => true,
-            Self::Object(value) => value.is_valid(),
-        }
-    }
-}
-
 /// `OrderNote` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Order/properties/note`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OrderNote {
     /// `text`
     pub text: Option<String>,
@@ -257,7 +264,7 @@ impl Contract for OrderNote {
 /// `OrderShipping` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Order/properties/shipping`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OrderShipping {
     /// `name`
     pub name: Option<String>,
@@ -295,7 +302,7 @@ impl Contract for OrderShipping {
 /// `OrderShippingAddress` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Order/properties/shipping/properties/address`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct OrderShippingAddress {
     /// `lines`
     pub lines: Option<Vec<String>>,
@@ -336,7 +343,7 @@ impl Contract for OrderShippingAddress {
 /// `Range` of the contract.
 ///
 /// Schema: `input.json#/components/schemas/Range`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Range {
     /// `gte`
     pub gte: Option<i64>,
@@ -363,3 +370,6 @@ impl Contract for Range {
         is_disjoint(&self.extra, Self::DECLARED)
     }
 }
+
+/// Another name of a type, for an equal schema.
+pub type OrderCreated = ListOrdersCreated;

@@ -89,15 +89,26 @@ pub static OPERATIONS: &[Operation] = &[
 /// Every operation, to search by id or by method and path.
 pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 0, 1]);
 
+/// The operations, by `operationId`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperationId {
+    /// `GET /orders`
+    ///
+    /// `listOrders`
+    ListOrders,
+    /// `POST /orders`
+    ///
+    /// `makeOrder`
+    MakeOrder,
+    /// `POST /carts`
+    ///
+    /// `makeCart`
+    MakeCart,
+}
+
 ::contract_runtime::closed_enum! {
-    /// The operations, by `operationId`.
-    pub enum OperationId {
-        /// `GET /orders`
-        ListOrders = "listOrders",
-        /// `POST /orders`
-        MakeOrder = "makeOrder",
-        /// `POST /carts`
-        MakeCart = "makeCart",
+    OperationId {
+        values { ListOrders = "listOrders", MakeOrder = "makeOrder", MakeCart = "makeCart" }
     }
 }
 

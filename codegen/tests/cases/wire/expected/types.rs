@@ -3,6 +3,6 @@
 //! All types of the contract.
 
 pub use super::models::{
-    Cart, CartOwner, Codes, Item, Order, OrderCreated, OrderNote, OrderShipping,
-    OrderShippingAddress, Range,
+    Cart, CartOwner, Codes, Item, ListOrdersCreated, Order, OrderCreated, OrderNote,
+    OrderShipping, OrderShippingAddress, Range,
 };

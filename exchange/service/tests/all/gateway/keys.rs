@@ -162,7 +162,7 @@ async fn transient_responses_are_never_stored() {
 fn problem(code: &str) -> Script {
     let code = exchange_api::codes::Code::from(code);
     let id = exchange_api::types::CorrelationId::new("c-1").unwrap();
-    let mut problem = exchange_api::types::Problem::new(code, id, WRITE);
+    let mut problem = exchange_api::types::Problem::from_code(code, id, WRITE);
     if problem.code.as_str() == "MASS_CHANGE_CONFIRMATION_REQUIRED" {
         problem.confirmation_url = exchange_api::types::ConfirmationUrl::new("https://web.example/hush").ok();
     }

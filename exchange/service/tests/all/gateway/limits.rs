@@ -288,7 +288,7 @@ async fn at_most_four_large_sets_run_at_once() {
 #[tokio::test]
 async fn exhausted_budget_does_not_count() {
     let world = World::new().await;
-    let problem = exchange_api::types::Problem::new(
+    let problem = exchange_api::types::Problem::from_code(
         exchange_api::codes::Code::ExchangeBudgetExhausted,
         exchange_api::types::CorrelationId::new("c-1").unwrap(),
         "/x",

@@ -178,7 +178,8 @@ async fn invalid_backend_response_is_not_sent() {
 async fn backend_error_is_passed_on() {
     let world = World::new().await;
     let id = exchange_api::types::CorrelationId::new("c-1").unwrap();
-    let problem = exchange_api::types::Problem::new(exchange_api::codes::Code::ClientSuspended, id, DOCUMENT);
+    let problem =
+        exchange_api::types::Problem::from_code(exchange_api::codes::Code::ClientSuspended, id, DOCUMENT);
     let mut response = fixture("service_document");
     response.status = http::StatusCode::FORBIDDEN;
     response.headers.insert("content-type", "application/problem+json".parse().unwrap());

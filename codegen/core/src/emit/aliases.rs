@@ -1,0 +1,87 @@
+//! Finds the aliases of types that several equal schemas share.
+//!
+//! The type is named after the location of the first of these schemas, so the other locations, and everything inside of
+//! them, have names of their own for it. A name therefore never depends on which schemas happen to be equal.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    conjunction::SchemaConjunction,
+    schema::SchemaGraph,
+    shape::{Shapes, TypeAlias, TypeBody, TypeId, TypeRef},
+};
+
+/// Returns the alias that a place has for the generated type in `ty`.
+pub(super) fn place_alias<'a>(
+    graph: &SchemaGraph,
+    shapes: &'a Shapes,
+    ty: &TypeRef,
+    conj: &SchemaConjunction,
+) -> Option<TypeAlias<'a>> {
+    match conj.ids.as_slice() {
+        [place] => shapes.alias_at(graph, ty, *place),
+        _ => None,
+    }
+}
+
+/// Returns all aliases, by name.
+pub(super) fn find_aliases(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<String, TypeId> {
+    let mut direct = BTreeSet::new();
+    let mut add = |ty, conj| direct.extend(place_alias(graph, shapes, ty, conj));
+    for def in &shapes.types {
+        match &def.body {
+            TypeBody::Struct(body) => {
+                body.fields
+                    .iter()
+                    .filter(|field| !field.omitted)
+                    .for_each(|field| add(&field.ty, &field.conj));
+            }
+            TypeBody::ByKind(variants) => {
+                variants.iter().for_each(|variant| add(&variant.ty, &variant.conj));
+            }
+            _ => {}
+        }
+    }
+    shapes.places.iter().for_each(|(conj, ty)| add(ty, conj));
+    let mut all: BTreeMap<String, TypeId> =
+        direct.iter().map(|own| (own.name.to_owned(), own.target)).collect();
+    let taken: BTreeSet<&str> = shapes.types.iter().map(|def| def.name.as_str()).collect();
+    for alias in direct {
+        for (name, target) in inner_aliases(shapes, alias) {
+            if !taken.contains(name.as_str()) {
+                all.entry(name).or_insert(target);
+            }
+        }
+    }
+    all
+}
+
+/// Returns the aliases of the types inside of a type: they replace its name at the beginning of theirs.
+fn inner_aliases(shapes: &Shapes, alias: TypeAlias<'_>) -> Vec<(String, TypeId)> {
+    let prefix = shapes.get(alias.target).name.as_str();
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::from([alias.target]));
+    let mut waiting = vec![alias.target];
+    while let Some(id) = waiting.pop() {
+        let mut inner = Vec::new();
+        shapes.get(id).body.type_refs().for_each(|ty| collect_named(ty, &mut inner));
+        for id in inner {
+            let Some(rest) = shapes.get(id).name.strip_prefix(prefix) else { continue };
+            if shapes.get(id).schema.is_none() && seen.insert(id) {
+                found.push((format!("{}{rest}", alias.name), id));
+                waiting.push(id);
+            }
+        }
+    }
+    found
+}
+
+fn collect_named(ty: &TypeRef, found: &mut Vec<TypeId>) {
+    match ty {
+        TypeRef::Named(id) => found.push(*id),
+        TypeRef::Vec(inner) | TypeRef::Map(inner) | TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => {
+            collect_named(inner, found);
+        }
+        TypeRef::Tuple(inner) => inner.iter().for_each(|each| collect_named(each, found)),
+        _ => {}
+    }
+}
