@@ -124,20 +124,20 @@ pub enum ReplayError {
     TooFarAhead,
     /// The account has the maximum number of valid proofs. This is not an authentication error: respond with
     /// 429 and [`Retry-After`](Self::retry_after).
-    #[error("the account has too many live proofs")]
+    #[error("the account has too many valid proofs")]
     AccountFull {
         /// The time from `now` until the account's oldest proof has expired.
         wait: Duration,
     },
     /// The source has the maximum number of valid proofs. Respond as for [`AccountFull`](Self::AccountFull).
-    #[error("the source has too many live proofs")]
+    #[error("the source has too many valid proofs")]
     SourceFull {
         /// The time from `now` until the source's oldest proof has expired.
         wait: Duration,
     },
     /// The store has the maximum number of valid proofs. This is not an authentication error: respond with
     /// 503 and [`Retry-After`](Self::retry_after).
-    #[error("there are too many live proofs")]
+    #[error("there are too many valid proofs")]
     Full {
         /// The time from `now` until the oldest proof has expired.
         wait: Duration,

@@ -449,7 +449,7 @@ impl CommandContext {
                 };
             for number in gone.iter().filter(|_| own.as_ref() == Some(&owner)) {
                 output.print_warning(format!(
-                    "change {number} of org-stock was decided seven days ago, and its outcome was never shown: it has \
+                    "change {number} of org-stock was decided seven days ago, and its outcome was never shown; it has \
                      been deleted"
                 ));
             }
@@ -484,7 +484,7 @@ impl LocalChanges {
 /// Creates the error for an operation whose scope the member did not grant. The operation was not sent.
 fn scope_missing_error(operation: &Operation) -> CommandError {
     let wanted = operation.scopes.first().and_then(|scopes| scopes.first()).copied().unwrap_or_default();
-    let what = format!("this connection does not cover it: {wanted} was not granted");
+    let what = format!("this command needs the scope {wanted}, which was not granted at sign-in");
     CommandError::new(ExitStatus::SignIn, what, "sign in again with --allow to grant it")
 }
 

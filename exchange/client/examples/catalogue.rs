@@ -30,10 +30,10 @@ async fn main() -> common::Result {
             ReferenceResolution::Ambiguous(entries) => {
                 // The member selects one entry. The choice is stored.
                 let picked = entries.into_iter().next().ok_or("nothing to pick from")?;
-                println!("{name} may be {}: the member says yes", picked.name);
+                println!("{name} may be {}: the member selects it", picked.name);
                 catalogue.record_choice(CatalogKind::Material, reference, picked);
             }
-            _ => println!("{name} is nothing that the exchange knows: it is sent in no change"),
+            _ => println!("{name} is unknown to the exchange and is not sent"),
         }
     }
     let sent = catalogue.sendable(CatalogKind::Material, &references[1]);

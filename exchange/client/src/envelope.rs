@@ -66,7 +66,7 @@ pub enum EnvelopeError {
     #[error("it contains undeclared members, whose content is unknown")]
     Undeclared,
     /// A string is a file path.
-    #[error("{0} holds the path of a file")]
+    #[error("{0} contains the path of a file")]
     Path(&'static str),
     /// The source is not one of the values in the contract.
     #[error("the source of a blueprint must be log, manual, import, default or other")]

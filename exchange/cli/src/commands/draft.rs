@@ -99,10 +99,10 @@ async fn await_staging(
 ) -> Result<DraftHandoff, CommandError> {
     let unfinished =
         |what| InterruptNotice { what: format!("{what}: {RESTAGE_ADVICE}"), next: RESTAGE_ADVICE, key: None };
-    output.set_interrupt_notice(Some(unfinished("it may be staged")));
+    output.set_interrupt_notice(Some(unfinished("the draft may be staged")));
     let staged = staging.await;
     match &staged {
-        Ok(_) => output.set_interrupt_notice(Some(unfinished("it is staged"))),
+        Ok(_) => output.set_interrupt_notice(Some(unfinished("the draft is staged"))),
         Err(_) => output.clear_interrupt_notice(),
     }
     staged.map_err(|error| FailedCall::new(error).with_advice(RESTAGE_ADVICE).into())
@@ -161,7 +161,7 @@ mod tests {
         let mut staging = exchange.drafts().refinery(RefineryDraft::parse(order).unwrap()).unwrap();
         let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
         let handoff = await_staging(staging.stage(), &mut output).await.unwrap();
-        let is_staged = format!("it is staged: {RESTAGE_ADVICE}");
+        let is_staged = format!("the draft is staged: {RESTAGE_ADVICE}");
         assert_eq!(output.interrupt_notice(), Some(is_staged.as_str()));
         let nobody = LinkArgs { open: false, print_link: false };
         let report = show_draft_link(nobody, &handoff, &mut output).await.unwrap_err().to_report().unwrap();

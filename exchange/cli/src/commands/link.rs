@@ -66,7 +66,7 @@ pub(super) async fn show_link(
     output: &mut Output,
 ) -> Result<(), LinkNotOpened> {
     if how.print_link {
-        output.print_warning("this link is a secret: open it, and share it with nobody");
+        output.print_warning("this link is a secret: open it, and do not share it");
         if output.is_json() {
             output.write_json(&json!({ "link": link }));
         } else {

@@ -149,7 +149,7 @@ async fn list_changes(app: &CommandContext, output: &mut Output) -> Result<ExitS
     }
     if entries.is_empty() && unreadable.is_empty() {
         if earlier == 0 {
-            output.print_note("nothing waits");
+            output.print_note("the outbox is empty");
         }
         return Ok(ExitStatus::Done);
     }
@@ -350,6 +350,6 @@ async fn retry_changes(
         ));
         return Ok(ExitStatus::Conflict);
     }
-    output.print_note("nothing waits that can be sent");
+    output.print_note("no stored change can be sent now");
     Ok(ExitStatus::Done)
 }

@@ -160,7 +160,7 @@ async fn finish_login(
     // SVC-12: the member chooses the label, so a missing label is pointed out. In JSON, the label is then
     // `null`.
     if session.label().is_none() && !output.is_json() {
-        output.print_footnote("no label was chosen for this connection yet: exchange label TEXT")?;
+        output.print_footnote("this connection has no label yet; set one with `exchange label TEXT`")?;
     }
     Ok(exit)
 }
@@ -557,7 +557,7 @@ pub(super) async fn log_out(
     let mut unusable = Vec::new();
     match app.replica() {
         Ok(replica) => session.register_local_data(replica.clone()),
-        Err(failure) => unusable.push(("copies of what the exchange has", failure)),
+        Err(failure) => unusable.push(("copies of the exchange's data", failure)),
     }
     match outbox {
         Ok(outbox) => session.register_local_data(outbox),

@@ -359,7 +359,7 @@ async fn unknown_op_property_is_named() {
     let file = desk.file("ops.json", ops);
     expect![[r#"
         exit 2
-        err| error: members that are unknown in an op:
+        err| error: unknown properties in ops:
         err|   /ops/1/acquired
         err|   /ops/1/ref/nam
         err|   -> see --help

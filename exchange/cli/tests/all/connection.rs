@@ -55,7 +55,7 @@ async fn login_shows_code_and_plain_url() {
     // An operation without the required scope is rejected before it is sent.
     expect![[r#"
         exit 4
-        err| error: this connection does not cover it: exchange.orgunits.read was not granted
+        err| error: this command needs the scope exchange.orgunits.read, which was not granted at sign-in
         err|   -> sign in again with --allow to grant it
     "#]]
     .assert_eq(&desk.run(&["org-units", "list"]).await.shown());
@@ -112,7 +112,7 @@ async fn login_prints_instructions_on_stderr() {
         out| may              blueprints.read, connect, hangar.read, orgunits.read, stock.read
         out| ops in a change  500
         out| documentation    https://docs.exchange.example/
-        err| no label was chosen for this connection yet: exchange label TEXT
+        err| this connection has no label yet; set one with `exchange label TEXT`
     "#]]
     .assert_eq(&ran.shown());
 }

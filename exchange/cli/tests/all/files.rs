@@ -54,13 +54,13 @@ async fn envelopes_are_written_and_checked() {
     .await;
     expect![[r#"
         exit 1
-        err| {"error":{"code":"failed","exit":1,"message":"/formatVersion: unsupported major version, 1.x is read here","next":"write it with a program that writes version 1"}}
+        err| {"error":{"code":"failed","exit":1,"message":"/formatVersion: unsupported major version; only 1.x is supported","next":"write it with a program that writes version 1"}}
     "#]].assert_eq(&later.shown());
     // CLI-05: a file path is not accepted as a product.
     let path = alone(&["envelope", "write", "-", "/srv/hush/list.txt"], "").await;
     expect![[r#"
         exit 2
-        err| error: name holds the path of a file
+        err| error: name contains the path of a file
         err|   -> see --help
     "#]]
     .assert_eq(&path.shown());

@@ -100,7 +100,7 @@ async fn only_enter_opens_a_link() {
     let file = file.to_str().unwrap();
     assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
     for (keys, code, message) in [
-        ("\u{3}", 130, "it is staged: it can no longer be opened"),
+        ("\u{3}", 130, "the draft is staged: it can no longer be opened"),
         ("n\r", 7, "the draft is staged, but was not opened"),
         ("\r", 0, "opened in your browser"),
     ] {

@@ -265,7 +265,7 @@ async fn unread_outcome_is_reported_by_the_next_command() {
         out| OP                RESULT    WHY
         out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronize, then review it
         err| change 4, stored earlier, is decided: this is its outcome
-        err| nothing waits that can be sent
+        err| no stored change can be sent now
     "#]].assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
@@ -315,7 +315,7 @@ async fn unread_outcomes_are_retained_except_org_stock() {
     // Any command deletes the outcome and reports the deletion, even `list`.
     let result = desk.run(&["stock", "list", "rifle"]).await;
     assert_eq!(result.code, 0);
-    let gone = "note: change 3 of org-stock was decided seven days ago, and its outcome was never shown: it has been \
+    let gone = "note: change 3 of org-stock was decided seven days ago, and its outcome was never shown; it has been \
                 deleted";
     assert_eq!(result.err.lines().next(), Some(gone));
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
@@ -437,7 +437,7 @@ async fn change_is_stored_until_the_exchange_accepts_it() {
     .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
     expect![[r#"
         exit 0
-        err| nothing waits that can be sent
+        err| no stored change can be sent now
     "#]]
     .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
 }

@@ -39,7 +39,7 @@ impl fmt::Display for EnvelopeFault {
         match self {
             Self::TooLarge => f.write_str("the file is larger than 8 MiB"),
             Self::NotJson(rejected) => rejected.fmt(f),
-            Self::Version => f.write_str("/formatVersion: unsupported major version, 1.x is read here"),
+            Self::Version => f.write_str("/formatVersion: unsupported major version; only 1.x is supported"),
             Self::Invalid(violations) => {
                 f.write_str("the file is not an envelope:")?;
                 violations.iter().try_for_each(|violation| {

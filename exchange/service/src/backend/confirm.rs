@@ -145,7 +145,7 @@ impl Backend {
                 };
                 held_batches::delete_batch(connection, &handoff.0)?;
                 let writer = write_context(&backend, &held)?;
-                let detail = "dropped by the member, nothing was applied";
+                let detail = "rejected by the member; no change was applied";
                 journal::write_audit(connection, &writer, "held-batch.discard", &held.operation, detail)?;
                 Ok(true)
             })

@@ -230,9 +230,9 @@ impl fmt::Display for UndoConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ChangedSince(Some(ChangeAuthor::Client { client, .. })) => {
-                write!(f, "changed since by client {client}")
+                write!(f, "changed afterwards by client {client}")
             }
-            Self::ChangedSince(Some(by)) => write!(f, "changed since by {}", by.channel()),
+            Self::ChangedSince(Some(by)) => write!(f, "changed afterwards by {}", by.channel()),
             Self::ChangedSince(None) => f.write_str("changed since"),
             Self::Reserved => f.write_str("more of it is reserved than its former amount"),
             Self::UnitLeft => f.write_str("it was in a unit that the member has left"),

@@ -254,7 +254,7 @@ async fn require_loopback(request: Request, next: Next) -> Response {
     }
     // A form or a script on a page can send requests even if it cannot read the response.
     if request.headers().contains_key(ORIGIN) || is_cross_site(request.method(), request.headers()) {
-        return error_response(StatusCode::FORBIDDEN, "requests from a browser's page are not allowed");
+        return error_response(StatusCode::FORBIDDEN, "requests from pages in a browser are not allowed");
     }
     let mut response = next.run(request).await;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

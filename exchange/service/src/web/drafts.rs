@@ -99,7 +99,7 @@ fn render_review(review: &DraftReview, member: &SignedInMember, filled: &ReviewF
         p {
             @match from {
                 Some(client) => { strong { (client) } " prepared this for you. " }
-                None => { "This is what your file holds. " }
+                None => { "Your file contains the following. " }
             }
             "Nothing has been changed yet."
         }

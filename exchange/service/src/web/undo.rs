@@ -286,7 +286,7 @@ fn describe_end(end: &Result<RevertEffect, UndoConflict>, clients: &[WritingClie
         Ok(RevertEffect::Restored) => "restored".to_owned(),
         Ok(RevertEffect::Removed) => "removed".to_owned(),
         Ok(RevertEffect::Changed) => "back to its earlier state".to_owned(),
-        Err(UndoConflict::ChangedSince(Some(by))) => format!("changed since by {}", author_name(by, clients)),
+        Err(UndoConflict::ChangedSince(Some(by))) => format!("changed afterwards by {}", author_name(by, clients)),
         Err(hindrance) => hindrance.to_string(),
     }
 }
@@ -340,11 +340,11 @@ mod tests {
         let clients = [WritingClient { client: "c-2".into(), name: "Second client".to_owned() }];
         let client = |id: &str| ChangeAuthor::Client { client: id.into(), installation: "i-3".into() };
         for (by, expect) in [
-            (Some(client("c-2")), "changed since by Second client"),
-            (Some(client("c-gone")), "changed since by c-gone"),
-            (Some(ChangeAuthor::Web), "changed since by you on a page"),
-            (Some(ChangeAuthor::App), "changed since by you in the mobile application"),
-            (Some(ChangeAuthor::System), "changed since by an administrator"),
+            (Some(client("c-2")), "changed afterwards by Second client"),
+            (Some(client("c-gone")), "changed afterwards by c-gone"),
+            (Some(ChangeAuthor::Web), "changed afterwards by you on a page"),
+            (Some(ChangeAuthor::App), "changed afterwards by you in the mobile application"),
+            (Some(ChangeAuthor::System), "changed afterwards by an administrator"),
             (None, "changed since"),
         ] {
             assert_eq!(describe_end(&Err(UndoConflict::ChangedSince(by)), &clients), expect);

@@ -578,7 +578,7 @@ async fn member_undoes_client_writes() {
     assert_eq!(client.write(removal, "key-of-the-third-write").await.body["applied"], 1);
     let restore = SandboxAction::Blueprints { add: vec!["bp-sandbox-rifle".to_owned()], remove: vec![] };
     sandbox.act(MEMBER, restore).await.unwrap();
-    let why = json!({ "code": "changed-since", "text": "changed since by web" });
+    let why = json!({ "code": "changed-since", "text": "changed afterwards by web" });
     let stays = entry("bp-sandbox-rifle", "Sandbox Rifle", "conflict", why);
     assert_eq!(undo(json!(["blueprints"])).await, done(0, 1, json!([stays])));
 }

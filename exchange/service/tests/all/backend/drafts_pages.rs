@@ -308,7 +308,7 @@ async fn uploaded_file_becomes_a_review() {
     assert_eq!(bench.rows("SELECT count(*) FROM review").await, ["Integer(0)"]);
     large.truncate(8_388_608);
     let path = mine.upload(&[("csrf", csrf), ("file", &large)]).await.to().to_owned();
-    let page = mine.open(&path).await.expect(200, "This is what your file holds.");
+    let page = mine.open(&path).await.expect(200, "Your file contains the following.");
     let form = [("csrf", page.csrf()), ("decision", "take"), ("take", "0"), ("take", "1")];
     mine.submit(&path, &form).await.expect(200, "2 blueprints were added.");
     let expected = [

@@ -68,10 +68,10 @@ async fn client_changes_are_reverted() {
         bench.page(&first(), uri, cursor).await;
     }
     let expect = [
-        "blueprints Sandbox arms: changed since by web",
+        "blueprints Sandbox arms: changed afterwards by web",
         "blueprints Sandbox rifle: removed",
         "blueprints Sandbox knife: put-back",
-        "stock Quanta Metal, City: changed since by web",
+        "stock Quanta Metal, City: changed afterwards by web",
         "stock Quanta Ore, City: changed",
         "ships Big Hauler: removed",
         "ships Big Hauler: put-back",
@@ -279,7 +279,7 @@ async fn member_undoes_changes_on_the_web() {
     submit("undo", &from, &to).await.expect(503, "Nothing was changed.");
     bench.sql("DROP TRIGGER cut").await;
     let page = submit("undo", &from, &to).await.expect(200, "Undone (1)");
-    page.expect(200, "<strong>Sandbox knife</strong>, your blueprints: changed since by Second client");
+    page.expect(200, "<strong>Sandbox knife</strong>, your blueprints: changed afterwards by Second client");
     assert_eq!(bench.held(&first()).await.len(), 3, "only the default grants and the last blueprint exist");
     let audited = bench.rows("SELECT actor, client, action FROM audit ORDER BY id DESC LIMIT 1").await;
     assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"blueprints.undo\")"]);
@@ -408,7 +408,7 @@ async fn re_marked_stock_is_reverted_on_both_sides() {
     let expect = [
         "stock Quanta Cannon, City, stolen: more of it is reserved than its former amount",
         "stock Quanta Cannon, City: a linked entry stays as it is",
-        "stock Quanta Ore, City, stolen: changed since by web",
+        "stock Quanta Ore, City, stolen: changed afterwards by web",
         "stock Quanta Ore, City: a linked entry stays as it is",
     ];
     assert_eq!(done, expect);
@@ -443,7 +443,7 @@ async fn moved_stock_is_reverted_at_both_locations() {
         "stock Quanta Metal, City: changed since",
         "stock Quanta Metal, Station: a linked entry stays as it is",
         "stock Quanta Ore, City: a linked entry stays as it is",
-        "stock Quanta Ore, Station: changed since by web",
+        "stock Quanta Ore, Station: changed afterwards by web",
     ];
     assert_eq!(done, expect);
     assert_eq!(bench.rows(rows).await, left, "no stock is lost or duplicated");
@@ -508,7 +508,7 @@ async fn recreated_ship_is_not_restored_beside_itself() {
     let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     let expect =
-        ["ships Big Hauler: a linked entry stays as it is", "ships Big Hauler: changed since by web"];
+        ["ships Big Hauler: a linked entry stays as it is", "ships Big Hauler: changed afterwards by web"];
     assert_eq!(done, expect);
     assert_eq!(only_ship(&bench).await.0, revived);
     // The span excludes the last change of the client, which counts as another author's change.
@@ -516,7 +516,7 @@ async fn recreated_ship_is_not_restored_beside_itself() {
     let to = writes.to.minus(Duration::from_secs(1));
     let done =
         bench.backend().undo_writes(UndoSelection { to, ..writes }, &UndoArea::ALL, UndoMode::Apply).await;
-    assert_eq!(shown(&done.expect("the undo succeeds")), ["ships Big Hauler: changed since by client c-1"]);
+    assert_eq!(shown(&done.expect("the undo succeeds")), ["ships Big Hauler: changed afterwards by client c-1"]);
     assert_ne!(only_ship(&bench).await.0, removed);
 }
 
@@ -554,7 +554,7 @@ async fn ship_recreated_by_another_author_is_a_conflict() {
     bench.clock.advance(DAY);
     let op = with(with(ship("e-2"), "shipId", json!(removed)), "version", json!(1));
     bench.check(&other_client(), FLY, vec![with(op, "override", json!(true))], &[]).await;
-    assert_eq!(undo(&bench, UndoMode::Apply).await, ["ships Big Hauler: changed since by client c-2"]);
+    assert_eq!(undo(&bench, UndoMode::Apply).await, ["ships Big Hauler: changed afterwards by client c-2"]);
     let theirs = UndoSelection { from: bench.clock.now(), ..writes(&bench, "c-2") };
     let done = bench
         .backend()
